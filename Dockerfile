@@ -1,5 +1,5 @@
 # Debian 13 has the glibc that the prebuilt sqlite3 binary wants; the build stage can also compile it where none fits.
-FROM node:22.23.2-trixie AS build
+FROM node:24.21.0-trixie AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY scripts scripts
@@ -8,11 +8,13 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:22.23.2-trixie-slim
+FROM node:24.21.0-trixie-slim
 WORKDIR /app
 # Two heaps of the allocator are enough; more only keep what large requests have freed. Without the thresholds they would
 # also keep the gaps that pieces of up to 32 MiB leave.
 ENV NODE_ENV=production DATABASE_URL=sqlite:/data/governance.db MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 MALLOC_TRIM_THRESHOLD_=8388608
+# A process cannot end while it asks a name server that does not answer, by default for 10 s and longer.
+ENV RES_OPTIONS="timeout:2 attempts:2"
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

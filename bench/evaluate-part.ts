@@ -1,6 +1,6 @@
 import { load } from './http/load';
 import { AGENT, EXECUTION, policies } from './ledger/samples';
-import type { Effort } from './parts';
+import type { Effort } from './support/effort';
 import { applied, NO_POLICIES } from './policies/applied-policies';
 import { exactMix, type Workload } from './policies/workload';
 import { number, printLine, printRatio } from './support/report';
@@ -78,9 +78,7 @@ async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort
   // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const { request, rates, processor } of measured) {
-      const { requestsPerSecond, processorMicroseconds } = await load(service, [request], seconds, {
-        connections: FEW,
-      });
+      const { requestsPerSecond, processorMicroseconds } = await load(service, [request], seconds, FEW);
       if (round === 0) continue;
       rates.push(requestsPerSecond * BATCH);
       processor.push(processorMicroseconds / BATCH);

@@ -1,4 +1,4 @@
-import type { Effort } from './parts';
+import type { Effort } from './support/effort';
 import { load } from './http/load';
 import { LoopProcess } from './ledger/loop-process';
 import { AGENT, EXECUTION, policies } from './ledger/samples';

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
-import { type Effort, PART_NAMES, type PartName } from './parts';
+import { PART_NAMES, type PartName } from './parts';
+import type { Effort } from './support/effort';
 
 export interface Options extends Effort {
   readonly parts: readonly PartName[];
-  /** Whether the table of this run is written to docs/performance.md. */
+  /** Whether the figures of this run are written to docs/performance-figures.txt. */
   readonly write: boolean;
 }
 

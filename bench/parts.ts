@@ -4,12 +4,13 @@ import { benchmarkExecution } from './execution-part';
 import { benchmarkGrowth } from './growth/growth-part';
 import { benchmarkHostileClients } from './hostile/hostile-part';
 import { benchmarkHttp } from './http/http-part';
-import { benchmarkDrivers, benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
+import { benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
 import { benchmarkMemory } from './memory/memory-part';
 import { benchmarkPlans } from './plan-part';
 import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplay } from './replay-part';
 import { benchmarkReplicas } from './replicas/replicas-part';
+import type { Effort } from './support/effort';
 import type { Workplace } from './support/workplace';
 import { benchmarkSyncs } from './syncs/syncs-part';
 import { benchmarkVerification } from './verification/verification-part';
@@ -19,7 +20,6 @@ export const PART_NAMES = [
   'ledger',
   'postgres',
   'replicas',
-  'drivers',
   'syncs',
   'memory',
   'hostile',
@@ -34,16 +34,6 @@ export const PART_NAMES = [
 ] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
-/** How long and how often each thing is measured. */
-export interface Effort {
-  /** Of one measurement. */
-  readonly seconds: number;
-  /** Measurements of each thing, alternating with those of its references. */
-  readonly rounds: number;
-  /** The URL of a PostgreSQL server, on which databases are created and dropped. */
-  readonly postgres: string;
-}
-
 interface Part {
   readonly title: string;
   run(workplace: Workplace, effort: Effort): Promise<void>;
@@ -54,7 +44,6 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   ledger: { title: 'The ledger alone, in process, 64 callers', run: benchmarkLedger },
   postgres: { title: 'The ledger alone on PostgreSQL, 64 callers', run: benchmarkLedgerOnPostgres },
   replicas: { title: 'Two replicas on one PostgreSQL', run: benchmarkReplicas },
-  drivers: { title: 'better-sqlite3 in place of sqlite3', run: benchmarkDrivers },
   syncs: { title: 'Syncs of the disk', run: benchmarkSyncs },
   memory: { title: 'Memory', run: benchmarkMemory },
   hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },

@@ -1,4 +1,4 @@
-import type { Effort } from './parts';
+import type { Effort } from './support/effort';
 import { applied, policyBodies } from './policies/applied-policies';
 import { mix } from './policies/workload';
 import { printLine, printRatio, printSingleRatio } from './support/report';

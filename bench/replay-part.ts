@@ -1,6 +1,6 @@
 import { LoopProcess } from './ledger/loop-process';
 import { policies } from './ledger/samples';
-import type { Effort } from './parts';
+import type { Effort } from './support/effort';
 import { number, printLine, printSingleRatio } from './support/report';
 import { ServerProcess } from './support/server-process';
 import type { Workplace } from './support/workplace';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ensureAlone } from '../scripts/ensure-alone.mjs';
+import { compilerOf } from '../scripts/run.mjs';
 
 /**
  * Makes the package's `dist` if that is older than what it is made from: files, and folders with all that they contain. One process
@@ -30,8 +30,9 @@ export async function buildPackage(folder, madeFrom, make) {
 
 /** Runs the compiler of a package. */
 export function compile(folder, target, options = []) {
-  const compiler = createRequire(join(folder, 'package.json')).resolve('typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-p', folder, '--outDir', target, ...options], { stdio: 'inherit' });
+  execFileSync(process.execPath, [compilerOf(folder), '-p', folder, '--outDir', target, ...options], {
+    stdio: 'inherit',
+  });
 }
 
 /** Includes folders: their time shows that a file was removed. */

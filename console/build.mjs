@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 // Writes the bundle that the service serves, and that is committed; into another folder if the command line names one.
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const target = process.argv[2] ?? join(folder, '..', 'src', 'console', 'assets');
+const target = process.argv[2] ?? join(folder, '..', 'src', 'operations', 'console', 'assets');
 const MOST_ON_ICON = 9;
 
 const { outputFiles, metafile } = await build({

@@ -7,5 +7,5 @@ import { root } from './run.mjs';
 /**
  * A backup is made next to a running service, whose compiled files must stay: they are built only if they are missing.
  */
-if (existsSync(join(root, 'dist', 'backup', 'main.js'))) await ensureInstalled({ withDevelopment: false });
+if (existsSync(join(root, 'dist', 'program', 'backup', 'main.js'))) await ensureInstalled({ withDevelopment: false });
 else await ensureBuilt();

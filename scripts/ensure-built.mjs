@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureInstalled } from './ensure-installed.mjs';
-import { isMain, root, run } from './run.mjs';
+import { isMain, root, run, step } from './run.mjs';
 
 const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
@@ -24,11 +24,9 @@ function isBuilt() {
 
 /** Compiles src to dist if dist is missing or older than its sources; installs what the build or a start needs. */
 export async function ensureBuilt() {
-  const mustBuild = !isBuilt();
-  await ensureInstalled({ withDevelopment: mustBuild });
-  if (!mustBuild) return;
-  console.log('Compiling …');
-  await run('npm', ['run', '--silent', 'build']);
+  if (isBuilt()) return ensureInstalled({ withDevelopment: false });
+  const build = () => step('Compiling the sources', () => run('npm', ['run', '--silent', 'build']));
+  await ensureInstalled({ meanwhile: build });
 }
 
 if (isMain(import.meta.url)) await ensureBuilt();

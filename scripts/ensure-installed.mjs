@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureSqlite3 } from './ensure-sqlite3.mjs';
-import { isMain, root, run } from './run.mjs';
+import { isMain, root, run, step } from './run.mjs';
 
 /** The packages of a lockfile by their paths; empty without a lockfile, as in a published package. */
 function packagesOf(lockfile) {
@@ -27,15 +27,17 @@ function isInstalled(withDevelopment) {
 
 /**
  * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or
- * when an install was interrupted. Running compiled files does not need the development packages.
+ * when an install was interrupted. Running compiled files does not need the development packages. What needs no database
+ * is done while its driver is compiled.
  */
-export async function ensureInstalled({ withDevelopment = true } = {}) {
+export async function ensureInstalled({ withDevelopment = true, meanwhile = () => Promise.resolve() } = {}) {
   if (!isInstalled(withDevelopment)) {
-    console.log('Installing the dependencies from the lockfile. It takes some minutes the first time …');
     const groups = withDevelopment ? ['--include=dev'] : ['--omit=dev'];
-    await run('npm', ['ci', '--no-audit', '--no-fund', ...groups]);
+    await step('Installing the packages of the lockfile', () =>
+      run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...groups]),
+    );
   }
-  await ensureSqlite3();
+  await Promise.all([ensureSqlite3(), meanwhile()]);
 }
 
 if (isMain(import.meta.url)) await ensureInstalled();

@@ -3,9 +3,10 @@
  * on Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import { isMain, root, run } from './run.mjs';
+import { dirname, join } from 'node:path';
+import { isMain, root, run, step, succeeds } from './run.mjs';
 
 const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';
 
@@ -16,14 +17,31 @@ export function whySqlite3DoesNotLoad() {
   return /^(?:\w*Error): (.*)$/m.exec(attempt.stderr)?.[1] ?? 'unknown reason';
 }
 
-/** Throws when the driver neither loads nor can be built. */
+/**
+ * Fetches the prebuilt driver where there is none, and compiles it where that does not load. Throws when the driver neither
+ * loads nor can be built.
+ */
 export async function ensureSqlite3() {
+  if (whySqlite3DoesNotLoad() === null) return;
+  const folder = dirname(createRequire(import.meta.url).resolve('sqlite3/package.json'));
+  const built = join(folder, 'build', 'Release', 'node_sqlite3.node');
+  if (!existsSync(built)) {
+    const fetcher = createRequire(join(folder, 'package.json')).resolve('prebuild-install/bin.js');
+    await step('Fetching the prebuilt SQLite driver', () =>
+      succeeds(process.execPath, [fetcher, '-r', 'napi'], { folder }),
+    );
+  }
   const reason = whySqlite3DoesNotLoad();
   if (reason === null) return;
-  console.log(`The prebuilt sqlite3 binary does not load here (${reason}).`);
-  console.log('Building it from source instead; this takes about a minute.');
-  const folder = dirname(createRequire(import.meta.url).resolve('sqlite3/package.json'));
-  await run('npm', ['run', 'rebuild'], { folder, quiet: true, onFailure: NEEDED_TOOLS });
+  console.log(`No prebuilt SQLite driver loads here (${reason}): it is compiled.`);
+  await step('Compiling the SQLite driver', () =>
+    run('npm', ['run', 'rebuild'], {
+      folder,
+      quiet: true,
+      environment: { JOBS: 'max' },
+      onFailure: NEEDED_TOOLS,
+    }),
+  );
   const stillFailing = whySqlite3DoesNotLoad();
   if (stillFailing !== null) throw new Error(`sqlite3 was built but does not load: ${stillFailing}`);
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project's folder. */
@@ -12,16 +13,53 @@ export function isMain(moduleUrl) {
   return program !== undefined && realpathSync(program) === fileURLToPath(moduleUrl);
 }
 
+/** The program of the TypeScript compiler that a folder has installed: our own, or under its usual name. */
+export function compilerOf(folder = root, name = folder === root ? 'typescript-7' : 'typescript') {
+  const description = createRequire(join(folder, 'package.json')).resolve(`${name}/package.json`);
+  return join(dirname(description), 'bin', 'tsc');
+}
+
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** Milliseconds after which a step that is still under way says so. */
+const SILENCE = 9_000;
+
+/** Prints a line when a step has ended, with its seconds, and others while it lasts. */
+export async function step(name, work) {
+  const begun = performance.now();
+  const seconds = () => Math.round((performance.now() - begun) / 1000);
+  const waiting = setInterval(() => console.log(`${name} … ${seconds()} s`), SILENCE);
+  try {
+    return await work();
+  } finally {
+    clearInterval(waiting);
+    console.log(`${name}: ${seconds()} s`);
+  }
+}
 
 /**
  * Runs a command to its end, in the project's folder or another. A signal that ends this process ends the command too,
  * so nothing is left behind. On failure the process exits with 1; with `quiet` the command's output is shown only then,
  * followed by `onFailure`.
  */
-export async function run(command, args, { folder = root, quiet = false, onFailure = '' } = {}) {
+export async function run(command, args, { onFailure = '', ...options } = {}) {
+  const { failure, output } = await result(command, args, options);
+  if (failure === null) return;
+  process.stderr.write(output);
+  console.error(`"${[command, ...args].join(' ')}" failed: ${failure}. ${onFailure}`.trimEnd());
+  process.exit(1);
+}
+
+/** Whether a command succeeds that may fail; shows none of its output. */
+export async function succeeds(command, args, options = {}) {
+  const { failure } = await result(command, args, { ...options, quiet: true });
+  return failure === null;
+}
+
+async function result(command, args, { folder = root, quiet = false, environment = {} }) {
   const child = spawn(command, args, {
     cwd: folder,
+    env: { ...process.env, ...environment },
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     shell: process.platform === 'win32',
   });
@@ -35,8 +73,5 @@ export async function run(command, args, { folder = root, quiet = false, onFailu
     child.on('close', (code, signal) => resolve(code === 0 ? null : `it ended with ${signal ?? `exit code ${code}`}`));
   });
   for (const signal of FORWARDED_SIGNALS) process.off(signal, forward);
-  if (failure === null) return;
-  process.stderr.write(Buffer.concat(output));
-  console.error(`"${[command, ...args].join(' ')}" failed: ${failure}. ${onFailure}`.trimEnd());
-  process.exit(1);
+  return { failure, output: Buffer.concat(output) };
 }

@@ -1,14 +1,12 @@
 /** Compiles src whenever it changes, and restarts the service each time. Ends when either ends, or on a signal. */
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { ensureBuilt } from './ensure-built.mjs';
-import { root } from './run.mjs';
+import { compilerOf, root } from './run.mjs';
 
 await ensureBuilt();
-const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const start = (parameters) => spawn(process.execPath, parameters, { cwd: root, stdio: 'inherit' });
 const programs = [
-  start([compiler, '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput']),
+  start([compilerOf(), '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput']),
   start(['--watch', 'dist/main.js']),
 ];
 const stop = (signal) => programs.forEach((program) => program.kill(signal));

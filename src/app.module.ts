@@ -1,47 +1,42 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, RouterModule } from '@nestjs/core';
 import type { DestinationStream } from 'pino';
-import { AgentsModule } from './agents/agents.module';
-import { ApiKeysModule } from './api-keys/api-keys.module';
-import { ApprovalsModule } from './authorization/approvals.module';
-import { AuthorizationModule } from './authorization/authorization.module';
-import { AuthzenModule } from './authzen/authzen.module';
-import { AuditModule } from './audit/audit.module';
-import { ConsoleModule } from './console/console.module';
-import { CheckpointsModule } from './checkpoints/checkpoints.module';
-import { ConfigurationModule } from './config/configuration.module';
-import type { Environment } from './config/variables/variable';
-import { DecisionsModule } from './decisions/decisions.module';
-import { OpenApiModule } from './openapi/openapi.module';
-import { EntitiesModule } from './entities/entities.module';
-import { EvaluationModule } from './evaluation/evaluation.module';
-import { EventsModule } from './events/events.module';
-import { ExecutionsModule } from './executions/executions.module';
-import { HealthModule } from './health/health.module';
-import { AnswersModule } from './http/answers/answers.module';
+import { AgentsModule } from './governance/agents/agents.module';
+import { ApiKeysModule } from './governance/api-keys/api-keys.module';
+import { ApprovalsModule, AuthorizationModule } from './governance/execute/authorization.module';
+import { AuthzenModule } from './governance/permissions/authzen/authzen.module';
+import { AuditModule } from './evidence/audit/audit.module';
+import { ConsoleModule } from './operations/console/console.module';
+import { CheckpointsModule } from './evidence/checkpoints/checkpoints.module';
+import { ConfigurationModule } from './core/config/configuration.module';
+import type { Environment } from './core/config/variables/variable';
+import { DecisionsModule } from './governance/decisions/decisions.module';
+import { OpenApiModule } from './http/openapi/openapi.module';
+import { EntitiesModule } from './governance/entities/entities.module';
+import { EvaluationModule } from './governance/permissions/evaluation/evaluation.module';
+import { EventsModule } from './evidence/events/events.module';
+import { ExecutionsModule } from './governance/executions/executions.module';
+import { HealthModule } from './operations/health/health.module';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { AccessModule } from './http/authentication/access.module';
 import { Authentication } from './http/authentication/authentication';
-import { BodyModule } from './http/body/body.module';
+import { FailedAuthentications } from './http/authentication/failed-authentications';
 import { AllExceptionsFilter } from './http/answers/exception.filter';
-import { FallbackModule } from './http/fallback/fallback.module';
-import { ListsModule } from './http/lists/lists.module';
 import { commonHeaders } from './http/answers/common-headers';
 import { assignRequestId } from './http/request/request-id';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
-import { RateLimitModule } from './http/rate-limit/rate-limit.module';
+import { HttpModule } from './http/http.module';
 import { RequestInputGuard } from './http/pipeline/request-input.guard';
-import { ShutdownGate } from './http/shutdown/shutdown-gate';
-import { ShutdownModule } from './http/shutdown/shutdown.module';
+import { ShutdownGate } from './http/shutdown/shutdown';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
 import { LedgerModule } from './ledger/ledger.module';
-import { LoggingModule } from './logging/logging.module';
-import { MetricsModule } from './metrics/metrics.module';
-import { PoliciesModule } from './policies/policies.module';
-import { PolicyPlansModule } from './policy-plans/policy-plans.module';
-import { ProvenanceModule } from './provenance/provenance.module';
-import { TokensModule } from './tokens/tokens.module';
-import { WebhooksModule } from './webhooks/webhooks.module';
+import { LoggingModule } from './http/logging/logging.module';
+import { MetricsModule } from './operations/metrics/metrics.module';
+import { PoliciesModule } from './governance/policies/policies.module';
+import { PolicyPlansModule } from './governance/policy-plans/policy-plans.module';
+import { ProvenanceModule } from './evidence/provenance/provenance.module';
+import { TokensModule } from './governance/tokens/tokens.module';
+import { WebhooksModule } from './evidence/webhooks/webhooks.module';
 
 /** A module of routes, which are served under `/api/v1`. */
 export type FeatureModule = Type;
@@ -72,6 +67,7 @@ export const MIDDLEWARE = [assignRequestId, commonHeaders()] as const;
 /** What every request passes on its way to a controller, in this order, and the providers that the guards share. */
 export const PIPELINE = [
   Authentication,
+  FailedAuthentications,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useExisting: ShutdownGate },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
@@ -97,13 +93,8 @@ export class AppModule {
       imports: [
         await ConfigurationModule.forRoot(environment),
         LoggingModule.to(logStream),
-        ShutdownModule,
         AccessModule,
         TokensModule,
-        BodyModule,
-        AnswersModule,
-        RateLimitModule,
-        ListsModule,
         LedgerModule,
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
@@ -111,7 +102,7 @@ export class AppModule {
         MetricsModule,
         OpenApiModule,
         ConsoleModule,
-        FallbackModule,
+        HttpModule,
       ],
       providers: PIPELINE,
     };

@@ -1,14 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-const MOST_FILES = 20;
-const MOST_LINES = 250;
+const MOST_FILES = 25;
+const MOST_LINES = 400;
 const LEAST_MEDIAN = 45;
 
 const DOCUMENT = resolve(__dirname, '../docs/architecture.md');
 /** A line of the document's ladders: a folder, and its rooms from the lowest step to the highest. */
 const LADDER = /^(src\S*): (.+)$/gm;
 const IMPORT = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gms;
+
+/** Folders that are not written by hand. */
+const MADE = /^(?:node_modules|dist|assets)/;
 
 /** Imports and re-exports of a file, as paths from the root of the repository. */
 type Imports = ReadonlyMap<string, readonly string[]>;
@@ -18,13 +21,22 @@ function isSource(name: string): boolean {
 }
 
 function foldersBelow(folder: string): string[] {
-  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const inside = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !MADE.test(entry.name),
+  );
   return [folder, ...inside.flatMap(({ name }) => foldersBelow(join(folder, name)))];
 }
 
 function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
 }
+
+/** The sources of the whole repository. */
+const WRITTEN = ['src', 'test', 'bench', 'scripts', 'verifier', 'clients', 'console']
+  .flatMap((name) => foldersBelow(resolve(__dirname, '..', name)))
+  .flatMap((folder) => namesIn(folder).map((name) => join(folder, name)))
+  .filter((file) => /\.(?:ts|tsx|mjs)$/.test(file));
+const SILENCER = /(?:eslint|oxlint)[-]disable|@ts[-](?:ignore|expect-error|nocheck)/;
 
 const FOLDERS = foldersBelow(__dirname);
 const FILES = FOLDERS.flatMap((folder) =>
@@ -88,11 +100,15 @@ describe('The source', () => {
   });
 
   it('imports only downwards, by the order of rooms in docs/architecture.md', () => {
-    expect(LADDERS.map(({ folder }) => folder)).toEqual(['src', 'src/ledger', 'src/http']);
+    expect(LADDERS.map(({ folder }) => folder)).toEqual(['src', 'src/core', 'src/ledger', 'src/http']);
     const upwards = LADDERS.flatMap(({ folder, steps }) =>
       arrowsIn(folder).filter(({ from, to }) => stepOf(to, steps) > stepOf(from, steps)),
     );
     expect(upwards.map(({ file }) => file)).toEqual([]);
+  });
+
+  it('never silences the linter or the compiler', () => {
+    expect(WRITTEN.filter((file) => SILENCER.test(readFileSync(file, 'utf8'))).map(shown)).toEqual([]);
   });
 
   it(`has at most ${MOST_FILES} files in a folder`, () => {

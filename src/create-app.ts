@@ -5,18 +5,20 @@ import { getStorageToken } from '@nestjs/throttler';
 import type { Application } from 'express';
 import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
-import { Configuration } from './config/configuration';
-import type { Environment } from './config/variables/variable';
-import { ApiDocument } from './openapi/api-document';
-import { createDocument } from './openapi/document';
-import { AnswerMemory } from './http/answers/answer-memory';
+import { Configuration } from './core/config/configuration';
+import type { Environment } from './core/config/variables/variable';
+import { ApiDocument } from './http/openapi/api-document';
+import { createDocument } from './http/openapi/document';
 import { corsOptions } from './http/answers/cors';
+import { Gates } from './http/gates';
 import type { RateLimits } from './http/rate-limit/rate-limits';
-import { prepareServer, limitServer } from './http/server/server-limits';
+import { ConnectionLimiter } from './http/server/connection-limiter';
+import { TURN } from './http/server/http-server';
+import { readTarget } from './http/server/readable-target';
+import { answerRefusedRequests } from './http/fallback/refused-requests';
 import { JsonAdapter } from './http/answers/json-adapter';
-import { endingsOf } from './shared/application-end';
-import { OpenedParts, OpenedPartsModule } from './shared/opened-parts';
-import { refuseSecondCopies } from './shared/second-copies';
+import { endingsOf, OpenedParts, OpenedPartsModule } from './core/lifecycle/opened-parts';
+import { refuseSecondCopies } from './core/lifecycle/second-copies';
 
 export interface AppOptions {
   /** Replaces `.env` and the process's environment altogether. */
@@ -50,7 +52,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     opened.add(() => adapter.close());
     for (const end of endingsOf(application).reverse()) opened.add(end);
     prepareExpress(application);
-    adapter.holdAnswersIn(application.get(AnswerMemory));
+    adapter.holdAnswersIn(application.get(Gates).of('answers'));
     prepareHttp(application);
     application.get(ApiDocument).madeBy(() => createDocument(application));
     return await application.init();
@@ -76,12 +78,14 @@ function prepareHttp(application: NestExpressApplication): void {
   // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
-  const pipelined = limitServer(server, {
+  new ConnectionLimiter(server, {
     most: maxConnections,
     mostPerClient: maxConnectionsPerAddress,
     isProxy: (address) => isProxy(address, 0),
   });
-  prepareServer(server, pipelined, application.get<RateLimits>(getStorageToken()));
+  // Before Express, which would answer a target that it cannot parse.
+  server.prependListener(TURN, readTarget);
+  answerRefusedRequests(server, application.get<RateLimits>(getStorageToken()));
 }
 
 function prepareExpress(application: NestExpressApplication): void {

@@ -1,20 +1,20 @@
 /**
  * What a program that depends on the package may use. Everything else may change. The types are listed in
- * docs/public-types.md.
+ * docs/public-types.d.ts.
  */
 
 // Starting the service.
 export { createApp, type AppOptions } from './create-app';
 export type { FeatureModule } from './app.module';
-export { RISK_LEVELS, type RiskLevel } from './config/configuration';
-export type { Environment } from './config/variables/variable';
-export { startService } from './start/start-service';
-export { ConfigurationError } from './config/read-configuration';
-export { DatabaseInUseError } from './database/database-in-use.error';
+export { RISK_LEVELS, type RiskLevel } from './core/config/configuration';
+export type { Environment } from './core/config/variables/variable';
+export { startService } from './program/start/start-service';
+export { ConfigurationError } from './core/config/read-configuration';
+export { DatabaseInUseError } from './ledger/database/database-fault';
 
 // Settings of a module.
-export { ConfigurationModule } from './config/configuration.module';
-export type { SettingRows } from './config/settings-contribution';
+export { ConfigurationModule } from './core/config/configuration.module';
+export type { SettingRows } from './core/config/settings-contribution';
 export {
   oneOf,
   parseList,
@@ -23,7 +23,7 @@ export {
   wholeNumber,
   type Reading,
   type Variable,
-} from './config/variables/variable';
+} from './core/config/variables/variable';
 
 // Kinds of record, their tables and their migrations.
 export { LedgerModule, type LedgerFeature } from './ledger/ledger.module';
@@ -35,9 +35,15 @@ export type {
   RecordKind,
   StoredColumns,
 } from './ledger/record-kind';
-export type { SqlValue } from './database/sql-connection';
-export type { MigrationClass } from './database/start-condition';
-export { governedColumns, integerColumn, optionalTextColumn, sequenceColumn, textColumn } from './database/columns';
+export type { SqlValue } from './ledger/database/sql-connection';
+export type { MigrationClass } from './ledger/database/start-condition';
+export {
+  governedColumns,
+  integerColumn,
+  optionalTextColumn,
+  sequenceColumn,
+  textColumn,
+} from './ledger/database/columns';
 
 // Writing and reading.
 export { LedgerService, type LedgerWriter, type WriteTerms } from './ledger/ledger.service';
@@ -60,19 +66,18 @@ export {
   type Identity,
   type Scope,
 } from './ledger/caller';
-export { AnswersOnce, type OutsideWork } from './ledger/answers-once';
 export { RecordReader } from './ledger/reading/record-reader';
 export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reader';
 export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledger/record-page';
-export type { JsonObject, JsonScalar, JsonValue } from './json/json-value';
+export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 
 // The service's own kinds of record, for references to them.
-export { AGENT } from './agents/agent.kind';
-export { AGENT_KINDS, type AgentKind } from './agents/agent-kind';
-export { AGENT_STATUSES, type Agent, type AgentStatus } from './agents/agent.entity';
-export { agentLookup, findAgent, type AgentLookup } from './agents/find-agent';
-export { referencedAgent } from './agents/agent-reference';
-export { DECISION } from './decisions/decision.kind';
+export { AGENT } from './governance/agents/agent.entity';
+export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
+export { AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
+export { agentLookup, findAgent, type AgentLookup } from './governance/agents/find-agent';
+export { referencedAgent } from './governance/agents/find-agent';
+export { DECISION } from './governance/decisions/decision.kind';
 export {
   DECISION_STATUSES,
   type Decision,
@@ -80,17 +85,17 @@ export {
   type Review,
   type Verdict,
   VERDICTS,
-} from './decisions/decision.entity';
-export { ENTITY } from './entities/entity.kind';
-export type { GovernedEntity } from './entities/governed-entity.entity';
-export { EXECUTION } from './executions/execution.kind';
-export { EXECUTION_OUTCOMES, type Execution, type ExecutionOutcome } from './executions/execution.entity';
-export { POLICY } from './policies/policy.kind';
-export type { NumberComparison, PolicyCondition } from './policies/conditions/condition';
-export type { ApprovalRequirement, ApproverGroup } from './policies/approval/approval-requirement';
-export type { DecidingPolicy } from './policies/evaluation/evaluation-request';
-export { POLICY_EFFECTS, type PolicyEffect } from './policies/evaluation/policy-effect';
-export { POLICY_STATUSES, type Policy, type PolicyStatus } from './policies/policy.entity';
+} from './governance/decisions/decision.entity';
+export { ENTITY } from './governance/entities/governed-entity.entity';
+export type { GovernedEntity } from './governance/entities/governed-entity.entity';
+export { EXECUTION } from './governance/executions/execution.entity';
+export { EXECUTION_OUTCOMES, type Execution, type ExecutionOutcome } from './governance/executions/execution.entity';
+export { POLICY } from './governance/policies/policy.entity';
+export type { NumberComparison, PolicyCondition } from './governance/policies/conditions';
+export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
+export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
+export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
+export { POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
 
 // Errors.
 export {
@@ -106,12 +111,17 @@ export {
   type ErrorExtras,
   type FieldFault,
   type PolicyReference,
-} from './errors/domain-error';
-export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorCode } from './errors/module-error-code';
-export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './errors/error-codes';
+} from './core/errors/domain-error';
+export {
+  defineErrorCode,
+  type AnyErrorCode,
+  type ModuleError,
+  type ModuleErrorCode,
+} from './core/errors/module-error-code';
+export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
 
 // Routes.
-export { ClientLeft } from './http/answers/client-left.decorator';
+export { ClientLeft } from './http/answers/answer-end';
 export { Caller } from './http/pipeline/caller.decorator';
 export {
   type AdmissionRule,
@@ -122,19 +132,19 @@ export {
   RateLimitBucket,
   RequiresScope,
   Revisioned,
-} from './http/request/route-marks';
+} from './http/request/routes';
 export { IfMatch } from './http/conditional/if-match.decorator';
 export type { Precondition } from './http/conditional/precondition';
-export { ApiErrors } from './http/answers/api-errors.decorator';
+export { ApiErrors } from './http/request/routes';
 export { ApiList } from './http/lists/api-list.decorator';
-export { conditionsOf } from './http/lists/conditions';
+export { conditionsOf } from './http/lists/list.query';
 export { ListQuery } from './http/lists/list.query';
 export { Lists, type ListDefaults } from './http/lists/lists';
 export type { Filters, ListAnswer, ListedRow, OpenList } from './http/lists/open-list';
-export { ApiExamples, type BodyExamples } from './openapi/api-examples.decorator';
-export { ApiTag } from './openapi/api-tag';
-export { ApiRecordId, type RecordIdParameter } from './openapi/api-record-id.decorator';
-export { sampleId } from './openapi/sample-id';
+export { ApiExamples, type BodyExamples } from './http/openapi/documentation.decorators';
+export { ApiTag } from './http/openapi/documentation.decorators';
+export { ApiRecordId, type RecordIdParameter } from './http/openapi/documentation.decorators';
+export { sampleId } from './http/openapi/documentation.decorators';
 
 // Members of requests.
 export {
@@ -169,9 +179,9 @@ export type { TextLimits, TextListLimits } from './http/validation/value-rules';
 export { WholeRequest, type WholeRule } from './http/validation/dto-shape';
 
 // Actions of agents.
-export { ActionFailure } from './executions/handlers/action-failure';
+export { ActionFailure } from './governance/executions/handlers/action-handlers';
 export {
   ActionHandler,
   type ActionContext,
   type ActionHandlerMethod,
-} from './executions/handlers/action-handler.decorator';
+} from './governance/executions/handlers/action-handlers';

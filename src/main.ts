@@ -1,3 +1,3 @@
-import { startService } from './start/start-service';
+import { startService } from './program/start/start-service';
 
 void startService();

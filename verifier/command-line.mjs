@@ -24,7 +24,10 @@ const SQLITE_HEADER = 'SQLite format 3\0';
 const HEAD = /^(\d{1,16}):([0-9a-f]{64})$/;
 
 /** A command line that cannot be carried out. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  /** Shown below the message. */
+  help = '';
+}
 
 /**
  * @typedef {object} Order
@@ -45,7 +48,7 @@ export class UsageError extends Error {}
 export function readCommandLine(words) {
   const { values, positionals: files } = parse(words);
   if (values.help) return null;
-  if (files.length === 0) throw new UsageError(USAGE);
+  if (files.length === 0) throw withUsage('There is nothing to verify: name an export or a database.');
   const databases = files.filter((file) => file !== '-' && isDatabase(file));
   if (databases.length > 0 && files.length > 1) throw new UsageError('A database is verified alone.');
   const { kinds } = values;
@@ -80,8 +83,13 @@ function parse(words) {
       },
     });
   } catch (error) {
-    throw new UsageError(`${messageOf(error)}\n\n${USAGE}`);
+    throw withUsage(messageOf(error));
   }
+}
+
+/** @param {string} message */
+function withUsage(message) {
+  return Object.assign(new UsageError(message), { help: `\n${USAGE}` });
 }
 
 /** @param {string} path */

@@ -87,7 +87,7 @@ function noteNoTree({ frontier }, areFalse, findings) {
  */
 function checkHead(head, chain, findings) {
   const { sequence, hash, frontier } = head;
-  if (sequence === null || sequence === undefined) return void findings.add('head', 'the head record', 'is gone');
+  if (sequence === null || sequence === undefined) return findings.add('head', 'the head record', 'is gone');
   if (sequence !== chain.sequence || hash !== chain.hash) {
     findings.add(
       'head',

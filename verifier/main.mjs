@@ -9,6 +9,7 @@ import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mj
 import { checkDatabase } from './database-check.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
+import { shown } from './shown.mjs';
 
 const [VALID, INVALID, UNREADABLE, INCOMPLETE] = [0, 1, 2, 3];
 
@@ -41,7 +42,7 @@ async function main(words) {
     firstFaults: findings.first,
     notes: findings.notes,
   };
-  process.stdout.write(order.asJson ? `${JSON.stringify(result)}\n` : text(result));
+  process.stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : text(result));
   process.exitCode = valid ? VALID : findings.count > 0 ? INVALID : INCOMPLETE;
 }
 
@@ -86,12 +87,11 @@ function text({ valid, entries, head, rootHash, records, checkpoints, faults, fi
     ...notes.map((note) => `NOTE ${note}`),
     valid ? 'VALID' : faults > 0 ? `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}` : 'INCOMPLETE',
   ];
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(shown).join('\n')}\n`;
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  process.stderr.write(
-    error instanceof UsageError ? `${error.message.trimEnd()}\n` : `Could not be read: ${messageOf(error)}\n`,
-  );
+  const message = shown(messageOf(error));
+  process.stderr.write(error instanceof UsageError ? `${message}\n${error.help}` : `Could not be read: ${message}\n`);
   process.exitCode = UNREADABLE;
 });

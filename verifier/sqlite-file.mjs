@@ -29,7 +29,7 @@ export class SqliteFile {
     const sqlite3 = /** @type {typeof import('sqlite3')} */ (createRequire(import.meta.url)('sqlite3'));
     return new Promise((resolve, reject) => {
       const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY, (error) => {
-        if (error !== null) return void reject(error);
+        if (error !== null) return reject(error);
         database.configure('busyTimeout', BUSY_TIMEOUT);
         resolve(new SqliteFile(database));
       });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { printLine, printRatio, printSingleRatio } from '../support/report';
 import { ServerProcess } from '../support/server-process';
 import { ratioOf } from '../support/statistics';

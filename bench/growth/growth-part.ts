@@ -1,5 +1,5 @@
 import { SAMPLE_REQUEST } from '../http/sample-entity';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { number, printLine, printRatio, printSingleRatio, printTable } from '../support/report';
 import { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';

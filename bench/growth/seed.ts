@@ -1,11 +1,10 @@
 import { createApp } from '../../src/create-app';
-import { ENTITY } from '../../src/entities/entity.kind';
+import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { type Caller, unlimited } from '../../src/ledger/caller';
 import type { Command } from '../../src/ledger/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { ActivePolicies } from '../../src/policies/active-policies';
-import { noteOn } from '../../src/policies/policy-notes';
-import { POLICY } from '../../src/policies/policy.kind';
+import { ActivePolicies } from '../../src/governance/policies/active-policies';
+import { noteOn, POLICY } from '../../src/governance/policies/policy.entity';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 import { policies } from '../ledger/samples';
 import { serviceSettings } from '../support/settings';
@@ -58,7 +57,7 @@ function addPolicies(first: number, volume: Volume, activePolicies: ActivePolici
         return { id: transaction.newId(POLICY), ...rules, ...stored };
       });
     const ids = seeded.map(({ id }) => id);
-    const policySet = activePolicies.policySetWith(ids, []);
+    const policySet = activePolicies.inForce.policySetWith(ids, []);
     for (const policy of seeded) {
       activePolicies.follow(transaction, [
         transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet })),

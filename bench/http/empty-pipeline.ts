@@ -1,24 +1,18 @@
 import { Body, Controller, Get, Global, Module, Param, Post } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { PIPELINE } from '../../src/app.module';
-import { Configuration } from '../../src/config/configuration';
-import { ConfigurationModule } from '../../src/config/configuration.module';
+import { Configuration } from '../../src/core/config/configuration';
+import { ConfigurationModule } from '../../src/core/config/configuration.module';
 import { assemble } from '../../src/create-app';
-import { OpenApiModule } from '../../src/openapi/openapi.module';
-import { CreateEntityRequest } from '../../src/entities/dto/create-entity.request';
-import { EntityResponse } from '../../src/entities/dto/entity.response';
-import { AnswersModule } from '../../src/http/answers/answers.module';
-import { IssuedKeys } from '../../src/http/authentication/issued-keys';
-import { IssuedTokens } from '../../src/http/authentication/issued-tokens';
-import { BodyModule } from '../../src/http/body/body.module';
+import { OpenApiModule } from '../../src/http/openapi/openapi.module';
+import { CreateEntityRequest } from '../../src/governance/entities/dto/entity.requests';
+import { EntityResponse } from '../../src/governance/entities/dto/entity.responses';
+import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
 import { Caller } from '../../src/http/pipeline/caller.decorator';
-import { RefusalRecord } from '../../src/http/request/refusal-record';
-import { Revisioned } from '../../src/http/request/route-marks';
-import { FallbackModule } from '../../src/http/fallback/fallback.module';
-import { ListsModule } from '../../src/http/lists/lists.module';
-import { RateLimitModule } from '../../src/http/rate-limit/rate-limit.module';
-import { ShutdownModule } from '../../src/http/shutdown/shutdown.module';
-import { LoggingModule } from '../../src/logging/logging.module';
+import { RefusalRecord } from '../../src/http/answers/exception.filter';
+import { Revisioned } from '../../src/http/request/routes';
+import { HttpModule } from '../../src/http/http.module';
+import { LoggingModule } from '../../src/http/logging/logging.module';
 import { SAMPLE_ROW } from './sample-entity';
 
 /** The handlers of the real entities controller, with nothing behind them. */
@@ -68,15 +62,10 @@ async function main(): Promise<void> {
     imports: [
       await ConfigurationModule.forRoot(),
       LoggingModule,
-      ShutdownModule,
-      BodyModule,
-      AnswersModule,
-      ListsModule,
-      RateLimitModule,
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
       OpenApiModule,
-      FallbackModule,
+      HttpModule,
       NobodyElseModule,
     ],
     providers: [...PIPELINE, { provide: RefusalRecord, useValue: NOBODY_ELSE }],

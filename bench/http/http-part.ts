@@ -1,5 +1,5 @@
-import type { Request } from 'autocannon';
-import type { Effort } from '../parts';
+import type { LoadRequest } from '../support/load-generator';
+import type { Effort } from '../support/effort';
 import { type Bar, number, printLine, printRatio, printTable } from '../support/report';
 import { type ServerName, ServerProcess } from '../support/server-process';
 import { median, type Ratio, ratioOf } from '../support/statistics';
@@ -25,9 +25,9 @@ interface Measurement {
   /** Distinguishes its ratios from those of the others. */
   readonly name: string;
   readonly servers: readonly ServerName[];
-  readonly requests: readonly Request[];
+  readonly requests: readonly LoadRequest[];
   /** Requests to the references in place of `requests`, if they do not have that route. */
-  readonly echoed?: readonly Request[];
+  readonly echoed?: readonly LoadRequest[];
   /** Requests per second against each reference, at least. */
   readonly rateBars: Partial<Record<ServerName, number>>;
   /** Processor time against the echo, at most. */
@@ -42,23 +42,24 @@ const ALL: readonly ServerName[] = ['service', 'empty pipeline', 'express echo']
 export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promise<void> {
   const servers = new Map<ServerName, ServerProcess>();
   for (const name of ALL) servers.set(name, await ServerProcess.start(workplace, name, name));
-  const measurements = await measurementsOf(servers.get('service'));
+  const service = servers.get('service');
+  if (service === undefined) throw new Error('The service is not among the servers.');
+  const measurements = await measurementsOf(service);
   for (const kind of KINDS) {
     const measurement = measurements[kind];
     report(measurement, await measure(servers, measurement, effort), effort);
   }
-  const service = servers.get('service');
   const [read] = measurements.GET.requests;
-  if (service === undefined || read?.path === undefined) throw new Error('There is nothing to read.');
+  if (read?.path === undefined) throw new Error('There is nothing to read.');
   await benchmarkPair(service, KEYED_POSTS, effort);
   await benchmarkPair(service, await issuedKeyReads(service, read.path), effort);
 }
 
-async function measurementsOf(service: ServerProcess | undefined): Promise<Readonly<Record<Kind, Measurement>>> {
+async function measurementsOf(service: ServerProcess): Promise<Readonly<Record<Kind, Measurement>>> {
   const reads = await readRequests(service);
   const agent = 'invoice-bot';
-  await service?.send('POST', '/api/v1/agents', { ...AGENT, name: agent });
-  for (const policy of policies(1)) await service?.send('POST', '/api/v1/policies', policy);
+  await service.send('POST', '/api/v1/agents', { ...AGENT, name: agent });
+  for (const policy of policies(1)) await service.send('POST', '/api/v1/policies', policy);
   const execution = JSON.stringify(EXECUTION);
   return {
     POST: {
@@ -113,10 +114,10 @@ function accessEvaluation(agent: string): string {
   });
 }
 
-async function readRequests(service: ServerProcess | undefined): Promise<Request[]> {
-  const requests: Request[] = [];
+async function readRequests(service: ServerProcess): Promise<LoadRequest[]> {
+  const requests: LoadRequest[] = [];
   while (requests.length < READ_ENTITIES) {
-    const { id } = (await service?.send('POST', PATH, SAMPLE_REQUEST)) as { id: string };
+    const { id } = (await service.send('POST', PATH, SAMPLE_REQUEST)) as { id: string };
     requests.push({ method: 'GET', path: `${PATH}/${id}` });
   }
   return requests;
@@ -140,7 +141,7 @@ async function measure(
   return figures;
 }
 
-function requestsTo(name: ServerName, { requests, echoed }: Measurement): Request[] {
+function requestsTo(name: ServerName, { requests, echoed }: Measurement): LoadRequest[] {
   return [...(name === 'service' ? requests : (echoed ?? requests))];
 }
 

@@ -1,4 +1,4 @@
-import autocannon, { type Options, type Request } from 'autocannon';
+import { generateLoad, type LoadRequest } from '../support/load-generator';
 import type { ServerProcess } from '../support/server-process';
 import { API_KEY, CONNECTIONS } from '../support/settings';
 import { percentile } from '../support/statistics';
@@ -14,26 +14,21 @@ export interface LoadFigures {
   readonly processorMicroseconds: number;
 }
 
-export type ClientOptions = Pick<Options, 'idReplacement' | 'connections'>;
-
-/**
- * Sends the requests over and over, on 64 connections unless the options say otherwise. Throws when an answer is anything
- * but 2xx.
- */
+/** Sends the requests over and over. Throws when an answer is anything but 2xx. */
 export async function load(
   server: ServerProcess,
-  requests: Request[],
+  requests: readonly LoadRequest[],
   seconds: number,
-  options: ClientOptions = {},
+  connections = CONNECTIONS,
 ): Promise<LoadFigures> {
-  const times: number[] = [];
+  const usual = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
+  const sent = requests.map((request) => ({ ...request, headers: { ...usual, ...request.headers } }));
   const processorBefore = server.processorSeconds;
   const start = performance.now();
-  const result = await run({ ...options, url: server.url, requests, duration: seconds }, times);
+  const { times, refused } = await generateLoad(server.url, sent, { connections, seconds });
   const elapsed = (performance.now() - start) / 1000;
   const processor = server.processorSeconds - processorBefore;
-  const failed = result.non2xx + result.errors + result.timeouts;
-  if (failed > 0) throw new Error(`${failed} requests failed at ${server.url}: nothing can be said of this run.`);
+  if (refused > 0) throw new Error(`${refused} requests failed at ${server.url}: nothing can be said of this run.`);
   return {
     requestsPerSecond: times.length / elapsed,
     p50: percentile(times, 0.5),
@@ -41,15 +36,4 @@ export async function load(
     p99: percentile(times, 0.99),
     processorMicroseconds: (processor / times.length) * 1e6,
   };
-}
-
-function run(options: Options, times: number[]): Promise<autocannon.Result> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
-    const instance = autocannon({ connections: CONNECTIONS, ...options, headers }, (error, result) => {
-      if (error === null || error === undefined) resolve(result);
-      else reject(error instanceof Error ? error : new Error(String(error)));
-    });
-    instance.on('response', (_client, _status, _bytes, time) => times.push(time));
-  });
 }

@@ -1,9 +1,9 @@
-import type { Request } from 'autocannon';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { type Bar, number, printLine, printRatio, printTable } from '../support/report';
 import type { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';
-import { type ClientOptions, load, type LoadFigures } from './load';
+import type { LoadRequest } from '../support/load-generator';
+import { load, type LoadFigures } from './load';
 
 /** Two kinds of one request: the first costs as much as the second, and something more. */
 export interface RequestPair {
@@ -14,22 +14,21 @@ export interface RequestPair {
   readonly second: NamedRequest;
   /** Ratio of the first to the second. */
   readonly bars: Readonly<Record<'requestsPerSecond' | 'processorMicroseconds', Bar | number>>;
-  readonly options?: ClientOptions;
 }
 
 interface NamedRequest {
   readonly is: string;
-  readonly request: Request;
+  readonly request: LoadRequest;
 }
 
 /** Loads the service with both kinds alternately. The first round warms up the JIT compiler, and is not counted. */
 export async function benchmarkPair(service: ServerProcess, pair: RequestPair, effort: Effort): Promise<void> {
-  const { title, name, bars, options } = pair;
+  const { title, name, bars } = pair;
   const { seconds, rounds } = effort;
   const measured = [pair.first, pair.second].map((kind) => ({ ...kind, figures: [] as LoadFigures[] }));
   for (let round = 0; round <= rounds; round += 1) {
     for (const { request, figures } of measured) {
-      const loaded = await load(service, [request], seconds, options);
+      const loaded = await load(service, [request], seconds);
       if (round > 0) figures.push(loaded);
     }
   }

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { postgresDatabase, postgresVersion } from '../support/postgres-server';
 import { number, printLine, printRatio, printTable } from '../support/report';
 import { ServerProcess } from '../support/server-process';
@@ -51,19 +50,6 @@ export async function benchmarkLedgerOnPostgres(workplace: Workplace, effort: Ef
   ];
   await compare(workplace, sides, effort, BARS.postgres);
   await checkReference(workplace, sides);
-}
-
-/** The ledger on one driver against the ledger on the other. */
-export async function benchmarkDrivers(workplace: Workplace, effort: Effort): Promise<void> {
-  if (!isInstalled('better-sqlite3')) {
-    printLine('SKIPPED: better-sqlite3 is not installed; install it with: npm install --no-save better-sqlite3@12');
-    return;
-  }
-  const sides: Sides = [
-    { title: 'better-sqlite3', loop: 'ledger', environment: { DATABASE_DRIVER: 'better-sqlite3' } },
-    { title: 'sqlite3', loop: 'ledger', environment: { DATABASE_DRIVER: 'sqlite3' } },
-  ];
-  await compare(workplace, sides, effort);
 }
 
 async function compare(workplace: Workplace, sides: Sides, effort: Effort, bar?: number): Promise<void> {
@@ -139,13 +125,4 @@ async function checkReference(workplace: Workplace, [measured, reference]: Sides
 
 function urlOf({ environment }: Side): string {
   return environment['DATABASE_URL'] ?? '';
-}
-
-function isInstalled(packageName: string): boolean {
-  try {
-    createRequire(__filename).resolve(packageName);
-    return true;
-  } catch {
-    return false;
-  }
 }

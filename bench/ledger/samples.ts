@@ -1,4 +1,4 @@
-import type { CreatePolicyRequest } from '../../src/policies/dto/create-policy.request';
+import type { CreatePolicyRequest } from '../../src/governance/policies/dto/policy.requests';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 
 /** Records made beforehand for commands that refer to some. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { number, printLine, printRatio, printTable } from '../support/report';
 import { median, type Ratio, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';

@@ -1,6 +1,6 @@
-import type { PolicyRules } from '../../src/policies/evaluation/compiled-policy';
-import type { EvaluationRequest } from '../../src/policies/evaluation/evaluation-request';
-import type { AgentSubject } from '../../src/policies/patterns/subject';
+import type { PolicyRules } from '../../src/governance/policies/evaluation/compiled-policy';
+import type { EvaluationRequest } from '../../src/governance/policies/evaluation/evaluation';
+import type { AgentSubject } from '../../src/governance/policies/patterns/subjects';
 import { pseudoRandom } from './pseudo-random';
 
 /** Policies, and requests to be decided by them. All engines are given the same. */

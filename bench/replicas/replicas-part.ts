@@ -1,6 +1,6 @@
 import { load } from '../http/load';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { postgresDatabase, postgresVersion } from '../support/postgres-server';
 import { number, printLine, printRatio, printTable } from '../support/report';
 import { ServerProcess } from '../support/server-process';

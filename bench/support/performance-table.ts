@@ -1,27 +1,24 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeBar, describeSpread, figure, isMet, type ReportedRatio } from './report';
 
-const BEGIN = '<!-- npm run bench -- --write: begin -->';
-const END = '<!-- npm run bench -- --write: end -->';
 /** Seen from where the compiled benchmark lies. */
-const DOCUMENT = join(__dirname, '../../../../../docs/performance.md');
+const FIGURES = join(__dirname, '../../../../../docs/performance-figures.txt');
+const HEADER = ['Part', 'Ratio', 'median', 'spread', 'bar', ''];
 
-/** Replaces the ratios of the previous run in docs/performance.md. */
+/** Writes the figures of this run in place of those of the previous one. */
 export function writePerformanceTable(machine: readonly string[], ratios: readonly ReportedRatio[]): void {
-  const text = readFileSync(DOCUMENT, 'utf8');
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${DOCUMENT} lacks the lines "${BEGIN}" and "${END}".`);
-  const table = `${BEGIN}\n\n${performanceTable(machine, ratios)}\n\n`;
-  writeFileSync(DOCUMENT, text.slice(0, begin) + table + text.slice(end));
+  writeFileSync(FIGURES, performanceTable(machine, ratios));
 }
 
 function performanceTable(machine: readonly string[], ratios: readonly ReportedRatio[]): string {
   const rows = ratios.map(({ part, name, ratio, bar }, index) => {
     const title = part === ratios[index - 1]?.part ? '' : part;
-    const verdict = bar === null ? ['', ''] : [describeBar(bar), isMet(ratio, bar) ? 'met' : '**missed**'];
+    const verdict = bar === null ? ['', ''] : [describeBar(bar), isMet(ratio, bar) ? 'met' : 'MISSED'];
     return [title, name, figure(ratio.median), describeSpread(ratio), ...verdict];
   });
-  const lines = [['Part', 'Ratio', 'median', 'spread', 'bar', ''], Array<string>(6).fill('---'), ...rows];
-  return [...machine.map((line) => `- ${line}`), '', ...lines.map((cells) => `| ${cells.join(' | ')} |`)].join('\n');
+  const table = [HEADER, ...rows];
+  const widths = HEADER.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+  const lines = table.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return `${[...machine, '', ...lines].map((line) => line.trimEnd()).join('\n')}\n`;
 }

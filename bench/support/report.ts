@@ -7,7 +7,7 @@ export interface AtMost {
 
 export type Bar = number | AtMost;
 
-/** A ratio as the table in the documents shows it. */
+/** A ratio as docs/performance-figures.txt shows it. */
 export interface ReportedRatio {
   readonly part: string;
   readonly name: string;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Effort } from '../parts';
+import type { Effort } from '../support/effort';
 import { LoopProcess } from '../ledger/loop-process';
 import { number, printLine, printRatio, printSingleRatio } from '../support/report';
 import { ServerProcess } from '../support/server-process';

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import base64
 import concurrent.futures
+import copy
+import dataclasses
 import datetime
 import email.utils
 import functools
@@ -56,11 +58,17 @@ _LONGEST_PAUSE = 30.0
 _LONGEST_HOLD = 60
 #: Between two requests where the service does not hold them, as too many wait already or it is away.
 _HOLD_PAUSE = 1.5
+#: Least time for which a caller looks what comes of the action that an equal call carries out.
+_LEAST_FOLLOWING = 60.0
 #: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
 #: How a request for approval ends that nobody can proceed with.
 _CLOSED = {"rejected", "expired", "cancelled"}
+#: Outcomes of an execution of which more is to come.
+_OPEN = {"pending_approval", "approved", "authorized", "running"}
+#: Segments that turn a URL into that of another resource, as they are and percent-encoded.
+_DOTS = {"", ".", ".."}
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 _GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls by asyncio.to_thread."
@@ -133,10 +141,11 @@ class ResultNotReported(GovernanceError):
 
 
 class ActionCarriedOut(GovernanceError):
-    """A handler of the service has carried the action out: the block of a `with` must not run. `result` is what it returned."""
+    """A handler of the service, or an equal call that waited for the same approval, has carried the action out: the block of a
+    `with` must not run. `result` is what came of it."""
 
     def __init__(self, execution: Mapping[str, Any]) -> None:
-        message = f"The service has carried the execution {execution['id']} out itself."
+        message = f"The execution {execution['id']} has been carried out by the service itself, or by an equal call."
         super().__init__(message, "ACTION_CARRIED_OUT", 200, "executed")
         self.execution = execution
         self.result = execution["result"]
@@ -149,10 +158,16 @@ class Governance:
         repeated by the same caller alone: with the key of that attempt, or a token for the same subject.
     :param patience: seconds for which a request is repeated while the service is busy or unreachable.
     :param timeout: seconds after which an answer that has not come counts as lost.
+    :param proxy: URL of the proxy to go through; without it requests go straight to the service, whatever the environment says.
     """
 
     def __init__(
-        self, url: str, key: Union[str, Callable[[], str]], patience: float = 30.0, timeout: float = 90.0
+        self,
+        url: str,
+        key: Union[str, Callable[[], str]],
+        patience: float = 30.0,
+        timeout: float = 90.0,
+        proxy: Optional[str] = None,
     ) -> None:
         if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
             raise TypeError(f"url is the address of the service, such as http://127.0.0.1:3000; it was {url}.")
@@ -166,7 +181,9 @@ class Governance:
         self._timeout = timeout
         self._agent: Optional[str] = None
         # A redirect would carry the key to wherever it leads.
-        self._opener = urllib.request.build_opener(_NoRedirects(), _Http(), _Https())
+        proxies = {} if proxy is None else {"http": proxy, "https": proxy}
+        proxying = urllib.request.ProxyHandler(proxies)
+        self._opener = urllib.request.build_opener(proxying, _NoRedirects(), _Http(), _Https())
 
     def request(
         self,
@@ -181,7 +198,9 @@ class Governance:
         must not use up all patience.
 
         :raises GovernanceError: for every refusal, and where nobody answers.
+        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's.
         """
+        _require_plain_path(path)
         has_secret = method == "POST" and path.endswith(_SECRETS)
         text = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value is not None}, True)
         url = f"{self._url}{path}" + (f"?{text}" if text else "")
@@ -340,7 +359,9 @@ class Guard:
             raise TypeError(f"{name} returns before it has run: {_GUARD_A_FUNCTION}")
 
         @functools.wraps(function)
-        def guarded(*arguments: Any, **named: Any) -> Any:
+        def guarded(*given: Any, **given_by_name: Any) -> Any:
+            # Copies: what was asked is what runs, whatever becomes of the caller's own while the call waits.
+            arguments, named = _copied(given), _copied(given_by_name)
             try:
                 execution = self._permitted(arguments, named)
             except ActionCarriedOut as done:
@@ -426,7 +447,7 @@ class Guard:
         # only the service's answer to this caller's own resume says that this caller may proceed.
         has_waited = asked == "pending_approval"
         if execution["outcome"] not in _CLOSED and (has_waited or execution["outcome"] == "approved"):
-            execution = self._start(f"/api/v1/executions/{execution['id']}/resume")
+            execution = self._resumed(execution)
         if execution["outcome"] == "running":
             try:
                 execution = self._settled(execution)
@@ -464,6 +485,24 @@ class Guard:
             # Whether it is still pending is then not known.
             raise away
         return execution
+
+    def _resumed(self, execution: Any) -> Any:
+        """Of several callers that waited for the same approval, one resumes; the others get what came of that."""
+        try:
+            return self._start(f"/api/v1/executions/{execution['id']}/resume")
+        except GovernanceError as error:
+            if error.status != 409:
+                raise
+        end = time.monotonic() + max(self._wait, _LEAST_FOLLOWING)
+        while True:
+            execution = self._look(execution, 1)
+            if execution["outcome"] not in _OPEN:
+                return execution
+            if time.monotonic() >= end:
+                message = f"An equal call goes on with the execution {execution['id']}, and has not reported what came of it."
+                outcome = execution["outcome"]
+                raise OutcomeUnknown(GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome))
+            time.sleep(_HOLD_PAUSE)
 
     def _settled(self, execution: Any) -> Any:
         """Once the handler that runs it has ended."""
@@ -609,6 +648,30 @@ def _may_be_running(result: Any) -> bool:
     return (
         inspect.isawaitable(result) or inspect.isgenerator(result) or isinstance(result, concurrent.futures.Future)
     )
+
+
+def _require_plain_path(path: str) -> None:
+    segments = path.split("?")[0].split("/")[1:]
+    if not path.startswith("/") or any(urllib.parse.unquote(segment) in _DOTS for segment in segments):
+        raise ValueError(f"A path begins with / and has no segment that is empty, . or ..; it was {path!r}.")
+
+
+def _copied(value: Any) -> Any:
+    """A deep copy of data. Objects of other classes, such as the `self` of a method or a connection, stay what they are."""
+    if type(value) is dict:
+        return {_copied(name): _copied(member) for name, member in value.items()}
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)(_copied(item) for item in value)
+    if isinstance(value, bytearray):
+        return copy.copy(value)
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(_copied(item) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        same = copy.copy(value)
+        for field in dataclasses.fields(value):
+            object.__setattr__(same, field.name, _copied(getattr(value, field.name)))
+        return same
+    return value
 
 
 def _require_plain_json(value: Any, place: str) -> None:

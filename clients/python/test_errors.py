@@ -2,11 +2,14 @@
 
 import base64
 import json
+import os
 import threading
 import unittest
+import unittest.mock
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from governance import ApprovalPending, Governance, GovernanceError, OutcomeUnknown, ResultNotReported
+import governance as module
+from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError, OutcomeUnknown, ResultNotReported
 
 EXECUTION = {"id": "exe_1", "decisionId": "dec_1", "failureReason": None, "result": None}
 
@@ -94,13 +97,38 @@ class ErrorsTest(unittest.TestCase):
         error = self.error_of(GovernanceError, governance, wait=float("inf"))
         self.assertEqual((error.code, error.reason), ("EXECUTION_REJECTED", "rejected"))
 
-    def test_approval_that_another_caller_used_during_the_wait_authorises_nothing(self):
-        for outcome in ("authorized", "running", "executed", "failed", "interrupted"):
-            used = refusal(409, "INVALID_STATE")
-            governance = self.service(execution("pending_approval"), execution(outcome), used)
-            error = self.error_of(GovernanceError, governance, wait=60)
-            self.assertEqual((type(error), error.status), (GovernanceError, 409))
-            self.assertEqual(Service.received[-1][0], "/api/v1/executions/exe_1/resume")
+    def test_approval_that_an_equal_call_used_during_the_wait_authorises_nothing_and_gives_its_outcome(self):
+        kinds = {"executed": ActionCarriedOut, "failed": GovernanceError, "interrupted": OutcomeUnknown}
+        for outcome in ("authorized", "running", "executed"):
+            for last, kind in kinds.items():
+                used = refusal(409, "INVALID_STATE")
+                looks = [execution(outcome), used, execution("authorized"), execution(last, result=7)]
+                with unittest.mock.patch.object(module, "_HOLD_PAUSE", 0.01):
+                    error = self.error_of(kind, self.service(execution("pending_approval"), *looks), wait=60)
+                self.assertEqual((type(error), getattr(error, "result", 7)), (kind, 7))
+                self.assertEqual(Service.received[2][0], "/api/v1/executions/exe_1/resume")
+
+    def test_path_that_would_be_of_another_resource_is_not_sent(self):
+        governance = self.service((200, {}))
+        for claim in ("", ".", "..", "%2e%2E", "%2E", "a/../b"):
+            with self.assertRaises(ValueError):
+                governance.request("DELETE", f"/api/v1/entities/ent_1/claims/{claim}")
+        for path in ("", "api/v1/stats", "//other.example/api"):
+            with self.assertRaises(ValueError):
+                governance.request("GET", path)
+        with self.assertRaises(ValueError):
+            with governance.guard("send", "mail", "mails/1", agent=".."):
+                self.fail("It ran.")
+        self.assertEqual(Service.received, [])
+
+    def test_goes_through_a_proxy_only_where_it_is_told_to(self):
+        direct = self.service((200, {"agentId": "bot"}))
+        with unittest.mock.patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}):
+            self.assertEqual(Governance(self.url, "key", patience=0).own_agent(), "bot")
+            self.assertEqual(direct.own_agent(), "bot")
+        proxied = Governance("http://service.example", "key", patience=0, proxy=self.url)
+        self.assertEqual(proxied.own_agent(), "bot")
+        self.assertEqual(Service.received[-1][0], "http://service.example/api/v1/me")
 
     def test_service_that_is_away_when_the_wait_ends_is_unreachable(self):
         error = self.error_of(GovernanceError, self.service(execution("pending_approval"), LOST), wait=0.01)

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import dataclasses
 import os
 import threading
 import time
@@ -9,6 +10,12 @@ import unittest
 import uuid
 
 from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError, ResultNotReported
+
+@dataclasses.dataclass
+class Invoice:
+    amount: int
+    lines: list
+
 
 URL = os.environ["GOVERNANCE_URL"]
 OPERATOR = Governance(URL, os.environ["GOVERNANCE_API_KEY"])
@@ -209,6 +216,55 @@ class GuardTest(unittest.TestCase):
             execution.result = "refunded"
         approving.join()
         self.assertEqual(self.execution(order)["result"], "refunded")
+
+    def test_what_was_asked_is_what_runs_whatever_becomes_of_the_arguments(self):
+        order = f"orders/{self.suffix}-frozen"
+        invoice = Invoice(10, [{"price": 10}])
+        basket = {"lines": [{"price": 10}]}
+        runs = []
+
+        def change_and_approve():
+            while OPERATOR.request("GET", "/api/v1/executions", query={"resourceId": order})["total"] == 0:
+                time.sleep(0.02)
+            invoice.amount = basket["lines"][0]["price"] = invoice.lines[0]["price"] = 9_999
+            self.approve(order)
+
+        asked = lambda invoice, basket: {"amount": invoice.amount, "lines": invoice.lines, "basket": basket}
+
+        @self.governance.guard("refund", "payment", order, parameters=asked, wait=60)
+        def refund(invoice, basket):
+            runs.append(asked(invoice, basket))
+
+        changing = threading.Thread(target=change_and_approve)
+        changing.start()
+        refund(invoice, basket=basket)
+        changing.join()
+        self.assertEqual(runs, [{"amount": 10, "lines": [{"price": 10}], "basket": {"lines": [{"price": 10}]}}])
+        self.assertEqual(self.execution(order)["parameters"], runs[0])
+
+    def test_equal_calls_that_wait_for_the_same_approval_run_once_and_have_one_outcome(self):
+        order = f"orders/{self.suffix}-equal"
+        asked, runs = [], []
+
+        class Counting(Governance):
+            def request(self, method, path, *others, **named):
+                answer = super().request(method, path, *others, **named)
+                if path.endswith("/execute"):
+                    asked.append(path)
+                return answer
+
+        @Counting(URL, self.secret).guard("refund", "payment", order, wait=60)
+        def refund():
+            runs.append(1)
+            return "refunded"
+
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            calls = [pool.submit(refund) for _ in range(3)]
+            while len(asked) < 3:
+                time.sleep(0.02)
+            self.approve(order)
+            self.assertEqual([call.result() for call in calls], ["refunded"] * 3)
+        self.assertEqual(runs, [1])
 
     def test_rejected_never_runs(self):
         order = f"orders/{self.suffix}-3"

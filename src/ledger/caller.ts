@@ -1,4 +1,4 @@
-import type { DomainError } from '../errors/domain-error';
+import type { DomainError } from '../core/errors/domain-error';
 import type { IdempotentRequest } from './idempotent-request';
 
 /** What callers may be permitted to do, in the order in which scopes are listed. */
@@ -79,12 +79,6 @@ export function callerOf(identity: Identity, { requestId, ip, idempotency }: Req
 export function withoutKey(caller: Caller): Caller {
   const { requestId, ip } = caller;
   return callerOf(caller, { requestId, ip });
-}
-
-/** @internal The same caller, for what is written under another idempotency key. */
-export function withKey(caller: Caller, idempotency: IdempotentRequest): Caller {
-  const { requestId, ip } = caller;
-  return callerOf(caller, { requestId, ip, idempotency });
 }
 
 /**

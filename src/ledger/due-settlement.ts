@@ -4,7 +4,7 @@ import type { LedgerTransaction } from './ledger-transaction';
 import { LedgerService } from './ledger.service';
 import { byId } from './lookup';
 import { RecordReader } from './reading/record-reader';
-import { Repeated } from '../shared/repeated';
+import { Repeated } from '../core/lifecycle/repeated';
 import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */

@@ -11,7 +11,7 @@ export interface KeyedWrite {
 }
 
 /**
- * A request that takes effect once, however often it is sent. Its writes are told apart by their order: if a crash came
+ * A request that takes effect once, however often it is sent. Its writes are numbered in order: after a crash
  * between two of them, a retry replays the first and runs the second.
  */
 export class IdempotentRequest {
@@ -44,11 +44,6 @@ export class IdempotentRequest {
     this.contentHash ??= sha256(this.content());
     const id = this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
     return { id, contentHash: this.contentHash };
-  }
-
-  /** For the mark that the request has begun: a request of its own, whose replay is not that of the answer. */
-  get beginning(): IdempotentRequest {
-    return new IdempotentRequest([this.scopeHash, 'begun'], this.content, () => undefined);
   }
 
   nextWrite(): KeyedWrite {

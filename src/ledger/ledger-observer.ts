@@ -1,4 +1,4 @@
-import type { DomainError } from '../errors/domain-error';
+import type { DomainError } from '../core/errors/domain-error';
 
 /** A batch that was committed. Times in milliseconds. */
 export interface ObservedBatch {

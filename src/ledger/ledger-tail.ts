@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Database } from '../database/database';
+import { Database } from './database/database';
 import { LedgerService } from './ledger.service';
 import { CounterReader } from './reading/counter-reader';
 

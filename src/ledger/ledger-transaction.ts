@@ -1,8 +1,8 @@
 import type { Caller } from './caller';
-import type { JsonObject } from '../json/json-value';
+import type { JsonObject } from '../core/json/json-value';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
-import type { CommitProof, SqlStatement } from '../database/sql-connection';
-import type { DomainError } from '../errors/domain-error';
+import type { CommitProof, SqlStatement } from './database/sql-connection';
+import type { DomainError } from '../core/errors/domain-error';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
 

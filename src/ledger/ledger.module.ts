@@ -1,29 +1,25 @@
-import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DatabaseModule } from '../database/database.module';
-import { LedgerActors1764200000000 } from './schema/ledger-actors.migration';
-import { LedgerStates1764400000000 } from './schema/ledger-states.migration';
-import { LedgerSchemaVersion1764000000002 } from './schema/ledger-schema-version.migration';
+import { DatabaseModule } from './database/database.module';
 import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
-import { StartCondition, SchemaContribution, type MigrationClass } from '../database/start-condition';
+import { type MigrationClass, SchemaContribution, StartCondition } from './database/start-condition';
 import { AlikeRecords } from './reading/alike-records';
 import { CounterReader } from './reading/counter-reader';
 import { EntryReader } from './reading/entry-reader';
-import { AnswersOnce } from './answers-once';
-import { IdempotencyKey } from './idempotency/idempotency-key.entity';
-import { IdempotencyKeys1763800000001 } from './idempotency/idempotency-keys.migration';
+import {
+  IdempotencyKey,
+  LedgerCounter,
+  LedgerEntry,
+  LedgerHead,
+  LedgerLeftover,
+  LedgerListItem,
+  LedgerTreeNode,
+} from './schema/ledger-tables';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
-import { LedgerCounter } from './schema/ledger-counter.entity';
-import { LedgerEntry } from './schema/ledger-entry.entity';
-import { LedgerHead } from './schema/ledger-head.entity';
-import { LedgerLeftover } from './schema/ledger-leftover.entity';
-import { LedgerLeftovers1764000000000 } from './schema/ledger-leftovers.migration';
-import { LedgerListItem } from './schema/ledger-list-item.entity';
-import { LedgerTreeNode } from './schema/ledger-tree-node.entity';
-import { LedgerTree1763800000000 } from './schema/ledger-tree.migration';
 import { ListFilters1763700000000 } from './schema/list-filters.migration';
+import { SinceFirstRelease1764500000000 } from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
@@ -32,25 +28,16 @@ import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
-import { refuseNewerSchema, announceVersion } from './schema/schema-version';
+import { announceVersion, refuseOtherSchema } from './schema/schema-version';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
   [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, IdempotencyKey],
-  [
-    LedgerSchema1763600000000,
-    ListFilters1763700000000,
-    LedgerTree1763800000000,
-    IdempotencyKeys1763800000001,
-    LedgerLeftovers1764000000000,
-    LedgerSchemaVersion1764000000002,
-    LedgerActors1764200000000,
-    LedgerStates1764400000000,
-  ],
+  [LedgerSchema1763600000000, ListFilters1763700000000, SinceFirstRelease1764500000000],
 );
 
 const START_CONDITION = new StartCondition(async (configuration, found) => {
-  await refuseNewerSchema(found);
+  await refuseOtherSchema(found);
   await refuseHeadAhead(configuration, found);
 }, announceVersion);
 
@@ -78,7 +65,6 @@ export interface LedgerFeature {
     EntryReader,
     CounterReader,
     TreeReader,
-    AnswersOnce,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
     { provide: StartCondition, useValue: START_CONDITION },
   ],
@@ -94,7 +80,6 @@ export interface LedgerFeature {
     CounterReader,
     TreeReader,
     RecordCatalog,
-    AnswersOnce,
   ],
 })
 export class LedgerModule {

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Configuration } from '../config/configuration';
-import { Database } from '../database/database';
-import { unavailable, type DomainError } from '../errors/domain-error';
+import { Configuration } from '../core/config/configuration';
+import { Database } from './database/database';
+import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { BatchRunner } from './writing/batch-runner';
 import type { Caller } from './caller';
 import { ReplicaPoll } from './replica-poll';
@@ -19,7 +19,7 @@ import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
 import { Projections, type Projection } from './writing/projections';
 import { RecordCatalog } from './records/record-catalog';
-import { SingleFlight } from '../shared/single-flight';
+import { SingleFlight } from '../core/concurrency/single-flight';
 import { WriteStops } from './head/fail-stop';
 import { WriterConnection } from './writing/writer-connection';
 

@@ -1,7 +1,7 @@
 import type { LedgerTransaction } from './ledger-transaction';
 import type { ForeignChanges, Projection } from './writing/projections';
 import type { GovernedRow, RecordKind } from './record-kind';
-import { OneAtATime } from '../shared/one-at-a-time';
+import { OneAtATime } from '../core/concurrency/one-at-a-time';
 
 /** Most consecutive attempts, when this process keeps changing what the previous one found. */
 const MOST_ATTEMPTS = 5;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { invalidField } from '../errors/domain-error';
+import { invalidField } from '../core/errors/domain-error';
 import { LedgerService } from './ledger.service';
 import { CounterReader } from './reading/counter-reader';
 import { PastRecords } from './reading/past-records';

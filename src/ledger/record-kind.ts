@@ -1,6 +1,6 @@
-import type { SqlValue } from '../database/sql-connection';
+import type { SqlValue } from './database/sql-connection';
 import type { Scope } from './caller';
-import type { JsonValue } from '../json/json-value';
+import type { JsonValue } from '../core/json/json-value';
 
 /** What every governed row has besides its own columns. */
 export interface GovernedRow {

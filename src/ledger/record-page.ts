@@ -1,4 +1,4 @@
-import type { SqlValue } from '../database/sql-connection';
+import type { SqlValue } from './database/sql-connection';
 
 /**
  * `contains`: the JSON list in the column contains the value. `after`: greater than. `among`: equal to one of the whole

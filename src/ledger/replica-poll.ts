@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
-import type { SqlSessions } from '../database/sql-connection';
-import { Repeated } from '../shared/repeated';
+import type { SqlSessions } from './database/sql-connection';
+import { Repeated } from '../core/lifecycle/repeated';
 import type { LedgerPosition } from './chain/ledger-position';
 import { type KnownHead, readHead } from './head/known-head';
 import type { Projection, Projections } from './writing/projections';
-import { SingleFlight } from '../shared/single-flight';
+import { SingleFlight } from '../core/concurrency/single-flight';
 
 /** Average polling interval in milliseconds: what another process has committed becomes visible within a second. */
 const INTERVAL = 300;

@@ -4,7 +4,7 @@ import { get, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { RecordReader } from '../../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';

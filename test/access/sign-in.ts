@@ -8,12 +8,10 @@ export class SignIn {
   constructor(private readonly answers: Readonly<Record<string, string>>) {}
 
   /** Goes through forms, from the page at `url` on, until a page has none. Returns that page. */
-  async goThrough(url: string): Promise<string> {
-    let [at, page] = await this.load(url);
-    for (let form = this.formOn(page, at); form !== null; form = this.formOn(page, at)) {
-      [at, page] = await this.load(form.action, form.fields);
-    }
-    return page;
+  async goThrough(url: string, fields?: URLSearchParams): Promise<string> {
+    const [at, page] = await this.load(url, fields);
+    const form = this.formOn(page, at);
+    return form === null ? page : this.goThrough(form.action, form.fields);
   }
 
   private async load(url: string, fields?: URLSearchParams): Promise<[url: string, page: string]> {

@@ -13,7 +13,7 @@ import { OTHER_CHAINS } from './threats/others';
 import type { Scene, Send, Tokens } from './threats/scene';
 
 const ISSUER = 'https://login.example.org';
-const DOCUMENT = 'docs/threats.md';
+const DOCUMENT = 'docs/threats-chains.txt';
 const CHAINS = [...APPROVER_CHAINS, ...EXECUTION_CHAINS, ...OTHER_CHAINS];
 
 /** Each right, and the chains of calls by which somebody could try to obtain it. */
@@ -74,7 +74,7 @@ describe('Rights cannot be obtained', () => {
     expect((await send(app, 'POST', `${EXECUTIONS}/${waiting.id}/resume`)).body.outcome).toBe('authorized');
   });
 
-  it('as docs/threats.md lists them', () => {
+  it('as docs/threats-chains.txt lists them', () => {
     const rows = CHAINS.map(({ right, holder, calls, end: [status, reason] }) => [
       right,
       holder,

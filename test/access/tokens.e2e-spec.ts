@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigurationError } from '../../src/config/read-configuration';
+import { ConfigurationError } from '../../src/core/config/read-configuration';
 import { createApp } from '../../src/create-app';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/application/factories';

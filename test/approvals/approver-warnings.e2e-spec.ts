@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send } from '../support/application/send';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { AGENT } from '../../src/agents/agent.kind';
+import { AGENT } from '../../src/governance/agents/agent.entity';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY } from '../support/application/api-key';
@@ -64,13 +73,45 @@ describeOnSqlite('gov finds the service', () => {
     expect(readdirSync(join(place, 'data'))).toContain('governance.db');
   });
 
-  it('and says what to do where there is none', async () => {
-    const alone = join(folder, 'alone');
-    mkdirSync(alone);
-    await install(join(ROOT, 'clients', 'cli'), alone);
-    const gov = join(alone, 'agent-governance-cli', 'dist', 'cli', 'src', 'main.js');
-    const { exitCode, errors } = await run(process.execPath, [gov, 'up'], { folder: alone });
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining('The service is not installed here.')]);
-    expect(existsSync(join(alone, 'data'))).toBe(false);
+  describe('where none is installed next to it', () => {
+    let gov: string;
+    let evidence: string;
+
+    beforeAll(async () => {
+      const alone = join(folder, 'alone');
+      mkdirSync(alone);
+      await install(join(ROOT, 'clients', 'cli'), alone);
+      gov = join(alone, 'agent-governance-cli', 'dist', 'cli', 'src', 'main.js');
+      // A folder of evidence, with code in it that says of everything that it is right.
+      evidence = join(folder, 'evidence');
+      const planted = join(evidence, 'node_modules', 'agent-governance-service');
+      for (const part of ['verifier', 'scripts', 'dist']) mkdirSync(join(planted, part), { recursive: true });
+      writeFileSync(join(planted, 'package.json'), JSON.stringify({ name: 'agent-governance-service' }));
+      for (const program of ['verifier/main.mjs', 'scripts/ensure-built.mjs', 'dist/main.js'])
+        writeFileSync(join(planted, program), "console.log('VALID')");
+      writeFileSync(join(evidence, 'export.ndjson'), '');
+    });
+
+    it.each([[['verify', 'export.ndjson']], [['up']], [['tour', '--no-pause']], [['tamper']]])(
+      'gov %j says what to do, and runs nothing of the current folder',
+      async (words) => {
+        const environment = { GOVERNANCE_URL: 'http://127.0.0.1:1', GOVERNANCE_API_KEY: API_KEY };
+        const { exitCode, output, errors } = await run(process.execPath, [gov, ...words], {
+          folder: evidence,
+          environment,
+        });
+        expect([exitCode, output]).toEqual([1, '']);
+        expect(errors).toContain('The service is not installed next to gov.');
+        expect(existsSync(join(evidence, 'data'))).toBe(false);
+      },
+    );
+
+    it('--service names the folder of the one to run', async () => {
+      const words = (service: string): string[] => [gov, 'verify', '--service', service, 'export.ndjson', '--json'];
+      const verified = await run(process.execPath, words(ROOT), { folder: evidence });
+      expect([verified.exitCode, verified.output]).toEqual([3, expect.stringContaining('"complete":false')]);
+      const wrong = await run(process.execPath, words(evidence), { folder: evidence });
+      expect([wrong.exitCode, wrong.errors]).toEqual([1, expect.stringContaining('agent-governance-service')]);
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,6 +15,7 @@ import { buildCommandLine } from './command-line';
 import { GOV } from './mcp/mcp-clients';
 
 const [DENIED, LET_GO, BLOCKED] = ['deny', '', 2];
+const COMMAND = 'gov hook claude-code || exit 2';
 
 describeOnSqlite('gov hook claude-code', () => {
   let app: TestApp;
@@ -269,13 +270,30 @@ describeOnSqlite('gov hook claude-code', () => {
     }
   });
 
-  it('is configured as docs/integrations.md shows', () => {
+  it('is configured as docs/integrations.md and its help show', async () => {
     const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## Claude Code'));
-    const { hooks } = JSON.parse(block?.code ?? '');
-    const commands = Object.values(hooks as Record<string, { matcher: string; hooks: { command: string }[] }[]>).flat();
-    expect(Object.keys(hooks)).toEqual(['PreToolUse', 'PostToolUse', 'PostToolUseFailure']);
-    expect(commands.flatMap((one) => one.hooks.map(({ command }) => command))).toEqual(
-      Array.from({ length: 3 }, () => 'gov hook claude-code'),
-    );
+    const { output } = await run(process.execPath, [GOV, 'hook', 'claude-code', '--help']);
+    const entry = [{ matcher: '*', hooks: [{ type: 'command', command: COMMAND }] }];
+    const hooks = { PreToolUse: entry, PostToolUse: entry, PostToolUseFailure: entry };
+    expect(JSON.parse(block?.code ?? '')).toEqual({ hooks });
+    expect(JSON.parse(output.slice(output.indexOf('{')))).toEqual({ hooks });
+  });
+
+  it('blocks, as it is configured, also where gov is missing, killed or out of memory', async () => {
+    const place = mkdtempSync(join(folder, 'path-'));
+    const programs = {
+      missing: null,
+      killed: 'kill -9 $$',
+      'out of memory': `exec "${process.execPath}" --max-old-space-size=10 "${GOV}" "$@"`,
+      well: `exec "${process.execPath}" "${GOV}" "$@"`,
+    };
+    const exitCodes: Record<string, number | null> = {};
+    for (const [how, program] of Object.entries(programs)) {
+      if (program !== null) writeFileSync(join(place, 'gov'), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
+      const input = event('PreToolUse', 'Read', { file_path: how === 'well' ? 'a' : 'a'.repeat(40_000_000) }, how);
+      const PATH = `${place}:/usr/bin:/bin`;
+      exitCodes[how] = (await run('sh', ['-c', COMMAND], { environment: { ...environment, PATH }, input })).exitCode;
+    }
+    expect(exitCodes).toEqual({ missing: BLOCKED, killed: BLOCKED, 'out of memory': BLOCKED, well: 0 });
   });
 });

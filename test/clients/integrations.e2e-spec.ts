@@ -21,17 +21,24 @@ const WRITING = `policies:
 tests:
   - { subject: { kind: machine }, action: write, resourceType: document, resourceId: a, expect: deny, by: writing }
 `;
+const README_URL = 'http://localhost:3000';
 const PROGRAMS: Readonly<Record<string, string>> = { mjs: process.execPath, py: 'python3', sh: 'bash' };
+
+interface IssuedKey {
+  readonly agent: string;
+  readonly secret: string;
+}
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) process.stdout.write('SKIPPED: payer.py of docs/integrations.md needs python3.\n');
 
-/** The programs of docs/integrations.md by their names. */
+/** The programs of docs/integrations.md by their names, and the one that lies in examples/. */
 function programs(): [name: string, code: string][] {
-  return codeBlocks(readDocument('docs/integrations.md')).flatMap(({ code }) => {
+  const shown = codeBlocks(readDocument('docs/integrations.md')).flatMap<[string, string]>(({ code }) => {
     const name = FILE.exec(code)?.[1];
     return name === undefined || (name.endsWith('.py') && !hasPython) ? [] : [[name, code]];
   });
+  return [...shown, ['payer.sh', readDocument('examples/payer.sh')]];
 }
 
 describeOnSqlite('The programs of docs/integrations.md', () => {
@@ -95,6 +102,24 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     },
     300_000,
   );
+
+  it('prints what the README shows for one agent connected', async () => {
+    const own = await createTestApp();
+    const environment = { GOVERNANCE_URL: own.url, GOVERNANCE_API_KEY: API_KEY };
+    const issued = JSON.parse((await gov(['seed', '--json'], { environment })).output) as IssuedKey[];
+    const blocks = codeBlocks(section(readDocument('README.md'), '## One agent connected'));
+    const code = blocks.find(({ language }) => language === 'js')?.code ?? '';
+    const shown = blocks.findLast(({ language }) => language === '')?.code ?? '';
+    writeFileSync(
+      join(folder, 'agent.mjs'),
+      code.replace('./clients/typescript/dist/esm/index.js', 'agent-governance-client').replace(README_URL, own.url),
+    );
+    const AGENT_KEY = issued.find(({ agent }) => agent === 'refund-bot')?.secret ?? '';
+    const { output, errors } = await run(process.execPath, ['agent.mjs'], { folder, environment: { AGENT_KEY } });
+    expect(errors).toBe('');
+    expect(output.replace(/dec_\w+/g, 'dec_…')).toBe(shown);
+    await own.close();
+  });
 
   it('keeps policies as files by the commands for pipelines, as printed', async () => {
     const own = await createTestApp();

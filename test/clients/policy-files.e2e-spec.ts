@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -288,14 +289,16 @@ describeOnSqlite('Policies as files', () => {
     });
   });
 
-  it('follows links, reads each file once, and names what it does not read', async () => {
+  it('follows links within the folder, reads each file once, and names what it does not read', async () => {
     const offline = (): Promise<ProgramRun> => policies(['lint'], undefined);
     write('good.yaml', REFUNDS);
-    const elsewhere = mkdtempSync(join(tmpdir(), 'gov-linked-'));
-    writeFileSync(join(elsewhere, 'TESTS.YAML'), TESTS.replace('EXPECTED', 'deny'));
-    symlinkSync(elsewhere, join(folder, 'policies', 'linked'));
-    symlinkSync(elsewhere, join(folder, 'policies', 'linked again'));
-    symlinkSync(join(folder, 'policies'), join(elsewhere, 'back'));
+    const parts = join(folder, 'policies', '..data');
+    mkdirSync(parts);
+    writeFileSync(join(parts, 'TESTS.YAML'), TESTS.replace('EXPECTED', 'deny'));
+    // So are the files of a ConfigMap mounted.
+    symlinkSync('..data', join(folder, 'policies', 'linked'));
+    symlinkSync(parts, join(folder, 'policies', 'linked again'));
+    symlinkSync(join(folder, 'policies'), join(parts, 'back'));
     write('notes.txt', 'Not looked at.');
     write('.draft.yaml', REFUNDS);
     // So does Emacs lock the file that it edits.
@@ -303,13 +306,49 @@ describeOnSqlite('Policies as files', () => {
     expect(await offline()).toEqual({
       exitCode: 0,
       output: '2 files, 1 policy, 2 tests: well-formed.\n',
-      errors: 'Not read, as no policy files: policies/.#good.yaml, policies/.draft.yaml, policies/notes.txt.\n',
+      errors:
+        'Not read, as no policy files: policies/.#good.yaml, policies/..data, policies/.draft.yaml, policies/notes.txt.\n',
     });
-    rmSync(elsewhere, { recursive: true });
+    rmSync(parts, { recursive: true });
     expect(await offline()).toMatchObject({
       exitCode: 1,
       errors: 'There is no file or folder policies/linked.\n',
     });
+  });
+
+  it('reads regular files of the folder only, of a size that it parses at once', async () => {
+    const lint = (...paths: string[]): Promise<ProgramRun> => policies(['lint', ...paths], undefined);
+    const refused = async (text: string, ...paths: string[]): Promise<void> => {
+      const { exitCode, errors } = await lint(...paths);
+      expect([exitCode, errors]).toEqual([1, expect.stringContaining(text)]);
+    };
+    write('good.yaml', REFUNDS);
+    const outside = join(folder, 'outside.yaml');
+    writeFileSync(outside, TESTS.replace('EXPECTED', 'deny'));
+    const link = join(folder, 'policies', 'link.yaml');
+    for (const target of [outside, '/dev/zero', tmpdir()]) {
+      symlinkSync(target, link);
+      await refused('link.yaml is a link out of the folder');
+      rmSync(link);
+    }
+    expect(await lint('policies', outside)).toMatchObject({ exitCode: 0 });
+    execFileSync('mkfifo', [link]);
+    await refused('link.yaml is not a regular file');
+    await refused('/dev/zero is not a regular file', '/dev/zero');
+    rmSync(link);
+    write('link.yaml', '#'.repeat(1_048_577));
+    await refused('has more than 1048576 bytes');
+    write('link.yaml', '\n'.repeat(50_001));
+    await refused('has more than 50000 lines');
+    write('link.yaml', `{${Array.from({ length: 60_000 }, (_, index) => `k${index}: 1`).join(',')}}`);
+    await refused('k1 is not known here');
+    await refused('… and more');
+    write('link.yaml', 'policies: []\n"policies": []\n');
+    await refused('policies/link.yaml:2:1: the name "policies" is given twice');
+    write('link.yaml', `a: &a 1\nb: [${'*a,'.repeat(101)}]`);
+    await refused('has 101 aliases, and may have 100');
+    write('link.yaml', '{"policies": [], "\\e[2KVALID\\u202e": 1}');
+    await refused('"\\u001b[2KVALID');
   });
 
   it('cuts the names of files where a file system does', async () => {

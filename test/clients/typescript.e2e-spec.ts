@@ -64,6 +64,20 @@ describeOnSqlite('The TypeScript client', () => {
     }
   }
 
+  it.each<string | null | undefined>(['', '.', '..', undefined, null])(
+    'refuses the path parameter %j unsent',
+    async (given) => {
+      const fetch = jest.fn();
+      const client = new module.GovernanceClient({ url: app.url, key: API_KEY, fetch });
+      const path: Record<'id' | 'claimId', string> = JSON.parse(JSON.stringify({ id: 'ent_1', claimId: given }));
+      const deleting = client.delete('/api/v1/entities/{id}/claims/{claimId}', { path });
+      await expect(deleting).rejects.toThrow('path.claimId is an id or a name, not empty and not . or ..');
+      const guarded = client.guard({ ...SEND, agent: given ?? '' }, () => 'ran');
+      await expect(guarded).rejects.toThrow('path.agent is an id or a name');
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
+
   it('has the types of the API document', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'client-types-'));
     const generated = join(folder, 'openapi.ts');
@@ -396,25 +410,41 @@ describeOnSqlite('The TypeScript client', () => {
       await expect(operator.guard(SEND, () => 1)).rejects.toThrow('The key is bound to no agent');
     });
 
-    it.each(['refund', 'succeed'])('does not count a %s that another call has resumed as its own', async (action) => {
-      await requireApproval(app, {}, { actions: [action], resources: ['orders/*'], priority: 1 });
-      const agent = `shared-${action}`;
-      await operator.post('/api/v1/agents', { body: { name: agent, capabilities: [action] } });
-      const request = { ...order(), agent, action };
-      const { hostname, port } = new URL(app.url);
-      const gate = await openTcpGate(hostname, Number(port));
-      const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
-      const runs: string[] = [];
-      const looking = gate.holdAt('?wait=');
-      const waiting = errorOf(client.guard(request, () => runs.push('waited'), { wait: 60 }));
-      await looking;
-      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
-      await operator.guard(request, () => runs.push('first'));
-      gate.cut();
-      gate.open();
-      expect(await waiting).toMatchObject({ status: 409 });
-      expect(runs).toEqual(action === 'refund' ? ['first'] : []);
-      await gate.close();
+    it.each(['refund', 'succeed'])(
+      'returns what came of a %s that an equal call resumed, and does not run',
+      async (action) => {
+        await requireApproval(app, {}, { actions: [action], resources: ['orders/*'], priority: 1 });
+        const agent = `shared-${action}`;
+        await operator.post('/api/v1/agents', { body: { name: agent, capabilities: [action] } });
+        const request = { ...order(), agent, action };
+        const { hostname, port } = new URL(app.url);
+        const gate = await openTcpGate(hostname, Number(port));
+        const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+        const runs: string[] = [];
+        const looking = gate.holdAt('?wait=');
+        const waiting = client.guard<unknown>(request, () => runs.push('waited'), { wait: 60 });
+        await looking;
+        await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+        const first = await operator.guard<unknown>(request, () => runs.push('first'));
+        gate.cut();
+        gate.open();
+        expect(await waiting).toEqual(first);
+        expect(runs).toEqual(action === 'refund' ? ['first'] : []);
+        await gate.close();
+      },
+    );
+
+    it('records, and hands to the function, what was asked for, whatever becomes of the request meanwhile', async () => {
+      const request = { ...order(), parameters: { amount: 10, lines: [{ price: 10 }] } };
+      const asked = structuredClone(request.parameters);
+      const guarded = bot.guard(request, ({ parameters }) => parameters, { wait: 60 });
+      request.parameters.amount = 9_999;
+      const { id, decisionId } = await pendingFor(request.resourceId);
+      request.parameters.lines[0] = { price: 9_999 };
+      await approve(app, decisionId, people.ann);
+      expect(await guarded).toEqual(asked);
+      const { result, parameters } = await operator.get('/api/v1/executions/{id}', { path: { id } });
+      expect([result, parameters]).toEqual([asked, asked]);
     });
 
     it('uses an approval once, however many race for it', async () => {
@@ -422,8 +452,14 @@ describeOnSqlite('The TypeScript client', () => {
       const run = jest.fn(() => 'refunded');
       await errorOf(bot.guard(request, run));
       await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
-      const settled = await Promise.allSettled(Array.from({ length: 10 }, () => bot.guard(request, run)));
-      expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      const racing = await Promise.allSettled(Array.from({ length: 10 }, () => bot.guard(request, run)));
+      const results = racing.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect(new Set(results)).toEqual(new Set(['refunded']));
+      // Where the approval was used before they asked, they ask anew.
+      const refusals = racing.flatMap((one) =>
+        one.status === 'rejected' ? [(one.reason as GovernanceError).code] : [],
+      );
+      expect(refusals).toEqual(refusals.map(() => 'APPROVAL_PENDING'));
       expect(run).toHaveBeenCalledTimes(1);
     });
   });

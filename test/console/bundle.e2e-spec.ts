@@ -6,7 +6,7 @@ import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 import { CONSOLE } from './browser';
 
-const ASSETS = join(ROOT, 'src', 'console', 'assets');
+const ASSETS = join(ROOT, 'src', 'operations', 'console', 'assets');
 /** Compressed bytes of everything that a page loads. */
 const MOST_BYTES = 80 * 1024;
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 import { startProgram } from '../support/processes/started-program';
@@ -304,7 +304,7 @@ describeInBrowser("The console's proof", () => {
     expect(await page.getByRole('status').filter({ hasText: 'The ledger is sound.' }).innerText()).not.toContain(
       '(0 s)',
     );
-    const foreign = await SQLITE3.open(database.path, 'write');
+    const foreign = await SqliteConnection.open(database.path, 'write');
     await foreign.run(`UPDATE agents SET description = 'harmless' WHERE name = 'payment-bot'`);
     await foreign.close();
     await page.getByRole('button', { name: /^Verify/ }).click();

@@ -1,14 +1,16 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
+import { dirname, join } from 'node:path';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
+import { createTestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
 import { run, type ProgramRun } from '../support/processes/shell';
 import { startCommand, type StartedProgram } from '../support/processes/started-program';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-const BACKUP = join(ROOT, 'dist', 'backup', 'main.js');
+const BACKUP = join(ROOT, 'dist', 'program', 'backup', 'main.js');
 const CLIENTS = 16;
 /** Characters of one large entity; there are enough of them that the backup takes a while. */
 const LARGE = 400_000;
@@ -74,6 +76,14 @@ describeOnSqlite('A backup', () => {
     return program;
   }
 
+  /** A service in this process has written the database, and has stopped. */
+  async function fill(count: number, text = ''): Promise<void> {
+    mkdirSync(dirname(databaseIn()), { recursive: true });
+    const app = await createTestApp({ environment: { DATABASE_URL: `sqlite:${databaseIn()}` } });
+    for (let made = 0; made < count; made += 1) await createEntity(app, { properties: { text } });
+    await app.close();
+  }
+
   function databaseIn(workingFolder = 'service'): string {
     return join(folder, workingFolder, 'data', 'governance.db');
   }
@@ -89,11 +99,11 @@ describeOnSqlite('A backup', () => {
     mkdirSync(join(folder, workingFolder), { recursive: true });
     const script = (RESTORE ?? '').replaceAll('/srv/backups', join(folder, 'backups'));
     const options = { input: `set -e\n${script}`, folder: join(folder, workingFolder) };
-    expect(await run('bash', [], options)).toEqual({ exitCode: 0, output: '', errors: '' });
+    expect(await run('sh', [], options)).toEqual({ exitCode: 0, output: '', errors: '' });
   }
 
   async function alter(statement: string): Promise<void> {
-    const foreign = await SQLITE3.open(databaseIn(), 'write');
+    const foreign = await SqliteConnection.open(databaseIn(), 'write');
     await foreign.run('PRAGMA busy_timeout = 5000');
     await foreign.run(statement);
     await foreign.close();
@@ -171,16 +181,14 @@ describeOnSqlite('A backup', () => {
   });
 
   it('can be read only by those who can read the database', async () => {
-    const program = await start();
-    await create(program);
+    await fill(1);
     const script = `chmod 600 ${databaseIn()} && umask 000 && ${process.execPath} ${BACKUP} ${target} && stat -c %a ${target}`;
     const options = { input: script, environment: { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` } };
-    expect((await run('bash', [], options)).output).toMatch(/\n600\n$/);
+    expect((await run('sh', [], options)).output).toMatch(/\n600\n$/);
   });
 
   it('overwrites nothing', async () => {
-    const program = await start();
-    await create(program);
+    await fill(1);
     writeFileSync(target, 'precious');
     expect(await backUp()).toEqual({
       exitCode: 2,
@@ -189,7 +197,7 @@ describeOnSqlite('A backup', () => {
     });
     expect(readFileSync(target, 'utf8')).toBe('precious');
     expect(await backUp([databaseIn()])).toMatchObject({ exitCode: 2, output: '' });
-    expect((await create(program)).status).toBe(201);
+    await fill(1);
   });
 
   it.each([
@@ -197,8 +205,7 @@ describeOnSqlite('A backup', () => {
     ['the head', `UPDATE ledger_head SET sequence = 2`, 'FAULT head: '],
     ['a record', `UPDATE entities SET name = 'forged' WHERE createdSequence = 1`, 'FAULT records: entity ent_'],
   ])('is refused where somebody altered %s, and leaves nothing', async (_what, statement, fault) => {
-    const program = await start();
-    for (let made = 0; made < 3; made += 1) await create(program);
+    await fill(3);
     await alter(statement);
     const { exitCode, output, errors } = await backUp();
     expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
@@ -208,9 +215,7 @@ describeOnSqlite('A backup', () => {
   });
 
   it('is refused if a page is damaged, and leaves nothing', async () => {
-    const program = await start();
-    for (let made = 0; made < 20; made += 1) await create(program, 'x'.repeat(20_000));
-    await program.stop();
+    await fill(20, 'x'.repeat(20_000));
     const bytes = readFileSync(databaseIn());
     bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 65_536);
     writeFileSync(databaseIn(), bytes);
@@ -223,11 +228,10 @@ describeOnSqlite('A backup', () => {
   });
 
   it('leaves nothing when a signal ends it', async () => {
-    const program = await start();
-    for (let made = 0; made < LARGE_ENTITIES; made += 1) await create(program, 'x'.repeat(LARGE));
+    await fill(LARGE_ENTITIES, 'x'.repeat(LARGE));
     const script = `${process.execPath} ${BACKUP} ${target} & while kill -0 $! && [ -z "$(ls -A ${folder}/backups)" ]; do :; done; kill $!; wait $!`;
     const options = { input: script, environment: { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` } };
-    const { exitCode, output } = await run('bash', [], options);
+    const { exitCode, output } = await run('sh', [], options);
     expect({ exitCode, output }).toEqual({ exitCode: 128 + 15, output: '' });
     expect(readdirSync(join(folder, 'backups'))).toEqual([]);
   });

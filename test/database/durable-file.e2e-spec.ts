@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 
-const MODULE = join(ROOT, 'dist', 'shared', 'durable-file.js');
+const MODULE = join(ROOT, 'dist', 'core', 'files', 'private-file.js');
 
 describe('A file that cannot be written', () => {
   let folder: string;

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { onPostgres } from '../support/database/database-kind';
 import { onServer } from '../support/database/database-server';
 import { ROOT } from '../support/documents/markdown';
@@ -40,7 +39,7 @@ async function restored(dump: string, url: string): Promise<Record<string, unkno
 
 async function unpacked(file: Buffer, path: string): Promise<Record<string, unknown>[]> {
   writeFileSync(path, file);
-  const connection = await SqliteConnection.open(path, OPEN_READWRITE);
+  const connection = await SqliteConnection.open(path, 'write');
   try {
     return await connection.all(SELECT_HASHES);
   } finally {

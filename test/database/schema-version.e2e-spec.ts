@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { SCHEMA_VERSION } from '../../src/ledger/schema/schema-version';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
@@ -72,6 +72,15 @@ describe('The version of the schema', () => {
       { schemaVersion: SCHEMA_VERSION + 1 },
     ]);
     await setVersion(SCHEMA_VERSION);
+    app = await start();
+  });
+
+  it('of a version that was never released prevents the start', async () => {
+    const name = 'LedgerTree1763800000000';
+    await foreign.run('INSERT INTO "migrations" ("timestamp", "name") VALUES (1763800000000, $1)', [name]);
+    await app.close();
+    await expect(start()).rejects.toThrow(/never released, has migrated .+ Start on a new database/);
+    await foreign.run('DELETE FROM "migrations" WHERE "name" = $1', [name]);
     app = await start();
   });
 

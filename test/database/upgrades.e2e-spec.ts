@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { temporaryDatabase } from '../support/database/temporary-database';
 import { ROOT } from '../support/documents/markdown';
 import { type Proof, recomputeChain } from '../verification/recompute-chain';
+import { schemaOf } from './schema-of';
 import { RELEASED_VERSIONS, releasedDatabase, type ReleasedDatabase } from './released-database';
 import { type Answer, send, type Parsed } from '../support/application/send';
 
@@ -61,6 +63,15 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
   async function post(path: string, body?: object): Promise<Answer> {
     return send(app, 'POST', `/api/v1/${path}`, { body });
   }
+
+  it('gets the schema that a new database has', async () => {
+    const empty = await temporaryDatabase();
+    const other = await createTestApp({ environment: empty.environment });
+    const found = [await schemaOf(app), await schemaOf(other)];
+    await other.close();
+    await empty.remove();
+    expect(found[0]).toEqual(found[1]);
+  });
 
   it('verifies, with entries of every kind', async () => {
     const kept = (await chain()).slice(0, database.hashes.length);

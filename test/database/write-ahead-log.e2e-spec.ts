@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createEntity } from '../support/application/factories';

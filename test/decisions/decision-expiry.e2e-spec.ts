@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Decision } from '../../src/decisions/decision.entity';
-import { DECISION } from '../../src/decisions/decision.kind';
-import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
+import type { Decision } from '../../src/governance/decisions/decision.entity';
+import { DECISION } from '../../src/governance/decisions/decision.kind';
+import type { DecisionResponse } from '../../src/governance/decisions/dto/decision.response';
 import { type DueSettlement, dueSettlementOf } from '../../src/ledger/due-settlement';
 import { RecordReader } from '../../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -113,7 +113,7 @@ describe('Expiry of decisions', () => {
   });
 
   it('reads large decisions a few at a time, each once, the earliest first', async () => {
-    const context = { text: 'x'.repeat(1_000_000) };
+    const context = { text: 'x'.repeat(120_000) };
     const ids: string[] = [];
     for (let minutes = 12; minutes > 0; minutes -= 1) {
       ids.unshift((await propose(app, agentId, { expiresAt: inMilliseconds(minutes * 60_000), context })).id);

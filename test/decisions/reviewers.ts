@@ -1,5 +1,5 @@
-import type { AgentResponse } from '../../src/agents/dto/agent.response';
-import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import type { DecisionResponse } from '../../src/governance/decisions/dto/decision.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';

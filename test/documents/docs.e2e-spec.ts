@@ -1,18 +1,16 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { AGENT } from '../../src/agents/agent.kind';
-import { API_KEY } from '../../src/api-keys/api-key.kind';
-import { RESTORATION } from '../../src/checkpoints/restoration.kind';
-import { VARIABLES } from '../../src/config/variables/variables';
-import { DECISION } from '../../src/decisions/decision.kind';
-import { CLAIM } from '../../src/entities/claim.kind';
-import { ENTITY } from '../../src/entities/entity.kind';
-import { DENIAL_REASONS, ERRORS } from '../../src/errors/error-codes';
-import { EXECUTION } from '../../src/executions/execution.kind';
-import { POLICY } from '../../src/policies/policy.kind';
-import { WEBHOOK } from '../../src/webhooks/webhook.kind';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { AGENT } from '../../src/governance/agents/agent.entity';
+import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
+import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
+import { VARIABLES } from '../../src/core/config/variables/variables';
+import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { CLAIM } from '../../src/governance/entities/claim.entity';
+import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
+import { DENIAL_REASONS, ERRORS } from '../../src/core/errors/error-codes';
+import { EXECUTION } from '../../src/governance/executions/execution.entity';
+import { POLICY } from '../../src/governance/policies/policy.entity';
+import { WEBHOOK } from '../../src/evidence/webhooks/webhook.entity';
 import {
   codeBlocks,
   codeSpans,
@@ -24,81 +22,18 @@ import {
   tableRows,
   withoutCode,
 } from '../support/documents/markdown';
-import { run, runBlocks } from '../support/processes/shell';
-import { differences, shownAnswers } from '../support/application/shown-answers';
 import { sourceTexts } from './sources';
 
-const README = readDocument('README.md');
 const RULES = readDocument('docs/api-decisions.md');
-const README_URL = 'http://localhost:3000';
-const README_KEY = 'a-key-for-the-first-five-minutes';
-
-describe('The first five minutes of the README', () => {
-  const blocks = codeBlocks(section(README, '## The first five minutes'));
-  const commands = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
-  let app: TestApp;
-  let printed: string[];
-
-  beforeAll(async () => {
-    app = await createTestApp({ environment: { API_KEY: README_KEY, RATE_LIMIT: '100' } });
-    printed = await runBlocks(commands.map((code) => code.replace(README_URL, app.url)));
-  });
-  afterAll(() => app.close());
-
-  const shown = blocks.flatMap(({ language, code }, index) =>
-    language === 'json' ? [{ answers: code, command: blocks[index - 1]?.code ?? '' }] : [],
-  );
-
-  it('begins by starting the service with the key that the commands use', () => {
-    expect(blocks[0]?.code).toBe(`API_KEY=${README_KEY} npm start\n`);
-    expect(commands[0]).toContain(`API_KEY=${README_KEY} API=${README_URL}/api/v1`);
-  });
-
-  it.each(shown)('answers as shown to $command', ({ answers, command }) => {
-    const actual = printed[commands.indexOf(command)] ?? '';
-    const answered = actual.trim().split('\n');
-    const expected = shownAnswers(answers);
-    expect(answered).toHaveLength(expected.length);
-    const found = answered.flatMap((line, index) => differences(JSON.parse(line), expected[index]));
-    expect(found).toEqual([]);
-  });
-});
-
-describe('The script that recomputes the chain', () => {
-  const code = codeBlocks(section(RULES, '### Recomputing the chain')).find(({ language }) => language === 'js')?.code;
-  let app: TestApp;
-  let folder: string;
-
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'verify-chain-'));
-    writeFileSync(join(folder, 'verify-chain.mjs'), code ?? '');
-    app = await createTestApp({ environment: { API_KEY: README_KEY } });
-    const commands = codeBlocks(section(README, '## The first five minutes')).filter(
-      (block) => block.language === 'sh',
-    );
-    await runBlocks(commands.map((block) => block.code.replace(README_URL, app.url)));
-  });
-  afterAll(async () => {
-    await app.close();
-    rmSync(folder, { recursive: true });
-  });
-
-  it('finds every hash of a real chain correct', async () => {
-    const environment = { API: `${app.url}/api/v1`, API_KEY: README_KEY };
-    const { output, errors } = await run(process.execPath, [join(folder, 'verify-chain.mjs')], { environment });
-    expect(errors).toBe('');
-    expect(output).toMatch(/^17 entries, 0 at fault, head [0-9a-f]{64}\n$/);
-  });
-});
 
 describe('Tables', () => {
-  it('of the README list every variable with its default and meaning', () => {
+  it('of the settings list every variable with its default and meaning', () => {
     const expected = Object.values(VARIABLES).map((variable) => [
       `\`${variable.name}\``,
       variable.default === '' ? '' : `\`${variable.default}\``,
       variable.description,
     ]);
-    expect(tableRows(section(README, '## Configuration'))).toEqual(expected);
+    expect(tableRows(readDocument('docs/settings.md'))).toEqual(expected);
   });
 
   it('of the rules list every error code with its status, and every reason', () => {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { shutDown } from '../../src/http/shutdown/shut-down';
+import { shutDown } from '../../src/http/shutdown/shutdown';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { EventReader, EVENTS } from '../support/application/event-reader';

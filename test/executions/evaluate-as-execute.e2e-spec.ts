@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { PolicyCondition } from '../../src/policies/conditions/condition';
-import { POLICY_EFFECTS } from '../../src/policies/evaluation/policy-effect';
+import type { PolicyCondition } from '../../src/governance/policies/conditions';
+import { POLICY_EFFECTS } from '../../src/governance/policies/evaluation/evaluation';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';

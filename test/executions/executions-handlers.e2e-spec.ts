@@ -1,9 +1,9 @@
 import { Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unavailable } from '../../src/errors/domain-error';
-import type { ExecutionResponse } from '../../src/executions/dto/execution.response';
-import { ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import { unavailable } from '../../src/core/errors/domain-error';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import { ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';

@@ -1,9 +1,12 @@
 import { Injectable, Module } from '@nestjs/common';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionResponse } from '../../src/executions/dto/execution.response';
-import { ActionFailure } from '../../src/executions/handlers/action-failure';
-import { type ActionContext, ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import {
+  ActionFailure,
+  type ActionContext,
+  ActionHandler,
+} from '../../src/governance/executions/handlers/action-handlers';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { isReplayed, type Parsed } from '../support/application/send';

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import { serverConfig } from '../../src/database/postgres/postgres-settings';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { serverConfig } from '../../src/ledger/database/postgres/postgres-settings';
 import {
   describeWithPostgresCluster,
   postgresCluster,

@@ -12,7 +12,7 @@ import { ServedDatabase } from './support/served-database';
 import { describeWithSmallDisk, smallDisk, type SmallDisk } from './support/small-disk';
 import { until, untilHealthy, watch } from './support/watch';
 
-const BACKUP = join(ROOT, 'dist', 'backup', 'main.js');
+const BACKUP = join(ROOT, 'dist', 'program', 'backup', 'main.js');
 const CLIENTS = 8;
 /** Bytes. */
 const SPARE = 64 * 1024;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SqlConnection } from '../../src/database/sql-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { History } from './support/history';
 import { falseHealth } from './support/ledger-faults';
 import { Load } from './support/load';
@@ -18,7 +17,7 @@ describe('Another process that holds the write lock of the database', () => {
   beforeEach(async () => {
     served = await temporaryService();
     await served.start();
-    foreign = await SqliteConnection.open(served.path, OPEN_READWRITE);
+    foreign = await SqliteConnection.open(served.path, 'write');
   });
   afterEach(async () => {
     await foreign.close();

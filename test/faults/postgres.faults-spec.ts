@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import { serverConfig } from '../../src/database/postgres/postgres-settings';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { serverConfig } from '../../src/ledger/database/postgres/postgres-settings';
 import { onServer } from '../support/database/database-server';
 import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { History } from './support/history';

@@ -94,7 +94,7 @@ describe('The program', () => {
 
   /** Starts a new program whenever a reset has ended the previous one. */
   async function running(): Promise<StartedProgram> {
-    if (program !== null && program.process.exitCode === null) return program;
+    if (program?.process.exitCode === null) return program;
     await program?.stop();
     program = await startProgram(MAIN, {
       LOG_LEVEL: 'info',

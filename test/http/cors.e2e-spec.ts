@@ -1,5 +1,5 @@
 import { All, Controller, Module, Options } from '@nestjs/common';
-import { AnyScope, Public, RequiresScope } from '../../src/http/request/route-marks';
+import { AnyScope, Public, RequiresScope } from '../../src/http/request/routes';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send, type Answer } from '../support/application/send';

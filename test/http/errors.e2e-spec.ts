@@ -11,8 +11,8 @@ import {
   Param,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import { conflict, DomainError, permissionDenied, policyDenied, unavailable } from '../../src/errors/domain-error';
-import { ERRORS, type ErrorCode } from '../../src/errors/error-codes';
+import { conflict, DomainError, permissionDenied, policyDenied, unavailable } from '../../src/core/errors/domain-error';
+import { ERRORS, type ErrorCode } from '../../src/core/errors/error-codes';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { type Answer, send } from '../support/application/send';

@@ -1,6 +1,5 @@
 import { Controller, Get, Module, type Type } from '@nestjs/common';
-import { Public, RequiresScope } from '../../src/http/request/route-marks';
-import { API_KEY } from '../support/application/api-key';
+import { Public, RequiresScope } from '../../src/http/request/routes';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send } from '../support/application/send';
@@ -50,19 +49,17 @@ describe('The log of the HTTP layer', () => {
   afterAll(() => app.close());
   beforeEach(() => lines.splice(0));
 
-  it('has each failed authentication, counted, without the key that was tried', async () => {
-    await send(app, 'GET', '/api/v1/samples', { key: 'a-tried-key', headers: { 'X-Request-Id': 'first' } });
-    await send(app, 'GET', '/nothing', { key: null, headers: { 'X-Request-Id': 'second' } });
+  it('has the first failed authentication, without the key that was tried, and no line for each that follows', async () => {
+    const tried = { key: 'a-tried-key', headers: { 'X-Request-Id': 'first' } };
+    // A key may be tried on a route that needs none, too.
+    await send(app, 'GET', '/api/v1/samples/open', { key: null });
+    await send(app, 'GET', '/api/v1/samples/open', tried);
+    await send(app, 'GET', '/api/v1/samples', tried);
+    await send(app, 'GET', '/nothing', { key: null });
     expect(otherLines()).toEqual([
       expect.objectContaining({ level: 'warn', requestId: 'first', ip: '127.0.0.1', failuresSinceStart: 1 }),
-      expect.objectContaining({ level: 'warn', requestId: 'second', failuresSinceStart: 2 }),
     ]);
     expect(JSON.stringify(lines)).not.toContain('a-tried-key');
-  });
-
-  it('has a key that fails on a route that needs none, as it may be tried there', async () => {
-    for (const key of [null, 'a-tried-key', API_KEY]) await send(app, 'GET', '/api/v1/samples/open', { key });
-    expect(otherLines()).toEqual([expect.objectContaining({ level: 'warn', msg: 'Authentication failed' })]);
   });
 
   it('has unforeseen errors in full, under the request id', async () => {

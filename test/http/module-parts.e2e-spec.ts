@@ -21,7 +21,7 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
-import { Revisioned } from '../../src/http/request/route-marks';
+import { Revisioned } from '../../src/http/request/routes';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule, SampleRequest } from './sample.module';
 import { send } from '../support/application/send';

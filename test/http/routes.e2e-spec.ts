@@ -1,6 +1,6 @@
-import { FallbackModule } from '../../src/http/fallback/fallback.module';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { HttpModule } from '../../src/http/http.module';
 import { SampleModule } from './sample.module';
 import { send, sendRaw } from '../support/application/send';
 
@@ -74,6 +74,6 @@ describe('A path', () => {
 
 describe('Routes', () => {
   it('are refused at the start if they could not be reached', async () => {
-    await expect(createTestApp({ modules: [FallbackModule, SampleModule] })).rejects.toThrow('FallbackModule');
+    await expect(createTestApp({ modules: [HttpModule, SampleModule] })).rejects.toThrow('HttpModule');
   });
 });

@@ -1,12 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Put, Query } from '@nestjs/common';
-import { Public, RateLimitBucket, Revisioned } from '../../src/http/request/route-marks';
+import { Public, RateLimitBucket, Revisioned, ApiErrors } from '../../src/http/request/routes';
 import { Caller } from '../../src/http/pipeline/caller.decorator';
 import { IfMatch } from '../../src/http/conditional/if-match.decorator';
 import type { Precondition } from '../../src/http/conditional/precondition';
 import { ListQuery } from '../../src/http/lists/list.query';
 import { Lists } from '../../src/http/lists/lists';
 import type { ListAnswer } from '../../src/http/lists/open-list';
-import { ApiErrors } from '../../src/http/answers/api-errors.decorator';
 import {
   AtLeastOneOf,
   FreeFormObject,
@@ -22,7 +21,7 @@ import {
   RequiredText,
   TimestampField,
 } from '../../src/http/validation/text-fields';
-import type { JsonObject } from '../../src/json/json-value';
+import type { JsonObject } from '../../src/core/json/json-value';
 
 export class SampleRequest {
   @RequiredText({ max: 10 })

@@ -1,6 +1,6 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import type { Application } from 'express';
-import { AnyScope, Public, RequiresScope } from '../../src/http/request/route-marks';
+import { AnyScope, Public, RequiresScope } from '../../src/http/request/routes';
 import { type Scope, SCOPES } from '../../src/ledger/caller';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, issueKey } from '../support/application/factories';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';

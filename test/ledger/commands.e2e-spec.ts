@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { conflict } from '../../src/errors/domain-error';
-import type { JsonObject } from '../../src/json/json-value';
-import { CLAIM } from '../../src/entities/claim.kind';
-import { ENTITY } from '../../src/entities/entity.kind';
+import { conflict } from '../../src/core/errors/domain-error';
+import type { JsonObject } from '../../src/core/json/json-value';
+import { CLAIM } from '../../src/governance/entities/claim.entity';
+import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerWriter } from '../../src/ledger/ledger.service';
 import { byId, byKey, type Lookup } from '../../src/ledger/lookup';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, auditOf, chainIsValid, createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
@@ -378,7 +378,10 @@ describe('Commands in one batch', () => {
   it('have times and ids that never go back, even if the clock does', async () => {
     const first = await notes.add(newSlug());
     await moveTime(-86_400_000);
-    const second = await notes.add(newSlug()).finally(restoreTime);
+    const adding = notes.add(newSlug());
+    await adding.catch(() => undefined);
+    await restoreTime();
+    const second = await adding;
     const third = await notes.add(newSlug());
     const [one, two, three] = await Promise.all([first, second, third].map(({ id }) => auditOf(app, id)));
     const [before, during, after] = [one?.[0], two?.[0], three?.[0]];

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { ChainVerifier } from '../../src/verification/chain-verifier';
+import { ChainVerifier } from '../../src/evidence/verification/chain-verifier';
 import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';
@@ -189,7 +189,7 @@ describe('Migrations', () => {
   });
 });
 
-/** True for all text columns, whatever their classes say: src/database/postgres/postgres-migrations.ts. */
+/** True for all text columns, whatever their classes say: src/ledger/database/postgres/postgres-migrations.ts. */
 function expectTextToCompareByBytes({ driver, entityMetadatas }: DataSource): void {
   for (const column of entityMetadatas.flatMap(({ columns }) => columns)) {
     if (driver.normalizeType(column) === 'text') column.collation = 'C';

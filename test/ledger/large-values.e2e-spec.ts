@@ -61,7 +61,7 @@ describe('A value of many members', () => {
 
   /** Some names are integers, which come first in objects, in an order that is not the canonical one. */
   function many(value: unknown): Record<string, unknown> {
-    return Object.fromEntries(Array.from({ length: 15_000 }, (_unused, index) => [(-index >>> 0).toString(36), value]));
+    return Object.fromEntries(Array.from({ length: 4_900 }, (_unused, index) => [(-index >>> 0).toString(36), value]));
   }
 
   it('is stored, changed, compared and returned correctly', async () => {

@@ -1,9 +1,8 @@
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
+import { onPostgres } from '../support/database/database-kind';
 import { addClaim, chainIsValid, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
@@ -53,7 +52,7 @@ describe('What a batch reads of large records', () => {
 
   /** Counts what the writing connection reads between the begin and the end of each batch. */
   function watchBatches(): void {
-    const Connection = onPostgres ? PostgresConnection : sqliteConnection();
+    const Connection = onPostgres ? PostgresConnection : SqliteConnection;
     const all: All = Reflect.get(Connection.prototype, 'all');
     const open = new Map<SqlConnection, ReadBatch>();
     const run: Run = Reflect.get(Connection.prototype, 'run');
@@ -167,8 +166,4 @@ describe('What a batch reads of large records', () => {
 
 function lengthOf(row: SqlRow): number {
   return Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0);
-}
-
-function sqliteConnection(): typeof BetterSqlite3Connection | typeof SqliteConnection {
-  return 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
 }

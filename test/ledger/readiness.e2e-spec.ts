@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
-import { Slices } from '../../src/shared/slices';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
+import { Slices } from '../../src/core/concurrency/slices';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
+import { onPostgres } from '../support/database/database-kind';
 import { chainIsValid, createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { metric } from '../support/application/metric';
@@ -159,7 +158,7 @@ describe('The service is ready if a write would succeed', () => {
   });
 
   it('but not while a COMMIT hangs, which is not interrupted and finally succeeds', async () => {
-    const Connection = onPostgres ? PostgresConnection : sqliteConnection();
+    const Connection = onPostgres ? PostgresConnection : SqliteConnection;
     const run: Run = Reflect.get(Connection.prototype, 'run');
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -180,7 +179,3 @@ describe('The service is ready if a write would succeed', () => {
     expect(await probe('ready')).toBe(200);
   });
 });
-
-function sqliteConnection(): typeof BetterSqlite3Connection | typeof SqliteConnection {
-  return 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
-}

@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 import { Note, Notes, NotesModule } from '../support/application/notes.module';

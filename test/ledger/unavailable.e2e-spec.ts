@@ -1,12 +1,11 @@
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
-import { DatabaseFault, type FaultKind } from '../../src/database/database-fault';
-import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import type { SqlConnection, SqlStatement } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import { DatabaseFault, type FaultKind } from '../../src/ledger/database/database-fault';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlStatement } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { describeOnSqlite, DRIVER_OF_THE_RUN } from '../support/database/database-kind';
+import { describeOnSqlite } from '../support/database/database-kind';
 import { chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { send, type Answer } from '../support/application/send';
@@ -126,11 +125,9 @@ describeOnSqlite('While the database cannot accept a write', () => {
   });
 
   describe('statement by statement', () => {
-    const Connection = 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
-
     /** The next statement with this beginning fails, either after it was executed or instead. */
     function failOnce(beginning: string, when: 'instead' | 'after', kind: FaultKind, meanwhile?: () => void): void {
-      const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
+      const original: RunAll = Reflect.get(SqliteConnection.prototype, 'runAll');
       let isDue = true;
       const faulty: RunAll = async function (this: SqlConnection, statements) {
         for (const statement of statements) {
@@ -141,14 +138,14 @@ describeOnSqlite('While the database cannot accept a write', () => {
           if (isFailing) throw new DatabaseFault(kind, 'SQLITE_FULL', 'database or disk is full');
         }
       };
-      jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
+      jest.spyOn(SqliteConnection.prototype, 'runAll').mockImplementation(faulty);
     }
 
     /**
      * The next statement with this beginning fails as on a faulty disk, where SQLite ends the transaction by itself.
      */
     function rollBackOnce(beginning: string): void {
-      const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
+      const original: RunAll = Reflect.get(SqliteConnection.prototype, 'runAll');
       let isDue = true;
       const faulty: RunAll = async function (this: SqlConnection, statements) {
         const failing = statements.findIndex(({ sql }) => isDue && sql.startsWith(beginning));
@@ -157,7 +154,7 @@ describeOnSqlite('While the database cannot accept a write', () => {
         await original.call(this, [...statements.slice(0, failing), { sql: 'ROLLBACK', parameters: [] }]);
         throw new DatabaseFault('unavailable', 'SQLITE_IOERR', 'disk I/O error');
       };
-      jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
+      jest.spyOn(SqliteConnection.prototype, 'runAll').mockImplementation(faulty);
     }
 
     it.each(['BEGIN', 'INSERT INTO "ledger_entries"', 'INSERT INTO "entities"', 'UPDATE "ledger_head"', 'COMMIT'])(

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { type ClientRequest, get, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
-import type { SqlRow, SqlValue } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlRow, SqlValue } from '../../src/ledger/database/sql-connection';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 
 /** Bytes of free-form content that a page may have. */
-const PAGE = 8 * 1024 * 1024;
-const CONTENT = { text: 'x'.repeat(1_000_000) };
+const PAGE = 1024 * 1024;
+const CONTENT = { text: 'x'.repeat(250_000) };
 /** More than fits on a page. */
-const ROWS = 10;
+const ROWS = 8;
 const LISTS = [
   'entities?type=large',
   'entities/ENTITY/claims?order=asc',
@@ -97,10 +97,10 @@ describe('A page of large records', () => {
           answer.resume().once('end', resolve);
         }).once('error', reject);
       });
-    const large = Array.from({ length: 6 }, () => read('decisions', '127.0.0.1'));
+    const large = Array.from({ length: 40 }, () => read('decisions', '127.0.0.1'));
     await Promise.race(large);
     await Promise.all([...large, read('entities?limit=1', '127.0.0.2')]);
-    expect(answered.indexOf('127.0.0.2')).toBeLessThan(4);
+    expect(answered.indexOf('127.0.0.2')).toBeLessThan(30);
   });
 });
 

@@ -1,5 +1,5 @@
-import { Database } from '../../src/database/database';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { RecordReader } from '../../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite } from '../support/database/database-kind';

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createAgent, createEntity, propose } from '../support/application/factories';

@@ -35,7 +35,8 @@ describe('Whatever a client sends', () => {
   const statuses = new Map<string, Map<number, number>>();
 
   beforeAll(async () => {
-    app = await createTestApp({ modules: [ActionsModule], environment: { BODY_LIMIT: String(BODY_LIMIT) } });
+    const environment = { BODY_LIMIT: String(BODY_LIMIT), PUBLIC_URL: 'https://governance.example.com' };
+    app = await createTestApp({ modules: [ActionsModule], environment });
     document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
     check = new AnswerCheck(document);
     await startWith();

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ShutdownGate } from '../../src/http/shutdown/shutdown-gate';
+import { ShutdownGate } from '../../src/http/shutdown/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { AnswerCheck } from './answer-check';
 import {
@@ -29,7 +29,6 @@ const OTHER_BODIES = {
   decisions_propose: { title: 'Another' },
   apiKeys_revoke: { reason: 'Another.' },
   webhooks_replay: { after: 1 },
-  provenance_verify: { state: false },
 };
 
 describe('Answers match the document', () => {
@@ -309,6 +308,14 @@ describe('Answers match the document', () => {
     const refused = await call(operation('webhooks_create'));
     expect(refused.status).toBe(409);
     expect(check.faults(operation('webhooks_create'), refused)).toEqual([]);
+  });
+
+  it('when its URL is known', async () => {
+    const known = await createTestApp({ environment: { PUBLIC_URL: 'https://governance.example.com' } });
+    const answer = await send(known, 'GET', '/.well-known/authzen-configuration');
+    await known.close();
+    expect(answer.status).toBe(200);
+    expect(check.faults(operation('authzen_discovery'), answer)).toEqual([]);
   });
 
   it('when the service is stopping', async () => {

@@ -118,7 +118,7 @@ function collect(collection: Collection, path: string, schema: Schema, isRequire
 
 function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean): Described {
   const parts = partsOf(document, schema);
-  const types = parts.flatMap(({ type, nullable }) => [type ?? 'any', ...(nullable === true ? ['null'] : [])]);
+  const types = parts.flatMap(({ type, nullable }) => [type ?? 'any', ...(nullable === true ? ['null'] : [])].flat());
   const values = parts.flatMap((part) => part.enum ?? []) as unknown[];
   return { isRequired, types: [...new Set(types)], values: values.map(String) };
 }

@@ -1,7 +1,7 @@
 import type { OpenAPIObject, OperationObject, SchemaObject } from '@nestjs/swagger';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { exampleBodies, examplePath, operationsOf } from '../support/requests/api-document';
-import { readDocument, ROOT, section } from '../support/documents/markdown';
+import { readDocument, ROOT } from '../support/documents/markdown';
 import { send } from '../support/application/send';
 import { run } from '../support/processes/shell';
 import { SwaggerSession } from './swagger-session';
@@ -46,8 +46,8 @@ describe('openapi.json', () => {
     expect(quoted.filter((name) => !named.includes(name ?? ''))).toEqual([]);
   });
 
-  it('shares no unique name with the first five minutes of the README', () => {
-    const tour = section(readDocument('README.md'), '## The first five minutes');
+  it('shares no unique name with docs/first-five-minutes.md', () => {
+    const tour = readDocument('docs/first-five-minutes.md');
     const once = operations
       .filter(({ id }) => ['agents_create', 'policies_create'].includes(id))
       .flatMap(({ operation }) => exampleNames(operation));
@@ -129,7 +129,7 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
   let session: SwaggerSession;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ environment: { PUBLIC_URL: 'https://governance.example.com' } });
     session = new SwaggerSession((await send(app, 'GET', '/docs/start.js', { key: null })).text);
   });
   afterAll(() => app.close());

@@ -44,12 +44,12 @@ describeOnSqlite('The package', () => {
     expect(scripts).toEqual(expect.arrayContaining(imported));
   });
 
-  it('exports exactly the types that docs/public-types.md reports', async () => {
+  it('exports exactly the types that docs/public-types.d.ts reports', async () => {
     const { output, errors } = await run(process.execPath, ['scripts/write-public-types.mjs', '--print'], {
       folder: ROOT,
     });
     expect(errors).toBe('');
     // npm run public-types brings it up to date.
-    expect(output).toBe(readDocument('docs/public-types.md'));
+    expect(output).toBe(readDocument('docs/public-types.d.ts'));
   });
 });

@@ -22,7 +22,7 @@ describeOnSqlite('The scripts of package.json', () => {
   };
   // A shell with `exec` is replaced by the program, so that a signal to npm reaches it; any other continues after `||`.
   const portable = Object.values(scripts).map((script) =>
-    script.replace(/^exec (?:env (?:\w+=\w+ )+)?(.+) \|\| \1$/, '$1'),
+    script.replace(/^exec (?:env (?:\w+=\w+ |"\w+=[^"]+" )+)?(.+) \|\| \1$/, '$1'),
   );
   const commands = portable.flatMap((script) => script.split(' && '));
 
@@ -108,7 +108,7 @@ describeOnSqlite('A folder of the project', () => {
       for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
         cpSync(join(ROOT, file), join(folder, file));
       linkPackages();
-      mkdirSync(join(folder, 'src', 'console', 'assets'), { recursive: true });
+      mkdirSync(join(folder, 'src', 'operations', 'console', 'assets'), { recursive: true });
     });
 
     /** Linked one by one: an install in the folder would empty a linked `node_modules`. */

@@ -1,5 +1,5 @@
-import type { Effect, PlannedPolicy, PlannedVerdict } from '../../src/policy-plans/effects/effect';
-import type { AgentSubject } from '../../src/policies/patterns/subject';
+import type { Effect, PlannedPolicy, PlannedVerdict } from '../../src/governance/policy-plans/effects/effect';
+import type { AgentSubject } from '../../src/governance/policies/patterns/subjects';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';

@@ -1,6 +1,6 @@
-import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
-import { ActivePolicies } from '../../src/policies/active-policies';
-import type { PolicyResponse } from '../../src/policies/dto/policy.response';
+import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
+import { ActivePolicies } from '../../src/governance/policies/active-policies';
+import type { PolicyResponse } from '../../src/governance/policies/dto/policy.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
@@ -180,7 +180,7 @@ describe('policies in force', () => {
     const seen = new Set<string>();
     let isOver = false;
     const look = (): void => {
-      seen.add(policies.policySet);
+      seen.add(policies.inForce.policySet);
       if (!isOver) setImmediate(look);
     };
     // Work that is divided into slices yields at each step.

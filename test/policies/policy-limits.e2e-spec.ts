@@ -37,8 +37,8 @@ describe('Policies in force', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
     const refused = answers.find(({ status }) => status === 409);
     expect(refused?.body.error).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('MAX_POLICIES') });
-    const [made] = answers.filter(({ status }) => status === 201);
-    const { id, name } = made?.body as { id: string; name: string };
+    const made = answers.find(({ status }) => status === 201);
+    const { id, name } = (made?.body ?? {}) as { id: string; name: string };
     expect((await create(name, '2')).status).toBe(201);
     expect((await change(id, 'activate')).status).toBe(200);
     expect((await change(id, 'deactivate')).status).toBe(200);

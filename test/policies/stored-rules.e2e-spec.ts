@@ -92,11 +92,11 @@ describe('A name that an earlier version stored and that is no longer accepted',
     await rename('agents:roles:second', 'agents:roles:a role');
     await rename('agents:capabilities:old', 'agents:capabilities:read\u200b');
     await startAgain();
-    expect(warnings()).toEqual([
+    expect(warnings().toSorted()).toEqual([
+      expect.stringMatching(/^Agents have the capability "read\u200b", .*capability=read%E2%80%8B lists/),
       expect.stringMatching(
         /^Agents have the role "ops ", which matches nothing, .*GET \/api\/v1\/agents\?role=ops%20 lists/,
       ),
-      expect.stringMatching(/^Agents have the capability "read\u200b", .*capability=read%E2%80%8B lists/),
       'The policy "no operator" (version 1.0, deny) matches less than it seems to; replace it with a new version. ' +
         '"role:ops " matches nothing: a role must not begin or end with white space. ' +
         '"read\u200b" matches nothing: an action must not contain control or format characters.',

@@ -1,5 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import { ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { approved, company, EXECUTIONS, requireApproval, resume } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid } from '../support/application/factories';

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckpointResponse } from '../../src/checkpoints/dto/checkpoint.response';
+import type { CheckpointResponse } from '../../src/evidence/checkpoints/dto/checkpoint.responses';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, chainIsValid, createEntity } from '../support/application/factories';
 import { openCheckpoint, rootOf } from '../verification/log-checker';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import { serverConfig } from '../../src/database/postgres/postgres-settings';
+import { Database } from '../../src/ledger/database/database';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { serverConfig } from '../../src/ledger/database/postgres/postgres-settings';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 import { Notes, NotesModule } from '../support/application/notes.module';

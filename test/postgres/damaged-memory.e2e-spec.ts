@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createPolicy } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';

@@ -1,14 +1,24 @@
-import { DataSource } from 'typeorm';
-import { PostgresDatabase } from '../../src/database/postgres/postgres-database';
-import { ProcessLease } from '../../src/database/process-lease.entity';
-import { ProcessLeases1763900000050 } from '../../src/database/process-leases.migration';
-import type { SqlSessions } from '../../src/database/sql-connection';
-import { SchemaContribution } from '../../src/database/start-condition';
+import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { PostgresDatabase } from '../../src/ledger/database/postgres/postgres-database';
+import { ProcessLease } from '../../src/ledger/database/process-lease.entity';
+import type { SqlSessions } from '../../src/ledger/database/sql-connection';
+import { SchemaContribution } from '../../src/ledger/database/start-condition';
 import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { replayed } from './support/sessions';
 
 const SELECT_PORT = `SELECT current_setting('port')::integer AS "port"`;
+
+/** All that the sessions themselves need of the schema. */
+class ProcessLeases1763900000050 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('CREATE TABLE "process_leases" ("id" text PRIMARY KEY, "since" bigint, "until" bigint)');
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('process_leases');
+  }
+}
 const SCHEMA = new SchemaContribution([ProcessLease], [ProcessLeases1763900000050]);
 
 describeWithPostgresCluster('A session that was opened before the writer had one', () => {

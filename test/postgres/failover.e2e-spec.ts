@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '../../src/database/database';
-import type { SqlSessions } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlSessions } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onServer } from '../support/database/database-server';
 import { chainIsValid, createEntity } from '../support/application/factories';
@@ -25,7 +25,11 @@ const READERS: readonly [string, (app: TestApp) => Promise<unknown>][] = [
 /** Reads in a session of its own, as these are opened when they are needed. */
 async function once(opening: Promise<SqlSessions>): Promise<unknown> {
   const session = await opening;
-  return session.all('SELECT 1').finally(() => session.close());
+  try {
+    return await session.all('SELECT 1');
+  } finally {
+    await session.close();
+  }
 }
 
 describeWithPostgresCluster('Behind a name that leads to one server or another, the service', () => {

@@ -1,8 +1,8 @@
 import { Injectable, Module } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
-import { type ActionContext, ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import { Database } from '../../src/ledger/database/database';
+import { type ActionContext, ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';

@@ -1,5 +1,5 @@
-import { Database } from '../../src/database/database';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, issueKey, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseFault } from '../../src/database/database-fault';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { DatabaseFault } from '../../src/ledger/database/database-fault';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onServer } from '../support/database/database-server';
 import { chainIsValid, createEntity } from '../support/application/factories';

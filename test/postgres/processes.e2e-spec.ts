@@ -1,7 +1,7 @@
 import { Injectable, Logger, Module } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../../src/database/database';
-import { ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import { Database } from '../../src/ledger/database/database';
+import { ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onServer } from '../support/database/database-server';
 import { auditOf, createAgent, createPolicy } from '../support/application/factories';

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
@@ -58,7 +58,7 @@ describe('While a plan replays what agents requested', () => {
     const others = [replay(), replay()];
     const refused = await Promise.race(others);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(refused.body.error.message).toContain('Another replay');
+    expect(refused.body.error.message).toContain('Too many replays');
     await somebody.run('ROLLBACK');
     const answers = await Promise.all([first, ...others]);
     const replays = answers.filter((answer) => answer !== refused).map(({ status, body }) => [status, body.replay]);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
+import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/application/factories';
 import { onServer } from '../support/database/database-server';
 import { lapse, leaseHolders } from '../support/database/leases';

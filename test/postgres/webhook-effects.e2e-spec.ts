@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseFault } from '../../src/database/database-fault';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { DatabaseFault } from '../../src/ledger/database/database-fault';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity, issueKey } from '../support/application/factories';
-import { isReplayed, send, type Answer, type Parsed } from '../support/application/send';
+import { send, type Answer, type Parsed } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { signatureBy, type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
 
@@ -157,16 +157,5 @@ describe('What a caller has a webhook do at one of two replicas', () => {
       await other.until(2);
       expect(target.received).toHaveLength(1);
     });
-  });
-
-  it('is one test for one idempotency key, and the other waits for its answer', async () => {
-    const [path, target] = await create((response) => setTimeout(() => response.writeHead(202).end(), 500));
-    const test = (app: TestApp): Promise<Answer> =>
-      send(app, 'POST', `${path}/test`, { headers: { 'Idempotency-Key': 'both' } });
-    const answers = await Promise.all([test(here), test(there), test(here), test(there)]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
-    expect(target.received).toHaveLength(1);
   });
 });

@@ -8,11 +8,11 @@ import {
 } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/create-app';
-import { Database } from '../../src/database/database';
+import { Database } from '../../src/ledger/database/database';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp } from '../support/application/create-test-app';
 import { API_KEY } from '../support/application/api-key';
-import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
+import { onPostgres } from '../support/database/database-kind';
 import { onServer } from '../support/database/database-server';
 import { leaseHolders } from '../support/database/leases';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
@@ -76,7 +76,7 @@ describe('A start that fails', () => {
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    environment = { API_KEY, LOG_LEVEL: 'error', ...DRIVER_OF_THE_RUN, ...database.environment };
+    environment = { API_KEY, LOG_LEVEL: 'error', ...database.environment };
     await starts();
   });
   afterAll(() => database.remove());

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MetricsServer } from '../../src/metrics/metrics-server';
+import { MetricsServer } from '../../src/operations/metrics/metrics-server';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { ROOT } from '../support/documents/markdown';
 import { valueOf } from '../support/application/metric';

@@ -1,8 +1,8 @@
 import { existsSync, linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describeOnSqlite, itOnSqlite } from '../support/database/database-kind';
+import { itOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
-import { type ProgramRun, run, runBlocks } from '../support/processes/shell';
+import { type ProgramRun, run } from '../support/processes/shell';
 import { startCommand, startProgram, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
@@ -54,21 +54,6 @@ describe('The built program', () => {
       expect(errors).not.toMatch(/secret with|hunter2/);
     });
 
-    it('in production without a key', async () => {
-      const { exitCode, errors } = await refuse({ NODE_ENV: 'production', API_KEY: '' });
-      expect(exitCode).toBe(78);
-      expect(errors).toMatch(/^ {2}API_KEY: got nothing, although NODE_ENV is production; expected a key/m);
-    });
-
-    it.each(['API_KEY', 'API_KEY_PREVIOUS'])('in production with a short %s', async (name) => {
-      const { exitCode, errors } = await refuse({ NODE_ENV: 'production', [name]: 'short-but-mine' });
-      expect(exitCode).toBe(78);
-      expect(errors).toMatch(
-        new RegExp(`^ {2}${name}: got a value that is not shown; expected a key .*at least 16`, 'm'),
-      );
-      expect(errors).not.toContain('short-but-mine');
-    });
-
     it('for a fault in the .env file of its folder', async () => {
       writeFileSync(join(database.folder, '.env'), 'RATE_LIMIT=none\n');
       expect(await refuse({})).toMatchObject({
@@ -78,31 +63,24 @@ describe('The built program', () => {
     });
   });
 
-  describeOnSqlite('ends with exit code 75 and one line while another process uses the database', () => {
-    beforeEach(() => start());
-
-    const IN_USE = /^The database \S+ is in use by another process: .*\n$/;
-
-    it('under the same path', async () => {
-      expect(await refuse({})).toEqual({ exitCode: 75, output: '', errors: expect.stringMatching(IN_USE) });
-    });
-
-    it('under a relative path', async () => {
-      const { exitCode } = await refuse({ DATABASE_URL: 'sqlite:./there/../governance.db' });
-      expect(exitCode).toBe(75);
-    });
-
-    it('through a symbolic link', async () => {
+  itOnSqlite(
+    'ends with exit code 75 and one line while another process uses the database, by whatever path',
+    async () => {
+      await start();
+      const inUse = {
+        exitCode: 75,
+        output: '',
+        errors: expect.stringMatching(/^The database \S+ is in use by another process: .*\n$/),
+      };
       symlinkSync('governance.db', join(database.folder, 'link.db'));
-      expect(await refuse({ DATABASE_URL: 'sqlite:link.db' })).toMatchObject({ exitCode: 75 });
-    });
-
-    it('through a hard link', async () => {
       linkSync(database.path, join(database.folder, 'second.db'));
-      const refused = await refuse({ DATABASE_URL: 'sqlite:second.db' });
-      expect(refused).toMatchObject({ exitCode: 75, errors: expect.stringMatching(IN_USE) });
-    });
-  });
+      const ways = [
+        {},
+        ...['./there/../governance', 'link', 'second'].map((name) => ({ DATABASE_URL: `sqlite:${name}.db` })),
+      ];
+      for (const environment of ways) expect(await refuse(environment)).toEqual(inUse);
+    },
+  );
 
   describe('ends with exit code 1 and one line', () => {
     it('if the port is taken', async () => {
@@ -129,32 +107,12 @@ describe('The built program', () => {
   });
 
   describe('prints a banner', () => {
-    it.each(['', KEY])('whose commands show an action allowed and one denied, with API_KEY=%s', async (given) => {
-      const program = await start({ API_KEY: given });
-      const printed = program.printed();
-      const commands = printed.split('\n').filter((line) => /^(key=|post)/.test(line));
-      const [output = ''] = await runBlocks([[`API_KEY=${given}`, ...commands].join('\n')]);
-      const [, , allowed, denied] = output
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      expect(allowed).toMatchObject({ outcome: 'authorized' });
-      expect(denied).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
-      const shown = /^ *API key +(\S+) \(for this run only/m.exec(printed)?.[1];
-      expect(commands[0]).toBe(given === '' ? `key=${shown}` : 'key="$API_KEY"');
-      if (given !== '') expect(printed).not.toContain(given);
-    });
-
-    it('that warns of a short key', async () => {
-      const program = await start({ API_KEY: 'short' });
-      expect(program.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
-    });
-
-    it('that shows the head of the chain', async () => {
-      const first = await start();
+    it('that warns of a short key, and shows the head of the chain', async () => {
+      const first = await start({ API_KEY: 'short' });
+      expect(first.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
       expect(first.printed()).toMatch(/^ *Chain +empty$/m);
-      await first.send('POST', '/api/v1/entities', { body: ENTITY });
-      const { body } = await first.send('GET', '/api/v1/provenance');
+      await first.send('POST', '/api/v1/entities', { key: 'short', body: ENTITY });
+      const { body } = await first.send('GET', '/api/v1/provenance', { key: 'short' });
       await first.stop();
       const shown = /^ *Chain +1 entry, head ([0-9a-f]{12})…$/m.exec((await start()).printed())?.[1];
       expect(body.data[0].hash.slice(0, 12)).toBe(shown);
@@ -228,9 +186,9 @@ describe('The built program', () => {
     // Where there is no exec, npm starts the second command.
     const [first = '', second = ''] = scripts['start']?.split(' || ') ?? [];
     expect(withoutSizes(second.split(' '))).toEqual(inTheImage);
-    expect(first).toMatch(/^exec env (MALLOC_[A-Z_]+=\d+ )+node /);
+    expect(first).toMatch(/^exec env (MALLOC_[A-Z_]+=\d+ )+"RES_OPTIONS=[^"]+" node /);
     expect(first.endsWith(second)).toBe(true);
-    const allocator = /MALLOC_.*(?= node )/.exec(first)?.[0];
+    const allocator = /(?:MALLOC_[A-Z_]+=\d+ ?)+(?= )/.exec(first)?.[0];
     for (const file of ['Dockerfile', 'deploy/governance.service'])
       expect(readFileSync(join(ROOT, file), 'utf8')).toContain(allocator);
   });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Configuration } from '../../src/config/configuration';
-import type { SqlConnection } from '../../src/database/sql-connection';
-import { CLAIM } from '../../src/entities/claim.kind';
-import { ENTITY } from '../../src/entities/entity.kind';
+import { Configuration } from '../../src/core/config/configuration';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
+import { CLAIM } from '../../src/governance/entities/claim.entity';
+import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { Leftovers } from '../../src/ledger/writing/leftovers';

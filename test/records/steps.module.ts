@@ -1,5 +1,5 @@
 import { Body, Controller, Injectable, Module, Param, Post } from '@nestjs/common';
-import { type ActionContext, ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
+import { type ActionContext, ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { Caller } from '../../src/http/pipeline/caller.decorator';
 import { OptionalText } from '../../src/http/validation/text-fields';
 import { LedgerService } from '../../src/ledger/ledger.service';

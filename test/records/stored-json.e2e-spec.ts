@@ -1,8 +1,7 @@
-import { Database } from '../../src/database/database';
-import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
-import { onPostgres } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Parsed, send } from '../support/application/send';
 
@@ -203,26 +202,6 @@ describe('Records that are read at the same time', () => {
     jest.restoreAllMocks();
     for (const { status, text } of answers) expect([status, text.length > LARGE]).toEqual([200, true]);
     expect(mostAtOnce()).toBe(1);
-  });
-
-  it('are decoded one after another in a page of large ones, by the service if the driver would decode all at once', async () => {
-    const text = 'é日😀'.repeat(LARGE);
-    for (let made = 0; made < 3; made += 1) await createEntity(app, { type: 'page', properties: { text } });
-    const { lists } = app.application.get(Database);
-    const all = lists.all.bind(lists);
-    const found: unknown[] = [];
-    const watched = async (sql: string, parameters?: readonly SqlValue[]): Promise<SqlRow[]> => {
-      const rows = await all(sql, parameters);
-      found.push(...rows.map((row) => row['properties']));
-      return rows;
-    };
-    jest.spyOn(lists, 'all').mockImplementation(watched);
-    const { body } = await send(app, 'GET', '/api/v1/entities?type=page&limit=3');
-    jest.restoreAllMocks();
-    expect(body.data.map(({ properties }: Parsed) => properties)).toEqual(Array(3).fill({ text }));
-    const decoded = found.filter((value) => typeof value === 'string');
-    const undecoded = found.filter((value) => Buffer.isBuffer(value));
-    expect([decoded.length, undecoded.length]).toEqual(onPostgres ? [3, 0] : [0, 3]);
   });
 
   /** Returns how many statements that read a large row were under way, or waiting, at the same time at most. */

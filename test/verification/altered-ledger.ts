@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { ENTRY_COLUMNS } from '../../src/ledger/chain/entry-columns';
 import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/chain/hash-chain';
 import { leafHash, TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree';

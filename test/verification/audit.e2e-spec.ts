@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
+import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { doEverything, EVERY_ACTION_ENVIRONMENT, type ExpectedEntry } from '../support/requests/every-action';

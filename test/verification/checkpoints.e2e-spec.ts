@@ -1,6 +1,8 @@
-import { LogSigner } from '../../src/checkpoints/log-signer';
-import type { ConsistencyProofResponse } from '../../src/checkpoints/dto/consistency-proof.response';
-import type { InclusionProofResponse } from '../../src/checkpoints/dto/inclusion-proof.response';
+import { LogSigner } from '../../src/evidence/checkpoints/log-signer';
+import type {
+  ConsistencyProofResponse,
+  InclusionProofResponse,
+} from '../../src/evidence/checkpoints/dto/checkpoint.responses';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createEntity } from '../support/application/factories';
 import { leafOf, openCheckpoint, rootByPath, rootOf, rootsByProof } from './log-checker';

@@ -1,6 +1,6 @@
-import { Database } from '../../src/database/database';
-import type { SqlConnection, SqlSessions, SqlValue } from '../../src/database/sql-connection';
-import { DerivedDataReader } from '../../src/verification/derived-data-reader';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection, SqlSessions, SqlValue } from '../../src/ledger/database/sql-connection';
+import { DerivedDataReader } from '../../src/evidence/verification/derived-data-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite, onPostgres } from '../support/database/database-kind';
 import {

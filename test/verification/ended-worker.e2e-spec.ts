@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { CHAIN_START } from '../../src/verification/chain-check';
-import type * as hashers from '../../src/verification/worker-hasher';
+import { CHAIN_START } from '../../src/evidence/verification/chain-check';
+import type * as hashers from '../../src/evidence/verification/chain-hasher';
 import { ROOT } from '../support/documents/markdown';
 
 /** A thread runs only compiled programs. */
 const { openHasher } = createRequire(__filename)(
-  join(ROOT, 'dist', 'verification', 'worker-hasher.js'),
+  join(ROOT, 'dist', 'evidence', 'verification', 'chain-hasher.js'),
 ) as typeof hashers;
 
 describe('The thread that checks the chain', () => {

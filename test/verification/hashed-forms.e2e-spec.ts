@@ -1,21 +1,21 @@
 import { canonicalize } from 'json-canonicalize';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT } from '../../src/agents/agent.kind';
-import { API_KEY } from '../../src/api-keys/api-key.kind';
-import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
-import { RESTORATION } from '../../src/checkpoints/restoration.kind';
-import { SQLITE_DIALECT } from '../../src/database/sqlite/sqlite-dialect';
-import { DECISION } from '../../src/decisions/decision.kind';
-import { CLAIM } from '../../src/entities/claim.kind';
-import { ENTITY } from '../../src/entities/entity.kind';
-import { EXECUTION } from '../../src/executions/execution.kind';
+import { AGENT } from '../../src/governance/agents/agent.entity';
+import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
+import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
+import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
+import { SQLITE_DIALECT } from '../../src/ledger/database/sqlite/sqlite-dialect';
+import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { CLAIM } from '../../src/governance/entities/claim.entity';
+import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
+import { EXECUTION } from '../../src/governance/executions/execution.entity';
 import { auditText, GENESIS_HASH, hashesMatch, seal, sealText } from '../../src/ledger/chain/hash-chain';
 import { RecordCodec } from '../../src/ledger/records/record-codec';
-import { POLICY } from '../../src/policies/policy.kind';
+import { POLICY } from '../../src/governance/policies/policy.entity';
 import type { GovernedRow } from '../../src/ledger/record-kind';
-import type { ProvenanceEntryResponse } from '../../src/provenance/dto/provenance-entry.response';
-import { WEBHOOK } from '../../src/webhooks/webhook.kind';
+import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance-entry.response';
+import { WEBHOOK } from '../../src/evidence/webhooks/webhook.entity';
 import { canonicalHash } from './recompute-chain';
 
 interface Vector {

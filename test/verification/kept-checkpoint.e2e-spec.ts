@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointText } from '../../src/checkpoints/checkpoint';
-import type { CheckpointFiles } from '../../src/checkpoints/checkpoint-files';
-import { KeptCheckpoint } from '../../src/checkpoints/kept-checkpoint';
-import { NoteSigner } from '../../src/signed-notes/note-signer';
+import { checkpointText } from '../../src/evidence/checkpoints/checkpoint';
+import type { CheckpointFiles } from '../../src/evidence/checkpoints/checkpoint-files';
+import { KeptCheckpoint } from '../../src/evidence/checkpoints/kept-checkpoint';
+import { NoteSigner } from '../../src/core/signed-notes/signed-note';
 import { ROOT } from '../support/documents/markdown';
 
 const COMPILED = join(ROOT, 'dist');
@@ -41,9 +41,8 @@ describe('The kept checkpoint of several processes', () => {
     const kept = new KeptCheckpoint(files);
     await kept.keep(issued(1));
     const program =
-      `const { lockedFile } = require('${COMPILED}/database/sqlite/locked-file.js');` +
-      `const { SQLITE3 } = require('${COMPILED}/database/sqlite/sqlite3-file-driver.js');` +
-      `lockedFile(process.argv[1], SQLITE3, 0).then(() => { console.log('held'); setInterval(() => {}, 1000) });`;
+      `const { lockedFile } = require('${COMPILED}/ledger/database/sqlite/sqlite-file.js');` +
+      `lockedFile(process.argv[1], 0).then(() => { console.log('held'); setInterval(() => {}, 1000) });`;
     const holder = spawn(process.execPath, ['-e', program, files.lock], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(holder.stdout, 'data');
     const keeping = kept.keep(issued(2));

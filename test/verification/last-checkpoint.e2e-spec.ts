@@ -1,17 +1,13 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
-import { API_KEY } from '../support/application/api-key';
+import { startFailure } from '../../src/program/start/start-failure';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
-import { ROOT } from '../support/documents/markdown';
-import { run } from '../support/processes/shell';
 import { rewriteHistory } from './altered-ledger';
 import { fill, keep, only, otherwise, PROVENANCE, TABLES, verify } from './checkpointed-log';
-
-const MAIN = join(ROOT, 'dist', 'main.js');
 
 describe('The last checkpoint is kept outside the database', () => {
   let database: TemporaryDatabase;
@@ -52,15 +48,11 @@ describe('The last checkpoint is kept outside the database', () => {
     writeFileSync(kept('.checkpoint'), checkpoint);
   }
 
-  /** Starts a separate program, which must fail: a start in this process would keep the database's lock. */
+  /** A start that must fail: what the program would print. */
   async function refusal(environment: Record<string, string> = {}): Promise<string> {
-    const quiet = { NODE_ENV: '', API_KEY, PORT: '0', ...database.environment };
-    const { exitCode, output, errors } = await run(process.execPath, [MAIN], {
-      folder: database.folder,
-      environment: { ...quiet, ...environment },
-    });
-    expect([exitCode, output]).toEqual([65, '']);
-    return errors;
+    const { exitCode, message } = startFailure(await start(environment).catch((error: unknown) => error));
+    expect(exitCode).toBe(65);
+    return message;
   }
 
   it('together with the key, for the owner only, and both are found again', async () => {

@@ -1,9 +1,14 @@
-import { API_KEY } from '../../src/api-keys/api-key.kind';
-import { Database } from '../../src/database/database';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { RecordCatalog } from '../../src/ledger/records/record-catalog';
-import { lastEntrySql } from '../../src/verification/derived-data-queries';
-import { lastPlaceSql, liveRecordsSql, missingRecordsSql, removedAmongSql } from '../../src/verification/state-queries';
+import { lastEntrySql } from '../../src/evidence/verification/derived-data-reader';
+import {
+  lastPlaceSql,
+  liveRecordsSql,
+  missingRecordsSql,
+  removedAmongSql,
+} from '../../src/evidence/verification/state-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { issueKey } from '../support/application/factories';
 import { onPostgres } from '../support/database/database-kind';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SqlConnection } from '../../src/database/sql-connection';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
 import { rewriteHistory } from './altered-ledger';
 import { fill, keep, LENGTH, only, otherwise, PROVENANCE, TABLES, verify } from './checkpointed-log';

@@ -1,4 +1,4 @@
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite } from '../support/database/database-kind';

@@ -1,20 +1,17 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SqlConnection } from '../../src/database/sql-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import type { SqlConnection } from '../../src/ledger/database/sql-connection';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { rewriteHistory, withOtherState } from './altered-ledger';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createEntity } from '../support/application/factories';
 import { generatedSection, markdownTable, marks } from '../support/documents/generated-section';
-import { ROOT } from '../support/documents/markdown';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { runVerifier } from '../support/processes/run-verifier';
 import { send } from '../support/application/send';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
 
 const DOCUMENT = 'SECURITY.md';
-const MAIN = join(ROOT, 'dist', 'main.js');
 const NEVER_STARTED = 'never started';
 
 describeOnSqlite('Tampering with the whole history, the service stopped', () => {
@@ -31,14 +28,14 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tampering-'));
-    const program = await startProgram(MAIN, environmentOf('original'));
-    for (let made = 0; made < 20; made += 1) await createEntity(program);
-    await program.stop();
+    const app = await createTestApp({ environment: environmentOf('original') });
+    for (let made = 0; made < 20; made += 1) await createEntity(app);
+    await app.close();
     cpSync(join(folder, 'original'), join(folder, 'backup'), { recursive: true });
-    const again = await startProgram(MAIN, environmentOf('original'));
+    const again = await createTestApp({ environment: environmentOf('original') });
     for (let made = 0; made < 10; made += 1) await createEntity(again);
     checkpoint = (await send(again, 'GET', '/api/v1/provenance/checkpoint')).body.checkpoint;
-    await again.stop();
+    await again.close();
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -75,7 +72,7 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
       cpSync(join(folder, 'original'), join(folder, 'altered'), { recursive: true });
       cpSync(join(folder, source, 'governance.db'), join(folder, 'altered', 'governance.db'));
       const path = join(folder, 'altered', 'governance.db');
-      const database = await SqliteConnection.open(path, OPEN_READWRITE);
+      const database = await SqliteConnection.open(path, 'write');
       await alter(database);
       await database.close();
       const seen = [...(await seenOffline(path)), ...(await seenByService())];
@@ -109,21 +106,22 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
     const seen: string[] = [];
     if ((await started()) === null) seen.push('start');
     rmSync(join(folder, 'altered', 'governance.db.checkpoint'));
-    const program = await started();
-    if (program === null) return [...seen, NEVER_STARTED];
-    const { body: alone } = await send(program, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
-    const { body } = await send(program, 'POST', '/api/v1/provenance/verify', { body: { state: true, checkpoint } });
+    const app = await started();
+    if (app === null) return [...seen, NEVER_STARTED];
+    const { body: alone } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true, checkpoint } });
     if (!alone.valid) seen.push('verification');
     if (!body.valid) seen.push('verification with a kept checkpoint');
-    await program.stop();
+    await app.close();
+    running = null;
     return seen;
   }
 
-  /** Null if it does not start. If it does, the caller stops it, or this function if it was only a check. */
-  let running: StartedProgram | null = null;
-  async function started(): Promise<StartedProgram | null> {
-    await running?.stop();
-    running = await startProgram(MAIN, environmentOf('altered')).catch(() => null);
+  /** Null if it does not start. If it does, the caller closes it, or this function if it was only a check. */
+  let running: TestApp | null = null;
+  async function started(): Promise<TestApp | null> {
+    await running?.close();
+    running = await createTestApp({ environment: environmentOf('altered') }).catch(() => null);
     return running;
   }
 

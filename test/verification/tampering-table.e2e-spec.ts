@@ -1,6 +1,6 @@
-import { RESTORATION } from '../../src/checkpoints/restoration.kind';
-import { Database } from '../../src/database/database';
-import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
+import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
+import { Database } from '../../src/ledger/database/database';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/ledger/database/sql-connection';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { seededRandom } from '../faults/support/random';
@@ -161,7 +161,7 @@ describeOnSqlite('Tampering behind a running service', () => {
 
   /** Records which layers found the case, and restores the tables. */
   async function note(what: string, tables: readonly string[]): Promise<void> {
-    const layers = await found(isFoundByProgram);
+    const layers = await found();
     rows.push([what, ...marks(layers, LAYERS)]);
     for (const table of tables) await restore(table);
     expect([what, layers]).not.toEqual([what, NOBODY]);

@@ -1,5 +1,5 @@
-import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
-import type { VerificationResponse } from '../../src/provenance/dto/verification.response';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/ledger/database/sql-connection';
+import type { VerificationResponse } from '../../src/evidence/provenance/dto/verification.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite } from '../support/database/database-kind';
 import { addClaim, createEntity } from '../support/application/factories';

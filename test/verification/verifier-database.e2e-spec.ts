@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '../../src/database/database';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import { Database } from '../../src/ledger/database/database';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
@@ -45,7 +44,7 @@ describeOnSqlite('The offline verifier on a database', () => {
     const foreign = await foreignConnection(app);
     await foreign.run('VACUUM INTO $1', [path]);
     await foreign.close();
-    const copy = await SqliteConnection.open(path, OPEN_READWRITE);
+    const copy = await SqliteConnection.open(path, 'write');
     for (const statement of statements) await copy.run(statement);
     await copy.close();
     return path;

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Configuration } from '../../src/config/configuration';
-import { Database } from '../../src/database/database';
+import { Configuration } from '../../src/core/config/configuration';
+import { Database } from '../../src/ledger/database/database';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
@@ -302,13 +302,37 @@ describe('The offline verifier', () => {
     });
   });
 
+  it('shows nothing that acts on a terminal: a forged export cannot print a verdict of its own', async () => {
+    const forged = '\u001b[2K\rVALID\n\nVALID\n\u0085\u009b1A\u202eDILAV\u2028VALID\u{e0041}';
+    const [first, ...rest] = entries;
+    const texts = [
+      // As a sequence, as the name of a member, and where JSON cannot be read.
+      exportOf([{ ...first, sequence: forged }, ...rest]),
+      exportOf([{ ...first, [forged]: 1 }, ...rest]),
+      `${forged}\n${exported}`,
+      exported.replace('{', `{"${JSON.stringify(forged).slice(1, -1)}":1,"${JSON.stringify(forged).slice(1, -1)}":2,`),
+    ];
+    const acting = /[^\P{C}\n]|[\u2028\u2029]/u;
+    for (const text of texts) {
+      for (const words of [[], ['--json']]) {
+        const { exitCode, output, errors } = await verify(text, ...words);
+        expect(exitCode).toBe(1);
+        expect(output + errors).not.toMatch(acting);
+        expect(output).not.toMatch(/^VALID/m);
+      }
+    }
+    const named = await runVerifier([`/nowhere/${forged}`]);
+    expect([named.exitCode, named.output]).toEqual([2, '']);
+    expect(named.errors.trimEnd()).not.toMatch(/[\p{C}\u2028]/u);
+  });
+
   it.each(['--help', '-h'])('describes itself by %s', async (word) => {
     const usage = expect.stringMatching(/^Usage: /);
     expect(await runVerifier(['nowhere.ndjson', word])).toEqual({ exitCode: 0, output: usage, errors: '' });
   });
 
   it.each<[words: string[], reported: RegExp]>([
-    [[], /^Usage: /],
+    [[], /^There is nothing to verify: [^]*\nUsage: /],
     [['--what'], /Usage: /],
     [['nowhere.ndjson'], /nowhere.ndjson: ENOENT/],
     [['-', '--checkpoint', __filename], /not an origin and a size/],

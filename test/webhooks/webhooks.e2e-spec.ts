@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { DeliveryProgressStore } from '../../src/webhooks/delivery/delivery-progress-store';
+import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { faults, type Parsed, send, type Answer } from '../support/application/send';

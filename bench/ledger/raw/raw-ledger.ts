@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { leafHash, TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree';
-import { treeNodeValues } from '../../../src/ledger/schema/ledger-tree-node.entity';
+import { treeNodeValues } from '../../../src/ledger/schema/ledger-tables';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
 /** The content of an entry, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */

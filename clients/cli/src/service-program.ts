@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { beforeEarlyEnd } from './early-end.js';
@@ -12,6 +11,7 @@ import { type Settings, SettingsError } from './settings.js';
 
 const PACKAGE = 'agent-governance-service';
 const SERVICE = join('dist', 'main.js');
+const VERIFIER = join('verifier', 'main.mjs');
 /** Both as in `npm start`. */
 const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 const ALLOCATOR = {
@@ -21,18 +21,14 @@ const ALLOCATOR = {
 } as const;
 
 /** Runs the service in the folder of the user; this command ends when the service does. */
-export async function runService(): Promise<void> {
-  await ensureBuilt();
-  await runToTheEnd(SERVICE, [], SERVICE_FLAGS);
+export async function runService(folder: string): Promise<void> {
+  await ensureBuilt(folder);
+  await runToTheEnd(join(folder, SERVICE), [], SERVICE_FLAGS);
 }
 
-/** Runs a program of the service; this command ends when the program does. */
-export async function runToTheEnd(
-  file: string,
-  parameters: readonly string[],
-  flags: readonly string[] = [],
-): Promise<void> {
-  const program = spawn(process.execPath, [...flags, join(serviceFolder(), file), ...parameters], {
+/** This command ends when the program does. */
+async function runToTheEnd(file: string, parameters: readonly string[], flags: readonly string[] = []): Promise<void> {
+  const program = spawn(process.execPath, [...flags, file, ...parameters], {
     env: { ...process.env, ...ALLOCATOR },
     stdio: 'inherit',
   });
@@ -40,6 +36,11 @@ export async function runToTheEnd(
   // The service does not expect to have a terminal.
   process.on('SIGHUP', () => program.kill('SIGTERM'));
   process.exitCode = await exitCodeOf(program);
+}
+
+/** Runs the offline verifier; this command ends when it does. */
+export function runVerifier(folder: string, parameters: readonly string[]): Promise<void> {
+  return runToTheEnd(join(folder, VERIFIER), parameters);
 }
 
 /** The verdict of the offline verifier on an export. */
@@ -50,9 +51,10 @@ export interface Verdict {
 }
 
 /** @throws SettingsError if the verifier cannot read the file. */
-export async function verifiedExport(file: string): Promise<Verdict> {
-  const verifier = join(serviceFolder(), 'verifier', 'main.mjs');
-  const program = spawn(process.execPath, [verifier, file, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function verifiedExport(folder: string, file: string): Promise<Verdict> {
+  const program = spawn(process.execPath, [join(folder, VERIFIER), file, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr), exitCodeOf(program)]);
   if (output === '') throw new SettingsError(`The verifier failed: ${errors.trim()}`);
   return JSON.parse(output) as Verdict;
@@ -66,13 +68,13 @@ export interface TemporaryService {
 }
 
 /** Starts the service on a free port of this machine. The settings of the user are ignored. @throws SettingsError if it does not start. */
-export async function startTemporaryService(): Promise<TemporaryService> {
-  await ensureBuilt();
+export async function startTemporaryService(service: string): Promise<TemporaryService> {
+  await ensureBuilt(service);
   const folder = mkdtempSync(join(tmpdir(), 'governance-'));
   const key = randomBytes(32).toString('hex');
   const { PATH, SystemRoot } = process.env;
   const system = SystemRoot === undefined ? { PATH } : { PATH, SystemRoot };
-  const program = spawn(process.execPath, [...SERVICE_FLAGS, join(serviceFolder(), SERVICE)], {
+  const program = spawn(process.execPath, [...SERVICE_FLAGS, join(service, SERVICE)], {
     cwd: folder,
     env: { ...system, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'error', API_KEY: key },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -108,8 +110,8 @@ async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
 }
 
 /** Installs and compiles what is missing in a clone; a package is complete. */
-async function ensureBuilt(): Promise<void> {
-  const script = join(serviceFolder(), 'scripts', 'ensure-built.mjs');
+async function ensureBuilt(folder: string): Promise<void> {
+  const script = join(folder, 'scripts', 'ensure-built.mjs');
   const program = spawn(process.execPath, [script], { stdio: ['ignore', process.stderr, process.stderr] });
   if ((await exitCodeOf(program)) !== 0) throw new SettingsError('The service could not be built: see above.');
 }
@@ -119,18 +121,40 @@ async function exitCodeOf(program: ChildProcess): Promise<number> {
   return code ?? 1;
 }
 
-/** The clone that contains this file, or the package installed next to it. */
-function serviceFolder(): string {
-  const require = createRequire(import.meta.url);
-  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
-    const manifest = join(folder, 'package.json');
-    if (existsSync(manifest) && (require(manifest) as { name?: string }).name === PACKAGE) return folder;
+/** The option of every command that runs the service or its verifier. */
+export const SERVICE_OPTION = [
+  '--service <folder>',
+  'run the service or verifier of this folder, not the one installed next to gov',
+] as const;
+
+export interface ServiceOption {
+  readonly service?: string;
+}
+
+/**
+ * The folder that the user named, else the clone that contains this file, else the package installed next to it. The
+ * current folder does not count: it may hold evidence, with code that somebody put there to be run as the auditor.
+ * @throws SettingsError if the service is not there.
+ */
+export function serviceFolder(named?: string): string {
+  if (named !== undefined) {
+    if (isService(named)) return resolve(named);
+    throw new SettingsError(`--service ${named}: that folder holds no ${PACKAGE}, which its package.json would name.`);
   }
+  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
+    const installed = join(folder, 'node_modules', PACKAGE);
+    for (const found of [folder, installed]) if (isService(found)) return found;
+  }
+  throw new SettingsError(
+    'The service is not installed next to gov. Use `npm run gov -- …` in a clone, install the .tgz that `npm pack` makes ' +
+      'in one next to gov, or name its folder: --service <folder>.',
+  );
+}
+
+function isService(folder: string): boolean {
   try {
-    return dirname(require.resolve(`${PACKAGE}/package.json`, { paths: [process.cwd(), import.meta.dirname] }));
+    return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string }).name === PACKAGE;
   } catch {
-    throw new SettingsError(
-      'The service is not installed here. Use `npm run gov -- …` in a clone, or install the .tgz that `npm pack` makes in one.',
-    );
+    return false;
   }
 }

@@ -34,7 +34,8 @@ export class NotPermittedError extends Error {
 export interface ToolCall<Result> {
   readonly tool: string;
   readonly input: unknown;
-  readonly run: () => Result | Promise<Result>;
+  /** Gets the input as it was asked for and is on record: the framework's own may have changed while the call waited. */
+  readonly run: (input: unknown) => Result | Promise<Result>;
   /** The framework's: a call that it has given up waits no longer, and does not begin. */
   readonly signal: AbortSignal | undefined;
   /** Whether what was thrown only pauses the call: the framework will make it again, and it goes on under the same execution. */
@@ -93,12 +94,12 @@ function notGoingOn(tool: string, why: string, cause: unknown): NotPermittedErro
 export async function carriedOut<Result>(
   governance: GovernanceClient,
   execution: Execution,
-  { tool, run, signal, isPause }: ToolCall<Result>,
+  { tool, input, run, signal, isPause }: ToolCall<Result>,
 ): Promise<Result> {
   const call = { hasRun: false };
   const runOnce = (): Result | Promise<Result> => {
     call.hasRun = true;
-    return run();
+    return run(inputOf(execution, input));
   };
   try {
     return await governance.carryOut(execution, runOnce, { signal, isPause });
@@ -183,8 +184,18 @@ function byName(tool: string): ToolRequest {
 
 /** A value that is not an object becomes a member of its own, so that all of it is recorded and covered by the approval. */
 function parametersOf(input: unknown): Record<string, unknown> {
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
+  if (isObject(input)) return input;
   return input === undefined ? {} : { input };
+}
+
+/** The input that the parameters of the execution were made of; `given` says how. */
+function inputOf({ parameters }: Execution, given: unknown): unknown {
+  if (given === undefined) return undefined;
+  return isObject(given) ? parameters : parameters['input'];
+}
+
+function isObject(input: unknown): input is Record<string, unknown> {
+  return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
 function oneAnswer<Answer extends object>(answer: Answer): Extract<Answer, { effect: unknown }> {

@@ -22,6 +22,8 @@ interface Scratchpad {
 }
 type Answer = Awaited<ReturnType<Parameters<NonNullable<AgentMiddleware['wrapToolCall']>>[1]>>;
 
+type Tool = (input: unknown) => Promise<Answer>;
+
 /** The failure that a tool reports, so that it is recorded as one; the model gets its message. */
 class ToolFailure extends Error {}
 
@@ -46,7 +48,9 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
           execution = await (before === null
             ? permitted(governance, options, callOf(request))
             : goingOn(governance, before, request.toolCall.name));
-          return await answerOf(governance, execution, request, async () => handler(request));
+          const tool: Tool = async (input) =>
+            handler({ ...request, toolCall: { ...request.toolCall, args: input as typeof request.toolCall.args } });
+          return await answerOf(governance, execution, request, tool);
         } catch (error) {
           if (isPause(error)) paused.keep(key, { questions: asked, execution });
           if (!(error instanceof NotPermittedError)) throw error;
@@ -90,13 +94,13 @@ async function answerOf(
   governance: GovernanceClient,
   execution: Execution,
   request: Request,
-  tool: () => Promise<Answer>,
+  tool: Tool,
 ): Promise<Answer> {
   let answer: Answer | undefined;
   let parting: Error | undefined;
-  const run = async (): Promise<unknown> => {
+  const run = async (input: unknown): Promise<unknown> => {
     try {
-      answer = await tool();
+      answer = await tool(input);
     } catch (error) {
       if (!isParting(error)) throw error;
       parting = error;

@@ -27,7 +27,7 @@ export function governed<Options extends { readonly name: string; readonly execu
     return isOwn || (options.wait === undefined && (await needsApproval(governance, options, name, input)));
   };
   const runs: Execute = async (input, context, details) => {
-    const run = (): unknown => execute(input, context, details);
+    const run = (asked: unknown): unknown => execute(asked, context, details);
     try {
       return await governedRun(governance, options, { tool: name, input, run, signal: details?.signal });
     } catch (error) {

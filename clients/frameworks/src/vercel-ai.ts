@@ -54,7 +54,7 @@ function governedTool(
       return options.wait === undefined && (await needsApproval(governance, options, name, input));
     },
     execute: async (input: unknown, context: CallContext) => {
-      const run = (): Promise<unknown> => lastOf(execute(input, context));
+      const run = (asked: unknown): Promise<unknown> => lastOf(execute(asked, context));
       try {
         return await governedRun(governance, options, { tool: name, input, run, signal: context.abortSignal });
       } catch (error) {

@@ -1,5 +1,6 @@
 import type { Execution } from './api-types.js';
 import { GovernanceError, unexpectedAnswer } from './governance-error.js';
+import { OutcomeUnknownError } from './guard-errors.js';
 import { sleep } from './sleep.js';
 import { isTemporary, type Transport } from './transport.js';
 
@@ -48,6 +49,35 @@ export async function settled(transport: Transport, execution: Execution): Promi
     if (current.outcome !== 'running') return current;
     await sleep(PAUSE);
   }
+}
+
+/** Outcomes of an execution of which more is to come. */
+const OPEN: ReadonlySet<Execution['outcome']> = new Set([
+  ...(['pending_approval', 'approved', 'authorized', 'running'] as const),
+]);
+
+/**
+ * What came of an execution that another caller goes on with.
+ * @throws OutcomeUnknownError where that is not reported within `wait` seconds; the reason of `signal` once that is aborted.
+ */
+export async function concluded(
+  transport: Transport,
+  execution: Execution,
+  wait: number,
+  signal: AbortSignal | undefined,
+): Promise<Execution> {
+  const end = Date.now() + wait * 1_000;
+  for (;;) {
+    const current = await look(transport, execution, { wait: 1, signal });
+    if (!OPEN.has(current.outcome)) return current;
+    if (Date.now() >= end) throw new OutcomeUnknownError(notReported(current));
+    await sleep(PAUSE, signal);
+  }
+}
+
+function notReported({ id, outcome }: Execution): GovernanceError {
+  const message = `An equal call goes on with the execution ${id}, and has not reported what came of it.`;
+  return new GovernanceError(message, { code: `EXECUTION_${outcome.toUpperCase()}`, status: null, reason: outcome });
 }
 
 interface Look {

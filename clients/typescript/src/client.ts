@@ -11,8 +11,10 @@ import type {
 } from './api-types.js';
 import { decided } from './awaited-execution.js';
 import { eventsFrom, type EventsRequest } from './events.js';
-import { authorized, carriedOut, type GuardOptions, type GuardRequest, type RunOptions } from './guard.js';
+import { authorized, carriedOut, type GuardOptions, type GuardRequest, type Run, type RunOptions } from './guard.js';
 import type { Outcome } from './guard-errors.js';
+import { pathSegment } from './path-segment.js';
+import { plainJson } from './plain-json.js';
 import { reported } from './report.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
 
@@ -97,14 +99,12 @@ export class GovernanceClient {
 
   /**
    * Asks, waits for approval where one is needed, runs, and reports the outcome. `run` is called at most once, and only
-   * when the action is authorised; if a handler of the service carried it out, its result is returned.
+   * when the action is authorised, with the execution: its `parameters` are what was asked for and approved, whatever has become
+   * of the request meanwhile. If a handler of the service, or an equal call that waited for the same approval, carried it out,
+   * the recorded result is returned.
    * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors of `run`.
    */
-  async guard<Result>(
-    request: GuardRequest,
-    run: () => Result | Promise<Result>,
-    options: GuardOptions = {},
-  ): Promise<Result> {
+  async guard<Result>(request: GuardRequest, run: Run<Result>, options: GuardOptions = {}): Promise<Result> {
     return this.carryOut(await this.authorize(request, options), run, { signal: options.signal });
   }
 
@@ -121,11 +121,7 @@ export class GovernanceClient {
    * The second half: runs what is authorised, and reports the outcome. An authorised execution is carried out once, unless it
    * paused: a second call does not run it. @throws as `guard` from then on; TypeError for the second call.
    */
-  carryOut<Result>(
-    execution: Execution,
-    run: () => Result | Promise<Result>,
-    options: RunOptions = {},
-  ): Promise<Result> {
+  carryOut<Result>(execution: Execution, run: Run<Result>, options: RunOptions = {}): Promise<Result> {
     return carriedOut(this.transport, execution, run, options);
   }
 
@@ -140,7 +136,9 @@ export class GovernanceClient {
   }
 
   private async withAgent(request: GuardRequest): Promise<GuardRequest & { readonly agent: string }> {
-    return { ...request, agent: request.agent ?? (await this.ownAgent()) };
+    // A copy: the caller may change its own while the agent is looked up.
+    const asked = JSON.parse(plainJson(request)) as GuardRequest;
+    return { ...asked, agent: asked.agent ?? (await this.ownAgent()) };
   }
 
   /** The agent that the key is bound to. */
@@ -160,7 +158,7 @@ export class GovernanceClient {
     return agentId;
   }
 
-  private call(method: Method, template: string, request: AnyRequest = {}): Promise<unknown> {
+  private async call(method: Method, template: string, request: AnyRequest = {}): Promise<unknown> {
     const { path, query, body, headers, signal } = request;
     return this.transport.json({
       method,
@@ -173,7 +171,7 @@ export class GovernanceClient {
 }
 
 function filled(template: string, values: Readonly<Record<string, unknown>>): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, values[name]));
 }
 
 function queryText(query: Query): string {

@@ -1,7 +1,8 @@
 import type { Execution } from './api-types.js';
-import { decided, executionIn, settled } from './awaited-execution.js';
+import { concluded, decided, executionIn, settled } from './awaited-execution.js';
 import { GovernanceError } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
+import { pathSegment } from './path-segment.js';
 import { reported, reportedNotBegun } from './report.js';
 import type { Answer, Transport } from './transport.js';
 
@@ -22,6 +23,9 @@ export interface GuardOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What carries the action out. The `parameters` of the execution are what was asked for. */
+export type Run<Result> = (execution: Execution) => Result | Promise<Result>;
+
 /** How an action that is authorised is run. */
 export interface RunOptions {
   /** What is aborted by then does not begin. An action that already runs is not interrupted. */
@@ -37,7 +41,7 @@ const begun = new WeakSet<Execution>();
 export async function carriedOut<Result>(
   transport: Transport,
   execution: Execution,
-  run: () => Result | Promise<Result>,
+  run: Run<Result>,
   { signal, isPause = () => false }: RunOptions,
 ): Promise<Result> {
   if (execution.outcome !== 'authorized') return resultOf(execution) as Result;
@@ -47,7 +51,7 @@ export async function carriedOut<Result>(
   signal?.throwIfAborted();
   let result: Result;
   try {
-    result = await returned(run);
+    result = await returned(run, execution);
   } catch (error) {
     if (isPause(error)) begun.delete(execution);
     else await reported(transport, execution, { error });
@@ -58,8 +62,8 @@ export async function carriedOut<Result>(
 }
 
 /** What came of the action. @throws TypeError for what would go on after its report. */
-async function returned<Result>(run: () => Result | Promise<Result>): Promise<Result> {
-  const result = await run();
+async function returned<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
+  const result = await run(execution);
   if (!isIterator(result)) return result;
   // So that it does not run when nobody would report it any more.
   void Promise.resolve(result.return?.()).catch(() => undefined);
@@ -103,7 +107,7 @@ async function ask(
   { agent, action, resourceType, resourceId, parameters }: GuardRequest & { readonly agent: string },
 ): Promise<Started> {
   const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
-  const path = `/api/v1/agents/${encodeURIComponent(agent)}/execute`;
+  const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
     return await started(transport.answer({ method: 'post', path, body }));
   } catch (error) {
@@ -125,6 +129,8 @@ async function explanation(transport: Transport, request: object): Promise<unkno
   }
 }
 
+/** Least seconds for which a caller looks what comes of the action that an equal call carries out. */
+const LEAST_FOLLOWING = 60;
 /** How a request for approval ends that nobody can proceed with. */
 const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired', 'cancelled'] as const);
 
@@ -143,11 +149,23 @@ async function permitted(
   const hasWaited = asked.outcome === 'pending_approval';
   if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
-  return resumed(transport, execution);
+  return resumed(transport, execution, wait, signal);
 }
 
-async function resumed(transport: Transport, { id }: Execution): Promise<Execution> {
-  return (await started(transport.answer({ method: 'post', path: `/api/v1/executions/${id}/resume` }))).execution;
+/** Of several callers that waited for the same approval, one resumes; the others return what came of that. */
+async function resumed(
+  transport: Transport,
+  execution: Execution,
+  wait: number,
+  signal: AbortSignal | undefined,
+): Promise<Execution> {
+  const path = `/api/v1/executions/${execution.id}/resume`;
+  try {
+    return (await started(transport.answer({ method: 'post', path }))).execution;
+  } catch (error) {
+    if (!(error instanceof GovernanceError && error.status === 409)) throw error;
+    return concluded(transport, execution, Math.max(wait, LEAST_FOLLOWING), signal);
+  }
 }
 
 /** What may make a handler of the service run. @throws OutcomeUnknownError where it is not known whether it did. */

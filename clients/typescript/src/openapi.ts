@@ -1174,6 +1174,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/access/v1/evaluation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask whether an action is allowed, as AuthZEN defines it
+         * @description Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.
+         *
+         *     Scope: `read` or `execute`.
+         */
+        post: operations["authzen_evaluation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access/v1/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a list of actions, as AuthZEN defines it
+         * @description All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is answered in its place.
+         *
+         *     Scope: `read` or `execute`.
+         */
+        post: operations["authzen_evaluations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/authzen-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Discover the AuthZEN routes
+         * @description Requires `PUBLIC_URL`.
+         */
+        get: operations["authzen_discovery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3348,6 +3412,126 @@ export interface components {
             modules?: {
                 [key: string]: number;
             };
+        };
+        AccessDecisionContext: {
+            /**
+             * @description Null if it is allowed.
+             * @example null
+             * @enum {string|null}
+             */
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
+            /** @description The first that decided, oldest first. */
+            policies: components["schemas"]["DecidingPolicyResponse"][];
+            /** @description Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. */
+            policySet: string;
+            /** @description What an approval would have to be. */
+            approvalRequirement?: components["schemas"]["ApprovalResponse"];
+        };
+        AccessDecisionResponse: {
+            /**
+             * @description True for allow only.
+             * @example true
+             */
+            decision: boolean;
+            context: components["schemas"]["AccessDecisionContext"];
+        };
+        AccessItemError: {
+            /** @example 400 */
+            status: number;
+            /** @example Invalid input: action is required. */
+            message: string;
+        };
+        AccessItemErrorContext: {
+            error: components["schemas"]["AccessItemError"];
+        };
+        AccessItemFaultResponse: {
+            /**
+             * @example false
+             * @enum {boolean}
+             */
+            decision: false;
+            context: components["schemas"]["AccessItemErrorContext"];
+        };
+        AccessSubject: {
+            /**
+             * @description `agent` for an agent of this service; any other type is accepted, too.
+             * @example agent
+             */
+            type: string;
+            /**
+             * @description Of an agent its id or name.
+             * @example agt_00000000000000000000000001
+             */
+            id: string;
+            /** @description Of other types than `agent` the `roles` count. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        AccessAction: {
+            /** @example read */
+            name: string;
+            /** @description The parameters, which conditions of policies look at. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        AccessResource: {
+            /** @example document */
+            type: string;
+            /** @example reports/2026 */
+            id: string;
+            /** @description Does not count. */
+            properties?: {
+                [key: string]: unknown;
+            };
+        };
+        AccessEvaluation: {
+            subject: components["schemas"]["AccessSubject"];
+            action: components["schemas"]["AccessAction"];
+            resource: components["schemas"]["AccessResource"];
+            /** @description Does not count. */
+            context?: {
+                [key: string]: unknown;
+            };
+        };
+        AccessEvaluationItem: {
+            subject?: components["schemas"]["AccessSubject"];
+            action?: components["schemas"]["AccessAction"];
+            resource?: components["schemas"]["AccessResource"];
+            /** @description Does not count. */
+            context?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description After which item the list ends; `execute_all` unless given.
+         * @enum {string}
+         */
+        AccessEvaluationsSemantic: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
+        AccessEvaluationsOptions: {
+            /** @description After which item the list ends; `execute_all` unless given. */
+            evaluations_semantic?: components["schemas"]["AccessEvaluationsSemantic"];
+        };
+        AccessEvaluations: {
+            subject?: components["schemas"]["AccessSubject"];
+            action?: components["schemas"]["AccessAction"];
+            resource?: components["schemas"]["AccessResource"];
+            /** @description Does not count. */
+            context?: {
+                [key: string]: unknown;
+            };
+            /** @description If it is missing or empty, the body is a single evaluation and is answered as such. */
+            evaluations?: components["schemas"]["AccessEvaluationItem"][];
+            options?: components["schemas"]["AccessEvaluationsOptions"];
+        };
+        AuthzenConfigurationResponse: {
+            /** @example https://governance.example.com */
+            policy_decision_point: string;
+            /** @example https://governance.example.com/access/v1/evaluation */
+            access_evaluation_endpoint: string;
+            /** @example https://governance.example.com/access/v1/evaluations */
+            access_evaluations_endpoint: string;
         };
         /** @enum {string} */
         DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "own_agent" | "not_an_approver" | "approval_too_large" | "approval_rejected" | "approval_insufficient";
@@ -6032,10 +6216,7 @@ export interface operations {
     webhooks_test: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path: {
                 /** @description Id of the webhook. The example stands for the webhook of the finance channel. */
                 id: string;
@@ -6047,8 +6228,6 @@ export interface operations {
             /** @description What the endpoint answered. */
             200: {
                 headers: {
-                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
-                    "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
@@ -6360,10 +6539,7 @@ export interface operations {
     provenance_verify: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -6382,8 +6558,6 @@ export interface operations {
             /** @description What was found; 200 also for a chain that is not valid. */
             200: {
                 headers: {
-                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
-                    "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
@@ -6398,7 +6572,6 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             408: components["responses"]["REQUEST_TIMEOUT"];
-            409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -6637,6 +6810,111 @@ export interface operations {
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    authzen_evaluation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccessEvaluation"];
+            };
+        };
+        responses: {
+            /** @description The decision, and why. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessDecisionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    authzen_evaluations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccessEvaluations"];
+            };
+        };
+        responses: {
+            /** @description The decisions in the order of the items; without a list, one decision. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        evaluations: (components["schemas"]["AccessDecisionResponse"] | components["schemas"]["AccessItemFaultResponse"])[];
+                    } | components["schemas"]["AccessDecisionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    authzen_discovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the routes are. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthzenConfigurationResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            404: components["responses"]["NOT_FOUND"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];

@@ -1,7 +1,4 @@
-import { useLayoutEffect, useReducer } from 'preact/hooks';
-import { revealed } from '../ui/format.js';
 import { Permits } from './permits.js';
-import { useSession } from './session.js';
 
 interface Named {
   readonly id: string;
@@ -107,26 +104,6 @@ export class Names {
       // They are looked up individually.
     }
   }
-}
-
-/** An agent's name, or its id until that is known. */
-export function useNames(): (id: string) => string {
-  const { names } = useSession();
-  useChanges(names);
-  return (id) => revealed(names.of(id) ?? shortId(id));
-}
-
-/** An entity's name, or its id until that is known. */
-export function useEntityNames(): (id: string) => string {
-  const { entityNames } = useSession();
-  useChanges(entityNames);
-  return (id) => entityNames.of(id) ?? id;
-}
-
-function useChanges(names: Names): void {
-  const [, refresh] = useReducer((count: number, step: number) => count + step, 0);
-  // Immediately: a name may arrive before the next frame.
-  useLayoutEffect(() => names.follow(() => refresh(1)), [names]);
 }
 
 /** The beginning and the end of an id: enough to distinguish two. */

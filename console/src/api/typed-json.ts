@@ -1,6 +1,6 @@
-import { invalid } from '../../../src/errors/domain-error.js';
-import { JsonScanner } from '../../../src/http/body/json-scanner.js';
-import { Fault } from './session.js';
+import { invalid } from '../../../src/core/errors/domain-error.js';
+import { scanJson } from '../../../src/http/body/json-scanner.js';
+import { Fault } from './fault.js';
 
 /**
  * What people typed as JSON. @throws SyntaxError, or a Fault that names the members that would silently become
@@ -8,7 +8,7 @@ import { Fault } from './session.js';
  */
 export function typedJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const faults = new JsonScanner(text).advance(text.length)?.faults ?? [];
+  const faults = scanJson(text);
   if (faults.length > 0) throw new Fault(invalid(faults).message, 'Correct it.');
   return value;
 }

@@ -1,15 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import {
-  explained,
-  forgetKey,
-  hasEnded,
-  keepKey,
-  keptKey,
-  openSession,
-  type Session,
-  SessionProvider,
-} from '../api/session.js';
+import { explained } from '../api/fault.js';
+import { forgetKey, hasEnded, keepKey, keptKey, openSession, type Session, SessionProvider } from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { GovernanceError } from '../api/types.js';
 import { Drafts, DraftsProvider, useDrafts } from '../ui/drafts.js';

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useFeedMode } from '../api/feed.js';
-import { useNames } from '../api/names.js';
+import { useFeedMode } from '../api/use-feed.js';
+import { useNames } from '../api/use-names.js';
 import { useSession } from '../api/session.js';
 import { CreationProvider, useCreation } from '../screens/inbox/creation.js';
 import { useWaiting, WaitingProvider } from '../screens/inbox/waiting.js';

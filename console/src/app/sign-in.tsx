@@ -1,7 +1,7 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { issuerOfPage, leaveForIssuer, unreachableIssuer } from '../api/oidc.js';
-import { Fault } from '../api/session.js';
+import { Fault } from '../api/fault.js';
 import { useDrafts } from '../ui/drafts.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';

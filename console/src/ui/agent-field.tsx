@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
-import { useNames } from '../api/names.js';
+import { useNames } from '../api/use-names.js';
 import { useSession } from '../api/session.js';
 import { revealed } from './format.js';
 import { Options } from './options.js';

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { explained } from '../api/session.js';
+import { explained } from '../api/fault.js';
 import type { Loaded } from '../api/load.js';
 import { words } from './format.js';
 

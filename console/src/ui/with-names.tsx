@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEntityNames } from '../api/names.js';
+import { useEntityNames } from '../api/use-names.js';
 import { revealed } from './format.js';
 
 /** An id of an entity, and the path that leads to it. */

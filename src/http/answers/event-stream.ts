@@ -1,7 +1,7 @@
 import { ApiOkResponse, type HeadersObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { once } from 'node:events';
-import { onAnswerOver } from './answer-over';
+import { onAnswerOver } from './answer-end';
 
 const TYPE = 'text/event-stream';
 /** Unread bytes above which the client counts as too slow for live events. */

@@ -1,10 +1,101 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import { DatabaseFault } from '../../database/database-fault';
-import { CallerRefusal } from '../../errors/caller-refusal';
-import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
-import { RefusalRecord } from '../request/refusal-record';
-import type { Exchange } from '../request/service-request';
-import { errorBody, errorStatus, INTERNAL_ERROR, knownError } from './error-answer';
+import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { CallerRefusal, DomainError, type ErrorExtras, unavailable } from '../../core/errors/domain-error';
+import type { ServiceRequest, Exchange } from '../request/service-request';
+import { DatabaseFault } from '../../ledger/database/database-fault';
+import type { ErrorCode } from '../../core/errors/error-codes';
+import { type AnyErrorCode, errorRow } from '../../core/errors/module-error-code';
+import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
+import { leaveGates } from '../gates';
+
+/** Records which callers the service refuses because of their identity. */
+export abstract class RefusalRecord {
+  /**
+   * Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded.
+   * Synchronous if the refusal is only counted.
+   */
+  abstract note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error>;
+}
+
+/** Body of every error answer. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: AnyErrorCode;
+    readonly message: string;
+    readonly requestId: string;
+    readonly details: ErrorExtras['details'] | undefined;
+    readonly reason: ErrorExtras['reason'] | undefined;
+    readonly policy: ErrorExtras['policy'] | undefined;
+    readonly decisionId: ErrorExtras['decisionId'] | undefined;
+  };
+}
+
+/** Codes for the statuses that a module written for Nest may throw; any other below 500 is a fault of the request. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [401, 'UNAUTHORIZED'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [405, 'METHOD_NOT_ALLOWED'],
+  [408, 'REQUEST_TIMEOUT'],
+  [409, 'CONFLICT'],
+  [412, 'PRECONDITION_FAILED'],
+  [413, 'PAYLOAD_TOO_LARGE'],
+  [415, 'UNSUPPORTED_MEDIA_TYPE'],
+  [429, 'RATE_LIMITED'],
+  [431, 'HEADERS_TOO_LARGE'],
+  [503, 'UNAVAILABLE'],
+]);
+
+/** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
+export function knownError(thrown: unknown): DomainError | undefined {
+  if (thrown instanceof DomainError) {
+    return thrown;
+  }
+  if (thrown instanceof HttpException) {
+    return fromHttpException(thrown);
+  }
+  if (thrown instanceof DatabaseFault) {
+    return fromDatabase(thrown);
+  }
+  return fromExpress(thrown);
+}
+
+/** The ledger reports its own failures; this is a read that found the database unreachable. */
+function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
+  return kind === 'unavailable' || kind === 'busy' ? unavailable('The database cannot be read now.') : undefined;
+}
+
+function fromHttpException(exception: HttpException): DomainError | undefined {
+  const status = exception.getStatus();
+  const code = CODE_OF_STATUS.get(status) ?? (status < 500 ? 'VALIDATION_ERROR' : undefined);
+  return code === undefined ? undefined : new DomainError(code, exception.message);
+}
+
+/**
+ * Express and its middleware throw errors with the status of a client's mistake; their messages may quote internals.
+ */
+function fromExpress(thrown: unknown): DomainError | undefined {
+  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
+  if (typeof status !== 'number' || status < 400 || status >= 500) {
+    return undefined;
+  }
+  return new DomainError(CODE_OF_STATUS.get(status) ?? 'VALIDATION_ERROR', 'The request is malformed.');
+}
+
+/** All that a client learns about an unforeseen error. */
+export const INTERNAL_ERROR = new DomainError(
+  'INTERNAL_ERROR',
+  'The service could not answer this request because of an internal error; it is logged under the request id.',
+);
+
+export function errorStatus(error: DomainError): number {
+  return errorRow(error.code).status;
+}
+
+export function errorBody(error: DomainError, requestId: string): ErrorBody {
+  const { details, reason, policy, decisionId, requestId: firstRequestId = requestId } = error.extras;
+  const { code, message } = error;
+  return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId } };
+}
 
 /** Turns everything that is thrown into an answer of the common error shape. */
 @Catch()
@@ -23,6 +114,7 @@ export class AllExceptionsFilter implements ExceptionFilter {
 
   private answer(thrown: unknown, host: ArgumentsHost): void {
     const [request, response] = host.getArgs<Exchange>();
+    leaveGates(request);
     const error = knownError(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
       this.logger.error({ msg: 'Unforeseen error', err: thrown });
@@ -33,12 +125,10 @@ export class AllExceptionsFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    if (hasUnreadBody(request)) {
-      closeInsteadOfReading(request, response);
-    }
-    response
-      .status(errorStatus(error))
-      .set(error.extras.headers ?? {})
-      .json(errorBody(error, request.id));
+    if (request.isCut === true) response.setHeader('Connection', 'close');
+    response.status(errorStatus(error)).set(error.extras.headers ?? {});
+    const body = errorBody(error, request.id);
+    if (isBodyToCome(request)) void answerBeforeBody(request, response, body);
+    else response.json(body);
   }
 }

@@ -1,22 +1,25 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
-import { createServer } from 'node:http';
-import { type AnswerMemory, SMALL_ANSWER } from './answer-memory';
-import { requireAdmitted } from './caller-end';
-import { isDivisible, jsonParts } from './json-parts';
+import { type DomainError, unavailable } from '../../core/errors/domain-error';
+import type { Gate } from '../../core/concurrency/gate';
+import { clientOf, leaveGates } from '../gates';
+import { onAnswerOver, requireAdmitted } from './answer-end';
 import { messageClasses } from './message-classes';
+import { createHttpServer, TURN } from '../server/http-server';
 import { isCurrentCopy } from '../conditional/precondition';
 import type { ServiceRequest } from '../request/service-request';
-import { Slices } from '../../shared/slices';
 
 /** Header of an answer that replays the answer to an earlier request. */
 export const REPLAYED = 'Idempotent-Replayed';
 
 /** Statuses that Express answers without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
-/** Characters that are written together when an answer is rendered in chunks. */
-const CHUNK = 64 * 1024;
+/**
+ * Answers up to this many bytes need no room: the number of connections limits them, and large answers cannot crowd
+ * them out.
+ */
+const SMALL_ANSWER = 16 * 1024;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -25,80 +28,63 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * Express would read four settings and parse and render the content type each time. Everything else is left to Express.
  */
 export class JsonAdapter extends ExpressAdapter {
-  private room: AnswerMemory | null = null;
+  private answers: Gate | null = null;
 
   override initHttpServer(): void {
     const application: Application = this.getInstance();
-    this.httpServer = createServer(messageClasses(application), application);
+    this.httpServer = createHttpServer(messageClasses(application)).on(TURN, application);
   }
 
-  /** From now on large answers are counted there, and refused if there is no room. */
-  holdAnswersIn(room: AnswerMemory): void {
-    this.room = room;
+  /** From now on large answers count there until their clients have read them; without room a read is refused. */
+  holdAnswersIn(gate: Gate): void {
+    this.answers = gate;
   }
 
   override reply(response: Response, answer: unknown, statusCode?: number): unknown {
-    const sent: unknown =
-      statusCode === undefined ? this.replyOfRoute(response, answer) : super.reply(response, answer, statusCode);
-    this.room?.hold(response);
-    return sent;
+    try {
+      // Only exception filters pass a status: a route's has been set before.
+      if (statusCode !== undefined) return super.reply(response, answer, statusCode);
+      return this.replyOfRoute(response, answer);
+    } finally {
+      leaveGates(response.req as ServiceRequest);
+    }
   }
 
-  /** Only exception filters pass a status: a route's has been set before. */
   private replyOfRoute(response: Response, answer: unknown): unknown {
     const request = response.req as ServiceRequest;
-    if (READS.has(request.method)) {
-      this.room?.refuseLarge(request, answer);
-      requireAdmitted(request.caller);
-    }
+    if (READS.has(request.method)) requireAdmitted(request.caller);
     const body = withRecordHeaders(answer, request, response);
     // Express would take `*` for a copy of an answer that has no ETag to compare it by.
     if (!response.hasHeader('ETag')) delete request.headers['if-none-match'];
     if (!isJson(response, body)) return super.reply(response, body);
-    if (isDivisible(body)) return this.replyInParts(response, body);
-    if (!isOrdinary(request)) return super.reply(response, body);
     const text = JSON.stringify(body);
     response.setHeader('Content-Type', JSON_TYPE);
+    if (text.length <= SMALL_ANSWER || request.method === 'HEAD') {
+      response.setHeader('Content-Length', Buffer.byteLength(text));
+      return response.end(request.method === 'HEAD' ? undefined : text);
+    }
     // A long text is encoded only once, and need not be kept.
-    const bytes = text.length > SMALL_ANSWER ? Buffer.from(text) : text;
-    response.setHeader('Content-Length', Buffer.byteLength(bytes));
-    return response.end(bytes);
+    return this.replyLarge(request, response, Buffer.from(text));
   }
 
-  /** In chunks, so that other requests are not blocked. */
-  private async replyInParts(response: Response, answer: object): Promise<unknown> {
-    const request = response.req as ServiceRequest;
-    // Nobody reads it.
-    if (response.destroyed) return response.end();
-    const chunks = await renderedChunks(jsonParts(answer));
-    request.leaveList?.();
-    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    response.setHeader('Content-Type', JSON_TYPE);
-    response.setHeader('Content-Length', length);
-    if (request.method === 'HEAD') return response.end();
-    this.room?.hold(response, length);
-    const last = chunks.pop();
-    const slices = new Slices();
-    for (const chunk of chunks) {
-      response.write(chunk);
-      await slices.next();
+  private replyLarge(request: ServiceRequest, response: Response, bytes: Buffer): unknown {
+    const pass = this.answers?.tryEnter(clientOf(request), bytes.length) ?? null;
+    // What was written is answered in any case: the guard has looked for room before.
+    if (pass === null && READS.has(request.method)) {
+      response.removeHeader('ETag');
+      throw answersWait();
     }
-    return response.end(last);
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
+    pass?.shrink(response.writableLength);
+    onAnswerOver(response, () => pass?.leave());
+    return response;
   }
 }
 
-async function renderedChunks(parts: Generator<string>): Promise<Buffer[]> {
-  const slices = new Slices();
-  const chunks: Buffer[] = [];
-  let text = '';
-  for (const part of parts) {
-    text += part;
-    if (text.length < CHUNK) continue;
-    chunks.push(Buffer.from(text));
-    text = '';
-    await slices.next();
-  }
-  return [...chunks, Buffer.from(text)];
+/** Large answers wait for their clients to read them, and there is no room for another. */
+export function answersWait(): DomainError {
+  return unavailable('Too many large answers are waiting for their clients to read them.');
 }
 
 /** Whether the body is an object to be sent as JSON, with a status that has a body. */
@@ -112,11 +98,6 @@ function isJson(response: Response, body: unknown): boolean {
     !WITHOUT_BODY.has(response.statusCode) &&
     !response.hasHeader('Content-Type')
   );
-}
-
-/** Whether the request wants the body and has no cached copy. */
-function isOrdinary({ method, headers }: ServiceRequest): boolean {
-  return method !== 'HEAD' && headers['if-none-match'] === undefined && headers['if-modified-since'] === undefined;
 }
 
 /**

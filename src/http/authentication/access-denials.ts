@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { CallerRefusal } from '../../errors/caller-refusal';
-import type { DenialReason } from '../../errors/error-codes';
-import type { JsonObject } from '../../json/json-value';
+import type { CallerRefusal } from '../../core/errors/domain-error';
+import type { DenialReason } from '../../core/errors/error-codes';
+import type { JsonObject } from '../../core/json/json-value';
 import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
-import { RefusalRecord } from '../request/refusal-record';
-import { routeTemplate } from '../request/route-traits';
+import { RefusalRecord } from '../answers/exception.filter';
+import { routeTemplate } from '../request/routes';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */

@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { RefusalRecord } from '../request/refusal-record';
+import { RefusalRecord } from '../answers/exception.filter';
 import { AccessDenials } from './access-denials';
 import { UnnamedScopes } from './unnamed-scopes';
 

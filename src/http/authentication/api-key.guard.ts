@@ -1,14 +1,14 @@
-import { type CanActivate, type ExecutionContext, Injectable, Logger, type Type } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { Configuration } from '../../config/configuration';
-import { scopeMissing } from '../../errors/caller-refusal';
-import { type DomainError, unauthorized } from '../../errors/domain-error';
+import { Configuration } from '../../core/config/configuration';
+import { scopeMissing, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { type Caller, callerOf, type Identity, type Scope } from '../../ledger/caller';
 import { isPreflight } from '../answers/cors';
 import { clientAddress } from '../request/client-address';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication, presentsCredential } from './authentication';
-import type { AdmissionRule, RouteScopes } from '../request/route-marks';
+import { FailedAuthentications } from './failed-authentications';
+import type { AdmissionRule, RouteScopes } from '../request/routes';
 
 /**
  * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
@@ -16,12 +16,11 @@ import type { AdmissionRule, RouteScopes } from '../request/route-marks';
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  private readonly logger = new Logger(ApiKeyGuard.name);
   private readonly preflightsArePublic: boolean;
-  private failures = 0;
 
   constructor(
     private readonly authentication: Authentication,
+    private readonly failures: FailedAuthentications,
     private readonly modules: ModuleRef,
     { corsOrigins }: Configuration,
   ) {
@@ -31,7 +30,7 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
     if (request.traits.isPublic || this.isPublicPreflight(request)) {
-      if (request.identity === null && presentsCredential(request)) this.warn(request);
+      if (request.identity === null && presentsCredential(request)) this.failures.note(clientAddress(request));
       return true;
     }
     // The rate limit has asked before.
@@ -47,7 +46,10 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
-    if (identity === null) throw this.refused(request);
+    if (identity === null) {
+      this.failures.note(clientAddress(request));
+      throw unauthorized();
+    }
     const { scopes, admissionRule } = request.traits;
     const caller = callerOf(identity, { requestId: request.id, ip: clientAddress(request) });
     request.caller = caller;
@@ -60,20 +62,6 @@ export class ApiKeyGuard implements CanActivate {
     const refusal = await this.modules.get(rule, { strict: false }).refusalOf(caller, request);
     if (refusal !== null) throw refusal;
     return true;
-  }
-
-  private refused(request: ServiceRequest): DomainError {
-    this.warn(request);
-    return unauthorized();
-  }
-
-  private warn(request: ServiceRequest): void {
-    this.failures += 1;
-    this.logger.warn({
-      msg: 'Authentication failed',
-      ip: clientAddress(request),
-      failuresSinceStart: this.failures,
-    });
   }
 }
 

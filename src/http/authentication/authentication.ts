@@ -1,10 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Configuration } from '../../config/configuration';
 import { type Identity, unlimited } from '../../ledger/caller';
+import { Configuration } from '../../core/config/configuration';
 import type { ServiceRequest } from '../request/service-request';
-import { IssuedKeys } from './issued-keys';
-import { IssuedTokens } from './issued-tokens';
+
+/** Knows the holders of the keys that the service has issued. */
+export abstract class IssuedKeys {
+  /**
+   * The holder of a secret; null if it is unknown, or no longer valid. Synchronous, except for a key that another
+   * process may just have issued.
+   * @param digest SHA-256 of the secret.
+   */
+  abstract holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null>;
+}
+
+/** Knows the holders of tokens from trusted issuers. */
+export abstract class IssuedTokens {
+  /**
+   * Whether the signature has been verified before: then checking the token again costs next to nothing.
+   * @param digest SHA-256.
+   */
+  abstract isVerified(digest: Buffer): boolean;
+
+  /** The holder of a token; null if it is not valid here. @throws UNAVAILABLE if its issuer has never been reached. */
+  abstract holderOf(token: string, digest: Buffer): Promise<Identity | null>;
+}
 
 const KEY_HEADER = 'x-api-key';
 const AUTHORIZATION = 'authorization';

@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { handlersOf } from '../request/route-handlers';
-import { readTraits } from '../request/route-traits';
+import { handlersOf, readTraits } from '../request/routes';
 
 /** Warns at start about routes that do not name the scope they need. */
 @Injectable()

@@ -1,35 +1,40 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Configuration } from '../../config/configuration';
-import { type DomainError, invalidField } from '../../errors/domain-error';
+import { Configuration } from '../../core/config/configuration';
+import { type DomainError, invalidField } from '../../core/errors/domain-error';
+import type { Pass } from '../../core/concurrency/gate';
+import { clientOf, Gates, holdUntilAnswered } from '../gates';
 import { bodyTooSlow, payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from '../request/request-errors';
-import { clientAddress, countedClient } from '../request/client-address';
-import type { BodyLimitSetting } from '../request/route-marks';
+import type { RouteTraits } from '../request/routes';
 import type { ServiceRequest } from '../request/service-request';
-import { BodyMemory } from './body-memory';
-import { BodyReservation, SMALL_BODY } from './body-reservation';
+import { type JsonBody, parseJsonBody } from './json-body';
+
+/**
+ * Bodies up to this many bytes need no room: the number of connections limits them, and large bodies cannot crowd them
+ * out.
+ */
+const SMALL_BODY = 16 * 1024;
+/** What a value costs in memory, about, where a body may have very many. */
+const BYTES_OF_A_VALUE = 100;
 
 @Injectable()
 export class BodyReader {
   constructor(
     private readonly configuration: Configuration,
-    private readonly memory: BodyMemory,
+    private readonly gates: Gates,
   ) {}
 
   /**
-   * Reads the body of a request; undefined when it is empty, whatever its declared type. Throws PAYLOAD_TOO_LARGE (by
-   * `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT when it arrives too slowly, and
-   * UNAVAILABLE when there is no room for it.
+   * Reads the body of a request; undefined when it is empty, whatever its declared type. A large one first gets room for
+   * all that it may be, which it holds until the request is answered. Throws PAYLOAD_TOO_LARGE (by `Content-Length`
+   * before anything is read), UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT when it arrives too slowly, UNAVAILABLE when there
+   * is no room for it, and VALIDATION_ERROR when it is not the JSON of an object.
    */
-  async read(
-    request: ServiceRequest,
-    response: ServerResponse,
-    setting: BodyLimitSetting,
-  ): Promise<Buffer | undefined> {
+  async read(request: ServiceRequest, response: ServerResponse, traits: RouteTraits): Promise<JsonBody | undefined> {
     if (!announcesBody(request)) {
       return undefined;
     }
-    const limit = this.configuration[setting];
+    const limit = this.configuration[traits.bodyLimit];
     const length = announcedLength(request.headers['content-length']);
     if (length > limit) {
       throw payloadTooLarge(limit);
@@ -38,25 +43,42 @@ export class BodyReader {
       requireJson(request);
     }
     const most = length > 0 ? length : limit;
-    const share = most > SMALL_BODY ? this.reservation(request, response, most) : null;
-    const turn = length > 0 ? share?.begin() : null;
-    if (turn instanceof Promise) await turn;
+    const pass = most > SMALL_BODY ? await this.enter(request, most, traits) : null;
     if (request.expectsContinue === true) {
       response.writeContinue();
     }
-    const bytes = await collect(request, limit, share);
-    share?.shrinkTo(bytes.length);
+    const bytes = await collect(request, limit);
     if (bytes.length === 0) {
+      pass?.leave();
       return undefined;
     }
     // With a known length, this was checked before reading.
     if (length === 0) requireJson(request);
-    return bytes;
+    const body = parseJsonBody(bytes, traits.mostListedValues);
+    pass?.shrink(bytes.length + (traits.mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
+    return body;
   }
 
-  private reservation(request: ServiceRequest, response: ServerResponse, most: number): BodyReservation {
-    return new BodyReservation(this.memory, countedClient(clientAddress(request)), response, most);
+  private async enter(request: ServiceRequest, most: number, { mostListedValues = 0 }: RouteTraits): Promise<Pass> {
+    // A value has two bytes at least.
+    const weight = most + Math.min(mostListedValues, most / 2) * BYTES_OF_A_VALUE;
+    const gate = this.gates.of('bodies');
+    const who = clientOf(request);
+    const leaving = new AbortController();
+    const onCut = (): void => leaving.abort(cutBody());
+    request.once('error', onCut);
+    try {
+      const pass = gate.tryEnter(who, weight) ?? (await gate.enter(who, { weight, leaving: leaving.signal }));
+      holdUntilAnswered(request, pass);
+      return pass;
+    } finally {
+      request.off('error', onCut);
+    }
   }
+}
+
+function cutBody(): DomainError {
+  return invalidField('body', 'must arrive whole');
 }
 
 /** Whether the request announces a body. */
@@ -64,7 +86,8 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || announcedLength(headers['content-length']) > 0;
 }
 
-function announcedLength(contentLength: string | undefined): number {
+/** Of a body in chunks it is 0. */
+export function announcedLength(contentLength: string | undefined): number {
   return contentLength === undefined ? 0 : Number(contentLength);
 }
 
@@ -77,9 +100,9 @@ function requireJson(request: ServiceRequest): void {
 }
 
 /** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
-function collect(request: ServiceRequest, limit: number, share: BodyReservation | null): Promise<Buffer> {
+function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const cut = (): void => refuse(invalidField('body', 'must arrive whole'));
+    const cut = (): void => refuse(cutBody());
     const rate = new LeastRate(() => refuse(bodyTooSlow(LEAST_BYTES, SPAN)));
     const refuse = (refusal: DomainError): void => {
       rate.stop();
@@ -101,14 +124,6 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation 
       }
       chunks.push(chunk);
       rate.add(chunk.length);
-      const turn = share?.grow(length) ?? null;
-      if (turn === null) return;
-      rate.stop();
-      request.pause();
-      turn.then(() => {
-        rate.watch();
-        request.resume();
-      }, refuse);
     });
     request.on('end', () => {
       rate.stop();

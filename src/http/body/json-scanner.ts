@@ -1,18 +1,38 @@
-import { type FieldFault, FaultList } from '../../errors/domain-error';
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from '../../json/json-characters';
-import { jsonPath } from './json-path';
+import { FaultList, type FieldFault } from '../../core/errors/domain-error';
 
-/** Deepest level allowed; the body itself is level 1. */
-export const MOST_LEVELS = 32;
+/** The structural characters of JSON, as codes. */
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+const COLON = 0x3a;
+export const OPEN_BRACKET = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
+
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
+const LONGEST_KEY_SHOWN = 100;
+
+/** Names a member of a body: `name`, `properties.a[3]`, `properties["two words"]`. */
+function jsonPath(steps: readonly (string | number)[]): string {
+  return steps.reduce<string>(extended, '');
+}
+
+/** A client's key, truncated if it is too long to display. */
+export function shownKey(key: string): string {
+  return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
+}
+
+function extended(path: string, step: string | number): string {
+  if (typeof step === 'number') {
+    return `${path}[${step}]`;
+  }
+  const key = shownKey(step);
+  if (!PLAIN_KEY.test(key)) {
+    return `${path}[${JSON.stringify(key)}]`;
+  }
+  return path === '' ? key : `${path}.${key}`;
+}
 
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -21,15 +41,16 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-export interface JsonScan {
-  /** As many as are reported. */
-  readonly faults: readonly FieldFault[];
-  /** The scan stops where the text goes deeper than 32 levels. */
-  readonly isTooDeep: boolean;
+/**
+ * Finds what a parsed value no longer shows, in a text that is valid JSON: `__proto__` keys, NUL and lone surrogates,
+ * integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
+ */
+export function scanJson(text: string): readonly FieldFault[] {
+  return new JsonScanner(text).faults();
 }
 
-/** Scans a text that is valid JSON, keeping track of the path of each value. */
-export class JsonScanner {
+/** Keeps track of the path of each value. */
+class JsonScanner {
   private readonly list = new FaultList();
   /** The current path: per level the index in an array, or the latest key of an object. */
   private readonly path: (string | number)[] = [];
@@ -38,16 +59,9 @@ export class JsonScanner {
 
   constructor(private readonly text: string) {}
 
-  /** Scans about this many more characters. Returns the result at the end of the text; null before. */
-  advance(characters: number): JsonScan | null {
-    const end = Math.min(this.index + characters, this.text.length);
-    while (this.index < end) {
-      this.step(this.text.charCodeAt(this.index));
-      if (this.path.length > MOST_LEVELS) {
-        return { faults: this.list.faults, isTooDeep: true };
-      }
-    }
-    return this.index < this.text.length ? null : { faults: this.list.faults, isTooDeep: false };
+  faults(): readonly FieldFault[] {
+    while (this.index < this.text.length) this.step(this.text.charCodeAt(this.index));
+    return this.list.faults;
   }
 
   private step(code: number): void {

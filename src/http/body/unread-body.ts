@@ -1,33 +1,60 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { announcesBody } from './body-reader';
+import type { Response } from 'express';
+import { finished } from 'node:stream';
+import type { ServiceRequest } from '../request/service-request';
+import { announcedLength, announcesBody } from './body-reader';
 
-/** Milliseconds a client has to read its answer before the connection is cut. */
-const LINGER = 1000;
+/** A body of up to this many bytes is received although nobody reads it, and its connection goes on. */
+const SMALL = 64 * 1024;
+/** Of a larger one, whose connection ends, this many bytes and milliseconds: as much as most clients send at once. */
+const MOST_BYTES = 1024 * 1024;
+const LONGEST = 1_000;
 
-export function hasUnreadBody(request: IncomingMessage): boolean {
-  return !request.readableEnded && announcesBody(request);
+/** Whether some of the request's body may still arrive. */
+export function isBodyToCome(request: ServiceRequest): boolean {
+  return !request.complete && request.isCut !== true && announcesBody(request);
 }
 
 /**
- * Ends the connection after the answer without receiving the rest of the body, which Node would otherwise read to the
- * last byte. Closing at once would reset the connection and could cost the client the answer. So our side is closed
- * first, nothing more is read, and the socket is destroyed after the client has had time to read the answer.
+ * Answers before the body has arrived. The answer is sent at once; it is ended only when the body has been received and
+ * discarded, or its bounds are reached. Node.js would otherwise close the connection while the client still sends, and
+ * the reset that follows could cost the client the answer. A client that leaves ends it at once.
  */
-export function closeInsteadOfReading(request: IncomingMessage, response: ServerResponse): void {
-  const { socket } = request;
-  response.setHeader('Connection', 'close');
-  // Marks the body as being read, or Node would drain it; the full buffer then stops the reading.
-  request.read(0);
-  request.pause();
-  const destroySoon = socket.destroySoon.bind(socket);
-  // Node calls this once the answer is written.
-  socket.destroySoon = () => (request.complete ? destroySoon() : linger(socket));
+export async function answerBeforeBody(request: ServiceRequest, response: Response, answer: object): Promise<void> {
+  const text = JSON.stringify(answer);
+  const body = discarded(request, response);
+  response.set({
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  response.flushHeaders();
+  response.write(text);
+  await body;
+  response.end();
 }
 
-function linger(socket: Socket): void {
-  socket.end();
-  // If part of the body had arrived before, Node has begun to discard the rest: it resumes the socket in this turn.
-  setImmediate(() => socket.pause());
-  setTimeout(() => socket.destroy(), LINGER).unref();
+/**
+ * Receives the rest of a body and discards it. Resolves at its end, or when its bounds are reached or the client has
+ * left. The connection ends with the answer unless the body is known to be small.
+ */
+export function discarded(request: ServiceRequest, response: Response): Promise<void> {
+  if (!isSmall(request)) response.setHeader('Connection', 'close');
+  let bytes = 0;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, LONGEST).unref();
+    finished(request, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) request.pause();
+    });
+    request.resume();
+  });
+}
+
+/** A client that waits for `100 Continue` sends no body now: what it sends next would be taken for one. */
+function isSmall({ headers, expectsContinue }: ServiceRequest): boolean {
+  const length = announcedLength(headers['content-length']);
+  return length > 0 && length <= SMALL && expectsContinue !== true;
 }

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { FieldFault } from '../../errors/domain-error';
-import { CHECKS_IF_MATCH } from '../request/route-marks';
+import type { FieldFault } from '../../core/errors/domain-error';
+import { CHECKS_IF_MATCH } from '../request/routes';
 import type { Exchange } from '../request/service-request';
 import { parseIfMatch, type Precondition } from './precondition';
 

@@ -1,4 +1,4 @@
-import { preconditionFailed } from '../../errors/domain-error';
+import { preconditionFailed } from '../../core/errors/domain-error';
 
 const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const SEPARATOR = /^[ \t]*,[ \t]*/;

@@ -2,9 +2,9 @@ import { All, Controller, type OnModuleInit, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
-import { Configuration } from '../../config/configuration';
-import { type DomainError, type FieldFault, invalidField } from '../../errors/domain-error';
-import { LeavesInputUnread, Unrouted } from '../request/route-marks';
+import { Configuration } from '../../core/config/configuration';
+import { type DomainError, type FieldFault, invalidField } from '../../core/errors/domain-error';
+import { LeavesInputUnread, Unrouted } from '../request/routes';
 import { methodNotAllowed, routeNotFound } from '../request/request-errors';
 import { isPreflight } from '../answers/cors';
 import { pathOf, readingFault } from '../server/readable-target';
@@ -36,9 +36,7 @@ export class FallbackController implements OnModuleInit {
     const answering = layers.filter((layer) => layer.route !== undefined);
     const last = answering.at(-1);
     if (last?.route?.path !== `/${EVERY_PATH}`) {
-      throw new Error(
-        'A module was imported after FallbackModule, so its routes could not be reached. Import it before.',
-      );
+      throw new Error('A module was imported after HttpModule, so its routes could not be reached. Import it before.');
     }
     this.routes = answering.slice(0, -FALLBACK_PATHS.length);
   }

@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsList } from '../request/route-marks';
+import { IsList } from '../request/routes';
 
 const pages = new WeakMap<Type, Type>();
 

@@ -1,4 +1,4 @@
-import type { SortOrder } from '../../ledger/record-page';
+import type { Comparison, Condition, SortOrder } from '../../ledger/record-page';
 import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields';
 
 const MOST_ROWS = 1000;
@@ -31,4 +31,17 @@ export class ListQuery {
       '`nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it.',
   })
   cursor?: string;
+}
+
+/** The conditions for the given filters: how each one's column compares with its value. */
+export function conditionsOf<Filtered extends object>(
+  filters: Filtered,
+  columns: Readonly<Record<keyof Filtered & string, readonly [column: string, comparison: Comparison]>>,
+): Condition[] {
+  const names = Object.keys(columns) as (keyof Filtered & string)[];
+  return names.flatMap((name) => {
+    const value = filters[name] as string | number | undefined;
+    const [column, comparison] = columns[name];
+    return value === undefined ? [] : [{ column, comparison, value }];
+  });
 }

@@ -1,5 +1,5 @@
-import type { Configuration } from '../../config/configuration';
-import type { DomainError } from '../../errors/domain-error';
+import type { Configuration } from '../../core/config/configuration';
+import type { DomainError } from '../../core/errors/domain-error';
 import { CursorCodec } from './list-cursor';
 import { Lists } from './lists';
 

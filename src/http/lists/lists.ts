@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration } from '../../config/configuration';
-import { invalidField } from '../../errors/domain-error';
+import { Configuration } from '../../core/config/configuration';
+import { invalidField } from '../../core/errors/domain-error';
 import type { SortOrder } from '../../ledger/record-page';
 import { CursorCodec, type ListCursor } from './list-cursor';
 import type { ListQuery } from './list.query';

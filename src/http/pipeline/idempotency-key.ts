@@ -1,9 +1,9 @@
 import type { Response } from 'express';
-import type { FieldFault } from '../../errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import type { Caller } from '../../ledger/caller';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
-import type { JsonObject } from '../../json/json-value';
+import type { JsonObject } from '../../core/json/json-value';
 import { REPLAYED } from '../answers/json-adapter';
 import type { ServiceRequest } from '../request/service-request';
 

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { FieldFault } from '../../errors/domain-error';
-import { CHECKS_LAST_EVENT_ID } from '../request/route-marks';
+import type { FieldFault } from '../../core/errors/domain-error';
+import { CHECKS_LAST_EVENT_ID } from '../request/routes';
 import type { Exchange } from '../request/service-request';
 
 export const LAST_EVENT_ID = 'header.Last-Event-ID';

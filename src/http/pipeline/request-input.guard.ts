@@ -1,24 +1,23 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { type FieldFault, invalid, FaultList } from '../../errors/domain-error';
-import { isWide } from '../../json/json-builder';
-import type { JsonObject } from '../../json/json-value';
+import { type FieldFault, invalid, FaultList } from '../../core/errors/domain-error';
+import type { JsonObject } from '../../core/json/json-value';
 import type { Caller } from '../../ledger/caller';
-import { AnswerMemory } from '../answers/answer-memory';
-import { requireAdmitted } from '../answers/caller-end';
+import type { Gate, Pass } from '../../core/concurrency/gate';
+import { clientLeft, onCallerEnd, requireAdmitted } from '../answers/answer-end';
+import { answersWait } from '../answers/json-adapter';
 import { BodyReader } from '../body/body-reader';
-import { type JsonBody, parseJsonBody } from '../body/json-body';
-import { shownKey } from '../body/json-path';
-import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
+import type { JsonBody } from '../body/json-body';
+import { shownKey } from '../body/json-scanner';
+import { discarded, isBodyToCome } from '../body/unread-body';
 import { ifMatchFaults } from '../conditional/if-match.decorator';
 import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
 import { lastEventIdFaults } from './last-event-id.decorator';
-import { ListPlaces } from '../lists/list-places';
+import { clientOf, Gates, holdUntilAnswered } from '../gates';
 import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-string';
-import type { RouteTraits, TakenPart } from '../request/route-traits';
+import type { RouteTraits, TakenPart } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { checkTogether, InputCheck } from '../validation/request-validation.pipe';
-import { TOO_MANY_MEMBERS } from '../validation/unknown-members';
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -30,8 +29,7 @@ const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 export class RequestInputGuard implements CanActivate {
   constructor(
     private readonly bodies: BodyReader,
-    private readonly answers: AnswerMemory,
-    private readonly lists: ListPlaces,
+    private readonly gates: Gates,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -43,26 +41,52 @@ export class RequestInputGuard implements CanActivate {
     if (METHODS_WITH_BODY.has(request.method)) {
       return this.readInput(request, response, traits);
     }
-    if (hasUnreadBody(request)) {
-      closeInsteadOfReading(request, response);
-    }
+    const body = isBodyToCome(request) ? discarded(request, response) : null;
     provideInput(request, traits, undefined);
-    return traits.isList ? this.enterList(request, response) : true;
+    return body !== null || traits.isList ? this.enter(request, response, body) : true;
   }
 
-  private async enterList(request: ServiceRequest, response: Response): Promise<boolean> {
-    await this.lists.enter(request, response);
+  private async enter(request: ServiceRequest, response: Response, body: Promise<void> | null): Promise<boolean> {
+    await body;
+    if (request.traits.isList) await this.enterList(request, response);
     return true;
+  }
+
+  /** A client that leaves, or whose key ends, gives up its place among those that wait. */
+  private async enterList(request: ServiceRequest, response: Response): Promise<void> {
+    const gate = this.gates.of('lists');
+    const pass = gate.tryEnter(clientOf(request)) ?? (await this.turn(gate, request, response));
+    holdUntilAnswered(request, pass);
+  }
+
+  private async turn(gate: Gate, request: ServiceRequest, response: Response): Promise<Pass> {
+    const leaving = new AbortController();
+    const onClose = (): void => leaving.abort(clientLeft());
+    const stopWatch = request.caller && onCallerEnd(request.caller, (end) => leaving.abort(end));
+    response.once('close', onClose);
+    try {
+      return await gate.enter(clientOf(request), { leaving: leaving.signal });
+    } finally {
+      stopWatch?.();
+      response.off('close', onClose);
+    }
   }
 
   private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
     // A write must be answerable: without room for the answer it must not begin.
-    this.answers.refuseAny(request);
-    const bytes = await this.bodies.read(request, response, traits.bodyLimit);
-    const body = bytes === undefined ? undefined : await parseJsonBody(bytes);
+    this.requireRoomForAnswer(request);
+    const body = await this.bodies.read(request, response, traits);
     requireAdmitted(request.caller);
     provideInput(request, traits, body);
     return true;
+  }
+
+  private requireRoomForAnswer(request: ServiceRequest): void {
+    const answers = this.gates.of('answers');
+    if (answers.held === 0) return;
+    const pass = answers.tryEnter(clientOf(request));
+    if (pass === null) throw answersWait();
+    pass.leave();
   }
 }
 
@@ -100,10 +124,8 @@ function inputFaults(
   if (query.parameters.size > 0) faults.push(...unknownNames(query.parameters.keys(), traits.query, unknownParameter));
   if (body === undefined) return faults;
   faults.push(...body.faults);
-  // Where the body is taken whole, validation reports unknown members; listing a hundred thousand names twice would stall others.
-  if (traits.body === 'whole') return faults;
-  if (isWide(body.value)) faults.push({ field: 'body', message: TOO_MANY_MEMBERS });
-  else faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
+  // Where the body is taken whole, validation reports unknown members.
+  if (traits.body !== 'whole') faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
   return faults;
 }
 

@@ -1,4 +1,4 @@
-import type { FieldFault } from '../../errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 
 export interface QueryString {
   /** Values by name, without faulty parameters. */

@@ -1,5 +1,5 @@
 import { ApiParam } from '@nestjs/swagger';
-import { notFound } from '../../errors/domain-error';
+import { notFound } from '../../core/errors/domain-error';
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
 

@@ -7,11 +7,11 @@ import {
   type ThrottlerModuleOptions,
 } from '@nestjs/throttler';
 import type { Response } from 'express';
-import { Configuration } from '../../config/configuration';
-import { DomainError } from '../../errors/domain-error';
+import { Configuration } from '../../core/config/configuration';
+import { DomainError } from '../../core/errors/domain-error';
 import type { Identity } from '../../ledger/caller';
 import { Authentication } from '../authentication/authentication';
-import { routeTraits } from '../request/route-traits';
+import { routeTraits } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { clientAddress, countedClient } from '../request/client-address';
 import { RateLimits, type RateLimitStatus } from './rate-limits';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../errors/domain-error';
+import { DomainError } from '../../core/errors/domain-error';
 
 export function payloadTooLarge(limit: number): DomainError {
   return new DomainError('PAYLOAD_TOO_LARGE', `A request body may have at most ${limit} bytes.`);

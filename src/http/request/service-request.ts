@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
-import type { FieldFault } from '../../errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
-import type { RouteTraits } from './route-traits';
+import type { Pass } from '../../core/concurrency/gate';
+import type { RouteTraits } from './routes';
 
 /** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {
@@ -21,8 +22,8 @@ export interface ServiceRequest extends Request {
   idempotencyKey?: string;
   /** Traits of the route that the request has reached; the first guard sets them. */
   traits: RouteTraits;
-  /** Releases the request's place: see `ListPlaces`. */
-  leaveList?: () => void;
+  /** What it holds until it is answered: see `holdUntilAnswered`. */
+  passes?: readonly Pass[];
   /** The client waits for `100 Continue` before it sends the body. */
   expectsContinue?: boolean;
   /** The rest of the body will not arrive: the client left, was too slow, or sent something invalid. */

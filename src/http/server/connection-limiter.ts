@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { countedClient, unmapped } from '../request/client-address';
-import type { PipelinedRequests } from './pipelined-requests';
+import { TURN } from './http-server';
+import { pendingOn } from './turns';
 
 /**
  * The share of all connections that one client may hold unless a setting says otherwise, and the share kept free of
@@ -39,14 +40,13 @@ export class ConnectionLimiter {
 
   constructor(
     server: Server,
-    private readonly pipelined: PipelinedRequests,
     private readonly limits: ConnectionLimits,
   ) {
     this.mostPerClient = limits.mostPerClient ?? Math.max(LEAST_PER_CLIENT, partOf(limits.most));
     server.on('connection', (socket: Socket) => {
       if (!this.admit(socket)) socket.destroy();
     });
-    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    server.prependListener(TURN, ({ socket }: IncomingMessage, response: ServerResponse) => {
       if (this.isScarceFor(socket)) response.setHeader('Connection', 'close');
     });
   }
@@ -88,7 +88,7 @@ export class ConnectionLimiter {
   }
 
   private oldestIdleOf({ connections }: Holder): Socket | undefined {
-    for (const socket of connections) if (this.pipelined.pendingOn(socket) === null) return socket;
+    for (const socket of connections) if (pendingOn(socket) === null) return socket;
     return undefined;
   }
 

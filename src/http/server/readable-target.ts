@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FieldFault } from '../../errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import type { ServiceRequest } from '../request/service-request';
 
 /** No route has this path, so the fallback answers, after the guards have counted and authenticated the request. */

@@ -1,12 +1,12 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
-import { ANY_JSON_SCHEMA } from '../../json/any-json-schema';
-import type { JsonObject, JsonValue } from '../../json/json-value';
+import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../core/json/json-value';
 import { listsDto, WholeRequest } from './dto-shape';
 import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
 import { CheckedBy, type FaultInside } from './member-rule';
 import { freeFormRule, integerFault, scalarRule } from './value-rules';
+import { MOST_FAULTS } from '../../core/errors/domain-error';
 
 export interface FreeFormField extends FieldText<JsonObject>, Presence {
   /** Faults in members whose meaning the service knows. */
@@ -85,4 +85,12 @@ export function IgnoredField(field: FieldText): PropertyDecorator {
 export function AtLeastOneOf(...names: readonly string[]): ClassDecorator {
   const fault = { field: 'body', message: `must have at least one of ${names.join(', ')}` };
   return WholeRequest((members) => (names.some((name) => members[name] !== undefined) ? [] : [fault]));
+}
+
+/** The members of an object that the service does not define: as many as are reported. */
+export function unknownMembers(given: object, known: readonly string[]): readonly FaultInside[] {
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
+  const message = `is not known here; known are ${known.join(', ')}`;
+  return unknown.slice(0, MOST_FAULTS).map((name) => ({ at: `.${name}`, message }));
 }

@@ -1,13 +1,10 @@
 import { type ArgumentMetadata, type Type, ValidationPipe } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
-import type { Configuration } from '../../config/configuration';
-import { type FieldFault, FaultList } from '../../errors/domain-error';
-import { Slices } from '../../shared/slices';
-import { isWide } from '../../json/json-builder';
-import { shownKey } from '../body/json-path';
+import type { Configuration } from '../../core/config/configuration';
+import { type FieldFault, FaultList } from '../../core/errors/domain-error';
+import { shownKey } from '../body/json-scanner';
 import { type DtoShape, dtoShape } from './dto-shape';
 import { faultsIn } from './member-rule';
-import { TOO_MANY_MEMBERS } from './unknown-members';
 
 /** How the fields of each part are named in the details of an error. */
 export const FIELD_PREFIX: Readonly<Record<ArgumentMetadata['type'], string>> = {
@@ -90,7 +87,6 @@ export class DtoInspection {
   }
 
   private async inspectedLists(known: Members, { lists }: DtoShape, prefix: string): Promise<InspectedLists> {
-    const slices = new Slices();
     const faults = new FaultList();
     const items: Record<string, object[]> = {};
     for (const [member, metatype] of lists) {
@@ -102,7 +98,6 @@ export class DtoInspection {
         inspected.faults.forEach((fault) => faults.add(fault));
         if (faults.isFull) break;
         if (inspected.dto !== undefined) made.push(inspected.dto);
-        await slices.next();
       }
       items[member] = made;
     }
@@ -128,12 +123,8 @@ function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> 
   return known;
 }
 
-/** As many as are reported. No DTO declares as many members as would make an object wide. */
+/** As many as are reported. */
 function unknownMembers(given: Members, shape: DtoShape, prefix: string): readonly FieldFault[] {
-  if (isWide(given)) {
-    const field = prefix === FIELD_PREFIX.body ? 'body' : prefix.slice(0, -1);
-    return [{ field, message: TOO_MANY_MEMBERS }];
-  }
   const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
   return unknown.length === 0 ? [] : FaultList.of(unknownFaults(unknown, shape, prefix)).faults;
 }

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
-import type { Configuration } from '../../config/configuration';
-import type { FieldFault } from '../../errors/domain-error';
+import type { Configuration } from '../../core/config/configuration';
+import type { FieldFault } from '../../core/errors/domain-error';
 
 const WHOLE_RULES = 'http:whole-rules';
 const LISTED_DTOS = 'http:listed-dtos';

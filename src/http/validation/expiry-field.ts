@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { invalidField } from '../../errors/domain-error';
+import { invalidField } from '../../core/errors/domain-error';
 import type { FieldText } from './field-text';
 import { CheckedBy } from './member-rule';
 import { TimestampField } from './text-fields';

@@ -1,5 +1,5 @@
 import { registerDecorator } from 'class-validator';
-import type { FieldFault } from '../../errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 
 /** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
 export interface FaultInside {

@@ -1,15 +1,8 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { Configuration } from '../../config/configuration';
-import { type FieldFault, invalid } from '../../errors/domain-error';
-import type { JsonObject } from '../../json/json-value';
-import { prepareCanonicalJson } from '../../ledger/chain/canonical-json';
-import { Slices } from '../../shared/slices';
-import { isLonger } from '../answers/json-parts';
+import { Configuration } from '../../core/config/configuration';
+import { type FieldFault, invalid } from '../../core/errors/domain-error';
 import { DtoInspection, type DtoMetadata, FIELD_PREFIX, type Members } from './dto-inspection';
 import { type DtoShape, dtoShape } from './dto-shape';
-
-/** Characters of JSON above which other requests get a turn between steps. */
-const LARGE = 16 * 1024;
 
 /** Types whose values Nest's pipe does not validate either. */
 const NOT_DTOS: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, Object, Buffer, Date]);
@@ -52,8 +45,6 @@ export class RequestValidationPipe implements PipeTransform {
   ): Promise<object | undefined> {
     const { dto, faults } = await this.inspection.inspected(given, shape, metadata, FIELD_PREFIX[metadata.type]);
     settle(value, faults);
-    const large = largeMembers(given, shape);
-    if (large.length > 0) await prepare(large);
     return dto;
   }
 }
@@ -61,29 +52,6 @@ export class RequestValidationPipe implements PipeTransform {
 /** Most requests have no query: validating nothing would take as long as reading a record. */
 function isNothingToCheck(given: object, { members, optional }: DtoShape): boolean {
   return optional.size === members.size && Object.keys(given).length === 0;
-}
-
-/** The large values of a request that are stored. */
-function largeMembers(given: Members, { members, notStored }: DtoShape): JsonObject[] {
-  const large: JsonObject[] = [];
-  for (const name of members) {
-    const member = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (isObject(member) && !notStored.has(name) && isLonger(member, LARGE)) large.push(member as JsonObject);
-  }
-  return large;
-}
-
-/** Prepares the text of large values in chunks: later it is written, hashed and returned in one go. */
-async function prepare(large: readonly JsonObject[]): Promise<void> {
-  // Looking at the names of a hundred thousand members has used up a slice.
-  const slices = await Slices.inTurn();
-  for (const member of large) {
-    await prepareCanonicalJson(member, slices);
-  }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 /**

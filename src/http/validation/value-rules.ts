@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json/json-value';
+import type { JsonObject } from '../../core/json/json-value';
 import type { FaultInside, MemberRule } from './member-rule';
 
 export interface TextLimits {

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration } from '../../config/configuration';
-import { endOf } from '../answers/caller-end';
+import { endOf } from '../answers/answer-end';
 import type { Caller } from '../../ledger/caller';
 import { LedgerTail } from '../../ledger/ledger-tail';
-import { ShutdownGate } from '../shutdown/shutdown-gate';
-import { CallerPlaces } from './caller-places';
-
-/** Most concurrent waits of one caller in each process. */
-const MOST_OF_A_CALLER = 100;
+import { Gates, nameOf } from '../gates';
+import { ShutdownGate } from '../shutdown/shutdown';
+import { AsOfQuery } from '../as-of/as-of.query';
+import { WholeRequest } from '../validation/dto-shape';
+import { QueryInteger } from '../validation/query-fields';
 
 /** A record that may change. */
 interface Awaited<Row> {
@@ -17,7 +16,7 @@ interface Awaited<Row> {
 }
 
 /** What a request waits for. */
-export interface Wait<Row> extends Awaited<Row> {
+interface Wait<Row> extends Awaited<Row> {
   readonly caller: Caller;
   /** The longest wait; undefined: none. */
   readonly seconds: number | undefined;
@@ -26,7 +25,7 @@ export interface Wait<Row> extends Awaited<Row> {
 }
 
 /** What must have happened before a request can be answered. */
-export interface Settlement<Row> extends Awaited<Row> {
+interface Settlement<Row> extends Awaited<Row> {
   readonly seconds: number;
   /** Aborted when nobody waits for it any more. */
   readonly leaving: AbortSignal;
@@ -38,15 +37,11 @@ export interface Settlement<Row> extends Awaited<Row> {
  */
 @Injectable()
 export class Waits {
-  private readonly places: CallerPlaces;
-
   constructor(
     private readonly tail: LedgerTail,
     private readonly gate: ShutdownGate,
-    { maxWaiting }: Configuration,
-  ) {
-    this.places = new CallerPlaces(maxWaiting, MOST_OF_A_CALLER);
-  }
+    private readonly gates: Gates,
+  ) {}
 
   /**
    * The record once nothing is open about it any more; in its current state when the time is over, the client leaves,
@@ -56,14 +51,16 @@ export class Waits {
   async until<Row>(wait: Wait<Row>): Promise<Row> {
     const { caller, seconds, leaving, read, isOpen } = wait;
     const row = await read();
-    if (seconds === undefined || !isOpen(row) || !this.places.enter(caller)) return row;
+    if (seconds === undefined || !isOpen(row)) return row;
+    const pass = this.gates.of('waits').tryEnter(nameOf(caller));
+    if (pass === null) return row;
     try {
       const settled = await this.changed(row, wait, new Ending([leaving, this.gate.signal], seconds));
       const end = endOf(caller);
       if (end !== null) throw end;
       return settled;
     } finally {
-      this.places.leave(caller);
+      pass.leave();
     }
   }
 
@@ -151,4 +148,18 @@ class Growth {
   end(): void {
     this.endTail();
   }
+}
+
+@WholeRequest(({ wait, asOf }) =>
+  wait === undefined || asOf === undefined
+    ? []
+    : [{ field: 'query.asOf', message: 'cannot be combined with wait: the past does not change' }],
+)
+export class WaitQuery extends AsOfQuery {
+  @QueryInteger({
+    min: 1,
+    max: 60,
+    description: 'Answers as soon as there is nothing left to wait for, or after this many seconds.',
+  })
+  readonly wait?: number;
 }

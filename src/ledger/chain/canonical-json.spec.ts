@@ -2,9 +2,8 @@ import * as fc from 'fast-check';
 import { canonicalize } from 'json-canonicalize';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject, JsonValue } from '../../json/json-value';
-import { Slices } from '../../shared/slices';
-import { CanonicalWriter, canonicalJson, prepareCanonicalJson } from './canonical-json';
+import type { JsonValue } from '../../core/json/json-value';
+import { canonicalJson } from './canonical-json';
 
 /** The test data of https://github.com/cyberphone/json-canonicalization, if it is checked out next to the project. */
 const VECTORS = join(__dirname, '../../../../shared/vectors/jcs/testdata');
@@ -110,26 +109,5 @@ describe('Canonical JSON', () => {
         expect(canonicalJson(value as JsonValue)).toBe(canonicalize(value));
       }),
     );
-  });
-
-  it('is the same if parts of it were prepared', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), async (first, members) => {
-        const value = { b: [members, first], a: members } as JsonValue;
-        const expected = canonicalize(value);
-        await prepareCanonicalJson(members as JsonObject, new Slices());
-        expect(canonicalJson(value)).toBe(expected);
-        expect(canonicalJson(members as JsonObject)).toBe(canonicalize(members));
-      }),
-    );
-  });
-
-  it('lists, sorts and writes many names in separate steps', () => {
-    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_unused, index) => [`n${index}`, index]));
-    const writer = new CanonicalWriter(many);
-    expect(writer.advance(1_000)).toBe(false);
-    expect(writer.text).toBe('{');
-    while (!writer.advance(1_000));
-    expect(writer.text).toBe(canonicalize(many));
   });
 });

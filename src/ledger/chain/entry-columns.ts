@@ -1,5 +1,5 @@
-import type { ColumnDefinition } from '../../database/dialect';
-import type { SqlValue } from '../../database/sql-connection';
+import type { ColumnDefinition } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
 import type { StoredEntry } from './hash-chain';
 
 /** The columns of `ledger_entries`, in the order they are written. JSON is already text at this point. */
@@ -37,4 +37,18 @@ function entryOf(values: readonly SqlValue[]): StoredEntry {
   const entry: Record<string, SqlValue> = {};
   ENTRY_COLUMNS.forEach(({ name }, index) => (entry[name] = values[index] ?? null));
   return entry as unknown as StoredEntry;
+}
+
+/**
+ * Action of the entry for a refused caller. Such an entry has no state and says nothing about its subject, which need
+ * not be a record: a search for the last state of a record skips it.
+ */
+export const ACCESS_DENIED = 'access.denied';
+
+/**
+ * A condition on entries; a partial index has the same text, so that the database uses it.
+ * @param alias of the table in the statement, with its dot; empty if it has none.
+ */
+export function saysStateSql(alias = ''): string {
+  return `${alias}"action" <> '${ACCESS_DENIED}'`;
 }

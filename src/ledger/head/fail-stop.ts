@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { unavailable, type DomainError } from '../../errors/domain-error';
+import { unavailable, type DomainError } from '../../core/errors/domain-error';
 
 /** Why nothing may be written although the database would accept it. Causes are independent of each other. */
 export class WriteStops {

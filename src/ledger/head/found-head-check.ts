@@ -1,7 +1,6 @@
-import type { Configuration } from '../../config/configuration';
-import { DatabaseFault } from '../../database/database-fault';
-import type { FoundDatabase } from '../../database/start-condition';
-import { HeadAheadError } from './head-ahead.error';
+import type { Configuration } from '../../core/config/configuration';
+import { DatabaseFault } from '../database/database-fault';
+import type { FoundDatabase } from '../database/start-condition';
 
 const SELECT_TIME = `SELECT "timestamp" FROM "ledger_head" WHERE "id" = 1`;
 
@@ -39,4 +38,12 @@ async function headTimeOf({ connection }: FoundDatabase): Promise<string | null>
 async function timeOf({ connection, dialect: { clock } }: FoundDatabase): Promise<number> {
   const [row] = (clock === null ? [] : await connection?.all<{ now: number }>(clock)) ?? [];
   return row?.now ?? Date.now();
+}
+
+/** The ledger's last entry is too far ahead of the clock. Startup ends with exit code 65. */
+export class HeadAheadError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'HeadAheadError';
+  }
 }

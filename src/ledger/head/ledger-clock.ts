@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { uptime } from 'node:os';
-import { DatabaseFault } from '../../database/database-fault';
-import type { SqlConnection } from '../../database/sql-connection';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlConnection } from '../database/sql-connection';
 import type { WriteStops } from './fail-stop';
 
 const SECOND = 1_000;

@@ -1,10 +1,10 @@
-import { type Dialect, quoted, type ColumnDefinition } from '../../database/dialect';
-import type { SqlConnection, CommitProof, SqlStatement } from '../../database/sql-connection';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
 import { arraysOfOne, insertRows, oncePerDialect, selectAmong } from '../records/statements';
-import type { IdempotencyKey } from './idempotency-key.entity';
+import type { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
-import { conflict, DomainError, type ErrorExtras } from '../../errors/domain-error';
-import type { AnyErrorCode } from '../../errors/module-error-code';
+import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
+import type { AnyErrorCode } from '../../core/errors/module-error-code';
 import { Refusal } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
@@ -19,7 +19,7 @@ const DELETE_EXPIRED =
   `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT $2)`;
 
 /** When the write was answered: tells whether a commit took place, and whether there is an answer. */
-export const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
+const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
 
 /** The result of a write. It can be as large as a body, so it is read only for writes that are answered from it. */
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
@@ -138,7 +138,7 @@ function removal(now: string, added: number): SqlStatement {
 }
 
 /** Both ISO 8601. */
-export function hasExpired(createdAt: string, now: string): boolean {
+function hasExpired(createdAt: string, now: string): boolean {
   return createdAt <= expiredAt(now);
 }
 

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { isConsistent, isIncluded } from './proof-check';
-import { consistencyRanges, inclusionRanges, type LeafRange } from './proof-ranges';
-import { StoredHashes, storedRanges } from './stored-hashes';
+import { consistencyRanges, inclusionRanges, type LeafRange, StoredHashes, storedRanges } from './proof-ranges';
 import { EMPTY_ROOT, KEPT_LEVELS, leafHash, TreeFrontier, type TreeNode } from './tree';
 
 /** RFC 6962, section 2.1, implemented literally. */

@@ -1,3 +1,5 @@
+import { isTreeHash, joinedHash, KEPT_LEVELS, nodeHash, TreeDamagedError, type TreeHash } from './tree';
+
 /** Leaves from `begin` up to, but not including, `end`, whose root a proof needs. */
 export interface LeafRange {
   readonly begin: number;
@@ -53,4 +55,82 @@ function largestPowerBelow(size: number): number {
   let power = 1;
   while (power * 2 < size) power *= 2;
   return power;
+}
+
+/** Consecutive stored hashes: of leaves (level 0), or of kept subtrees. `end` is exclusive. */
+export interface StoredRange {
+  readonly level: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Up to this many unneeded hashes are read as well, to save another statement. */
+const GAP = 16;
+
+/** What has to be read to compute the roots of the given ranges. */
+export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
+  const needed = ranges.flatMap(subtreesOf).map(({ level, position }) => storedBelow(level, position));
+  const sorted = needed.sort((one, other) => one.level - other.level || one.begin - other.begin);
+  const merged: StoredRange[] = [];
+  for (const range of sorted) {
+    const previous = merged.at(-1);
+    if (previous?.level === range.level && range.begin <= previous.end + GAP) {
+      merged[merged.length - 1] = { ...previous, end: Math.max(previous.end, range.end) };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
+/** Holds the hashes that were read, and computes the roots of ranges from them. */
+export class StoredHashes {
+  private readonly levels = new Map<number, Map<number, TreeHash>>();
+
+  /** @throws TreeDamagedError for anything that is not a hash: an altered row may hold anything. */
+  add(level: number, position: number, hash: unknown): void {
+    if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
+    const known = this.levels.get(level);
+    if (known === undefined) this.levels.set(level, new Map([[position, hash]]));
+    else known.set(position, hash);
+  }
+
+  /** @throws TreeDamagedError when a hash is missing. */
+  root(range: LeafRange): TreeHash {
+    return joinedHash(subtreesOf(range).map(({ level, position }) => this.subtree(level, position)));
+  }
+
+  private subtree(level: number, position: number): TreeHash {
+    if (level % KEPT_LEVELS !== 0) {
+      return nodeHash(this.subtree(level - 1, 2 * position), this.subtree(level - 1, 2 * position + 1));
+    }
+    const hash = this.levels.get(level)?.get(position);
+    if (hash === undefined) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
+    return hash;
+  }
+}
+
+interface Subtree {
+  readonly level: number;
+  readonly position: number;
+}
+
+/**
+ * The complete subtrees that make up a range, the largest first. The range begins where its largest subtree may begin.
+ */
+function subtreesOf({ begin, end }: LeafRange): Subtree[] {
+  const subtrees: Subtree[] = [];
+  for (let start = begin; start < end;) {
+    let [level, width] = [0, 1];
+    while (width * 2 <= end - start) [level, width] = [level + 1, width * 2];
+    subtrees.push({ level, position: start / width });
+    start += width;
+  }
+  return subtrees;
+}
+
+function storedBelow(level: number, position: number): StoredRange {
+  const stored = level - (level % KEPT_LEVELS);
+  const width = 2 ** (level - stored);
+  return { level: stored, begin: position * width, end: (position + 1) * width };
 }

@@ -1,6 +1,5 @@
 import { hash as digest } from 'node:crypto';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { TreeDamagedError } from './tree-damaged.error';
 
 /** A SHA-256 hash in lower-case hex, as all hashes of the ledger are. */
 export type TreeHash = string;
@@ -114,4 +113,12 @@ export function treeOf({ sequence, frontier }: Pick<LedgerPosition, 'sequence' |
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;
   throw new TreeDamagedError(`The head record has no tree of the size ${sequence}, where it says that the chain ends.`);
+}
+
+/** The stored Merkle tree does not match its entries: the database was altered. */
+export class TreeDamagedError extends Error {
+  constructor(message: string) {
+    super(`${message} The database was altered: verify it, and restore it from a backup.`);
+    this.name = 'TreeDamagedError';
+  }
 }

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
-import type { SqlValue } from '../../database/sql-connection';
+import { Database } from '../database/database';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
 import type { ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { RecordRange } from '../record-page';
 import { RecordCatalog } from '../records/record-catalog';
-import { visibilityOf, type Viewer } from '../records/visibility';
-import { sourceOf } from './source-of';
-import { columnOf, type PageSource, Parameters, WhereClause } from './where-clause';
+import { type Viewer, visibilityOf } from '../records/visibility';
+import { columnOf, type PageSource, Parameters, sourceOf, WhereClause } from './where-clause';
 
 /** Records with the same traits. */
 export interface Alike<Traits> {

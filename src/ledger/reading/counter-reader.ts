@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
+import { Database } from '../database/database';
 import { counterName } from '../records/counter-name';
 import { DataLoader } from './data-loader';
 import type { AnyRecordKind } from '../record-kind';

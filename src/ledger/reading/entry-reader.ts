@@ -1,18 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import { quoted } from '../../database/dialect';
-import { Slices } from '../../shared/slices';
+import { Database } from '../database/database';
+import { quoted } from '../database/dialect';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
-import { sizeSql } from '../records/stored-form';
+import { sizeSql } from '../records/statements';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { PageSource } from './where-clause';
 import { LARGE_ROW, LargeReads } from './large-reads';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
-import { jsonForAnswer } from '../../json/stored-json';
-import type { JsonObject } from '../../json/json-value';
+import type { JsonObject } from '../../core/json/json-value';
 
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
 const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
@@ -89,13 +87,7 @@ export class EntryReader {
 
   async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
     const page = await this.reader.pageOf(LISTED, request);
-    const slices = new Slices();
-    const rows: AnsweredListedEntry[] = [];
-    for (const row of page.rows as unknown as ListedEntry[]) {
-      rows.push(await answeredListedEntry(row, slices));
-      await slices.next();
-    }
-    return { ...page, rows };
+    return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(answeredListedEntry) };
   }
 
   async find(sequence: number): Promise<AnsweredEntry | undefined> {
@@ -132,7 +124,7 @@ export class EntryReader {
 
   private async read(sql: string, sequence: number): Promise<AnsweredEntry | undefined> {
     const [entry] = await this.database.points.all<StoredEntry>(sql, [sequence]);
-    return entry === undefined ? undefined : answeredEntry(entry, new Slices());
+    return entry === undefined ? undefined : answeredEntry(entry);
   }
 }
 
@@ -149,12 +141,12 @@ export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly deta
 export type AnsweredEntry = AnsweredListedEntry & { readonly state: JsonObject | null };
 
 /** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
-async function answeredListedEntry(entry: ListedEntry, slices: Slices): Promise<AnsweredListedEntry> {
-  return { ...entry, details: await jsonForAnswer<JsonObject>(entry.details, slices) };
+function answeredListedEntry(entry: ListedEntry): AnsweredListedEntry {
+  return { ...entry, details: JSON.parse(entry.details) as JsonObject };
 }
 
 /** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
-export async function answeredEntry(entry: StoredEntry, slices: Slices): Promise<AnsweredEntry> {
-  const state = entry.state === null ? null : await jsonForAnswer<JsonObject>(entry.state, slices);
-  return { ...(await answeredListedEntry(entry, slices)), state };
+export function answeredEntry(entry: StoredEntry): AnsweredEntry {
+  const state = entry.state === null ? null : (JSON.parse(entry.state) as JsonObject);
+  return { ...answeredListedEntry(entry), state };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OneAtATime } from '../../shared/one-at-a-time';
+import { OneAtATime } from '../../core/concurrency/one-at-a-time';
 
 /** Bytes of long columns up to which a row is read together with others, or while others are. */
 export const LARGE_ROW = 16 * 1024;

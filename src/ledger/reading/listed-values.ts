@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import { type Dialect, quoted } from '../../database/dialect';
+import { Database } from '../database/database';
+import { type Dialect, quoted } from '../database/dialect';
 import type { ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import { counterName } from '../records/counter-name';
-import { LIST_ITEMS } from '../records/list-items';
+import { LIST_ITEMS } from '../records/statements';
 import { RecordCatalog } from '../records/record-catalog';
 import { visibilityOf } from '../records/visibility';
 import { columnOf } from './where-clause';

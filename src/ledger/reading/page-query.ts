@@ -1,9 +1,18 @@
-import { quoted, type Dialect } from '../../database/dialect';
-import type { SqlValue } from '../../database/sql-connection';
+import { type Dialect, quoted } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
 import { counterName } from '../records/counter-name';
-import { sizeSql } from '../records/stored-form';
-import { type PageSource, columnOf, isContains, Parameters, WhereClause } from './where-clause';
+import { sizeSql } from '../records/statements';
+import {
+  columnOf,
+  isContains,
+  isTimeBound,
+  type PageSource,
+  Parameters,
+  placeOfTimeSql,
+  WhereClause,
+} from './where-clause';
 import type { Condition, PageRequest } from '../record-page';
+import type { Database } from '../database/database';
 
 export interface PageQuery {
   readonly sql: string;
@@ -43,7 +52,7 @@ export function pageQuery(
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
   const page =
-    `SELECT ${columnsSql(source, request.mostBytes, dialect, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
     `LIMIT ${parameters.addCount(request.limit + 1)} OFFSET ${parameters.addCount(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
@@ -52,19 +61,13 @@ export function pageQuery(
   return { sql, parameters: parameters.values };
 }
 
-function columnsSql(
-  { table, columns, longColumns }: PageSource,
-  mostBytes: number,
-  dialect: Dialect,
-  parameters: Parameters,
-): string {
+function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
   // The server cannot infer the type of a parameter that no column uses.
   const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
     if (!longColumns.includes(name)) return column;
-    const value = mostBytes === ANY_SIZE ? dialect.undecoded(column) : column;
-    return `${unlessLongSql(column, most, value)} AS ${quoted(name)}`;
+    return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoted(name)}`;
   });
   const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
@@ -95,15 +98,13 @@ function counterFor({ counter, countedBy, listColumns }: PageSource, conditions:
 }
 
 /** Bytes of free-form content in a page, unless a single row has more. */
-const PAGE_BYTES = 8 * 1024 * 1024;
-/** Bytes of free-form content that are read without knowing how much there is. */
-const UNSEEN_BYTES = 2 * 1024 * 1024;
-/** Larger than any value either database can store; long columns are then read undecoded. */
+const PAGE_BYTES = 1024 * 1024;
+/** Larger than any value either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
 /** Bytes that each row of a page of this limit, and the one beyond it, may have without checking the others. */
 export function shareOf(limit: number): number {
-  return Math.floor(UNSEEN_BYTES / (limit + 1));
+  return Math.floor(PAGE_BYTES / (limit + 1));
 }
 
 /** How many of the first rows of these sizes fit in a page: at least one. */
@@ -113,7 +114,69 @@ export function rowsThatFit(sizes: readonly number[]): number {
   return beyond < 0 ? sizes.length : Math.max(beyond, 1);
 }
 
-/** The value, or null if it has more bytes than the placeholder says; such a value stays in the database. */
-function unlessLongSql(column: string, most: string, value: string): string {
-  return `CASE WHEN octet_length(${column}) <= ${most} THEN ${value} END`;
+/** The rows of a list that were created up to a sequence. */
+export interface CountedList {
+  readonly source: PageSource;
+  readonly conditions: readonly Condition[];
+  readonly upTo: number;
+  readonly leaving: AbortSignal | undefined;
+}
+
+interface Extent {
+  readonly first: number;
+  readonly last: number;
+}
+
+interface FoundPlace {
+  readonly place: number | null;
+}
+
+/**
+ * The total of a list, counted in ranges of sequences: no statement takes longer because the table is larger, and other
+ * requests are served in between. Rows created meanwhile are not counted; changes to rows already counted are not seen.
+ */
+export async function totalInChunks(
+  { lists, dialect }: Pick<Database, 'lists' | 'dialect'>,
+  list: CountedList,
+  countedAtOnce: number,
+): Promise<number> {
+  const { source } = list;
+  // Given a second bound on the same column, the database might use that one for its index lookup.
+  const conditions = list.conditions.filter((c) => !isTimeBound(source, c) && !isPlace(source, c));
+  const { first, last } = await extentOf(lists, list);
+  let total = 0;
+  for (let after = first - 1; after < last; after += countedAtOnce) {
+    list.leaving?.throwIfAborted();
+    const parameters = new Parameters();
+    const rows = new WhereClause(source, conditions, dialect, parameters);
+    const [from, to] = [parameters.add(after), parameters.add(Math.min(after + countedAtOnce, last))];
+    const sql = `SELECT count(*) AS "count" ${rows.sql(`${rows.order} > ${from} AND ${rows.order} <= ${to}`)}`;
+    const [chunk] = await lists.all<{ count: number }>(sql, parameters.values);
+    total += Number(chunk?.count);
+  }
+  return total;
+}
+
+/** The range of sequences that contains all rows of the list: times translate to places in its order. */
+async function extentOf(lists: Database['lists'], { source, conditions, upTo }: CountedList): Promise<Extent> {
+  // An altered head may claim anything: counting ends with the table.
+  const lastSql = `SELECT max(${columnOf(source.table, source.orderColumn)}) AS "place" FROM ${quoted(source.table)}`;
+  const [end] = await lists.all<FoundPlace>(lastSql);
+  const extent = { first: 1, last: Math.min(upTo, end?.place ?? 0) };
+  for (const condition of conditions) {
+    if (isPlace(source, condition)) extent.first = Math.max(extent.first, Number(condition.value) + 1);
+    if (!isTimeBound(source, condition)) continue;
+    const parameters = new Parameters();
+    const sql = `SELECT (${placeOfTimeSql(source, condition, parameters)}) AS "place"`;
+    const [found] = await lists.all<FoundPlace>(sql, parameters.values);
+    const place = found?.place ?? null;
+    if (place === null) return { first: 1, last: 0 };
+    if (condition.comparison === 'atLeast') extent.first = Math.max(extent.first, place);
+    else extent.last = Math.min(extent.last, place);
+  }
+  return extent;
+}
+
+function isPlace({ orderColumn }: PageSource, { column, comparison }: Condition): boolean {
+  return column === orderColumn && comparison === 'after';
 }

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import { quoted } from '../../database/dialect';
-import { parseInSlices } from '../../json/json-builder';
-import type { JsonObject } from '../../json/json-value';
-import { Slices } from '../../shared/slices';
+import { Database } from '../database/database';
+import { quoted } from '../database/dialect';
+import type { JsonObject } from '../../core/json/json-value';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
-import { saysStateSql } from '../records/access-denied';
+import { saysStateSql } from '../chain/entry-columns';
 import { RecordCatalog } from '../records/record-catalog';
 import { LARGE_ROW, LargeReads } from './large-reads';
-import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
+import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
   `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -100,9 +98,8 @@ export class PastRecords {
     return this.rowOf(kind, entry?.state ?? null);
   }
 
-  private async rowOf(kind: AnyRecordKind, state: string | null): Promise<GovernedRow | undefined> {
-    if (state === null) return undefined;
-    return this.catalog.codec(kind).decodeState((await parseInSlices(state, new Slices())) as JsonObject);
+  private rowOf(kind: AnyRecordKind, state: string | null): GovernedRow | undefined {
+    return state === null ? undefined : this.catalog.codec(kind).decodeState(JSON.parse(state) as JsonObject);
   }
 
   /**
@@ -110,7 +107,6 @@ export class PastRecords {
    * first; each chunk is read when it is asked for.
    */
   async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
-    const slices = new Slices();
     const state = `(${SELECT_STATE.replace('$1', 'live."id"')})`;
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
@@ -119,9 +115,8 @@ export class PastRecords {
       const rows = await this.database.points.all<PastRow>(sql, [after, sequence, kind.subjectType]);
       const records: GovernedRow[] = [];
       for (const row of rows) {
-        const record = await this.rowOf(kind, row.state);
+        const record = this.rowOf(kind, row.state);
         if (record !== undefined) records.push(record);
-        await slices.next();
       }
       yield records as unknown as Row[];
       if (rows.length < CHUNK) return;
@@ -143,7 +138,7 @@ export class PastRecords {
     const { points } = this.database;
     const [entry] = await points.all<{ timestamp: string; details: string }>(SELECT_ENTRY, [sequence]);
     if (entry === undefined) return sequence;
-    const text = ((await parseInSlices(entry.details, new Slices())) as JsonObject)[name];
+    const text = (JSON.parse(entry.details) as JsonObject)[name];
     if (typeof text !== 'string') return sequence;
     const member = `%"${name}":${JSON.stringify(text)}%`;
     const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [

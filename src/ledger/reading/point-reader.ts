@@ -1,8 +1,7 @@
-import type { Database } from '../../database/database';
+import type { Database } from '../database/database';
 import type { GovernedRow } from '../record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
-import { rowsForAnswers } from './answer-rows';
 import { DataLoader, type Found } from './data-loader';
 import type { LargeReads } from './large-reads';
 
@@ -43,8 +42,7 @@ export class PointReader {
     const share = Math.floor(READ_TOGETHER / values.length);
     const among = arraysOfOne(values);
     const rows = await this.database.points.all(sql, isSized ? [among, share] : [among]);
-    const decoded = await rowsForAnswers(codec, rows);
-    rows.forEach((row, index) => found.set(String(row[column]), decoded[index]));
+    for (const row of rows) found.set(String(row[column]), codec.decode(row));
     if (!isSized) return found;
     const others = values.filter((value) => !found.has(value));
     if (others.length === 0) return found;
@@ -69,7 +67,7 @@ export class PointReader {
   }
 
   private async readAlone(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
-    const rows = await this.database.points.all(codec.selectWhere([column]), [value]);
-    return (await rowsForAnswers(codec, rows))[0];
+    const [row] = await this.database.points.all(codec.selectWhere([column]), [value]);
+    return row === undefined ? undefined : codec.decode(row);
   }
 }

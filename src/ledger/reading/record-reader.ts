@@ -1,33 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import type { SqlRow } from '../../database/sql-connection';
-import { Slices } from '../../shared/slices';
-import { dueQuery, type DueRow } from './due-query';
-import { rowsForAnswers } from './answer-rows';
+import { Database } from '../database/database';
+import type { SqlRow } from '../database/sql-connection';
 import {
   ANY_SIZE,
-  rowsThatFit,
-  shareOf,
   HEAD_COLUMN,
   pageQuery,
+  rowsThatFit,
+  shareOf,
   SIZE_COLUMN,
   type SizedRequest,
   TOTAL_COLUMN,
+  totalInChunks,
 } from './page-query';
-import type { PageSource } from './where-clause';
-import { onlyAgentSeen, visibilityOf, type Viewer, visibleTo } from '../records/visibility';
+import { type PageSource, sourceOf } from './where-clause';
+import { onlyAgentSeen, type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 import { DataLoader } from './data-loader';
 import { LargeReads } from './large-reads';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
-import { arraysOfOne } from '../records/statements';
+import { arraysOfOne, sizeSql } from '../records/statements';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
 import { rowsAmong } from './rows-among';
-import { sourceOf } from './source-of';
-import { totalInChunks } from './total-chunks';
+import { quoted } from '../database/dialect';
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
@@ -91,7 +88,7 @@ export class RecordReader {
   ): Promise<Page<Row>> {
     const codec = this.catalog.codec(kind);
     const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(kind, request, viewer));
-    const rows = (await rowsForAnswers(codec, page.rows)) as Row[];
+    const rows = page.rows.map((row) => codec.decode(row)) as Row[];
     return { ...page, rows, totalOf: onlyAgentSeen(kind, viewer) };
   }
 
@@ -188,11 +185,7 @@ export class RecordReader {
     const { lists, dialect } = this.database;
     const { sql, parameters } = pageQuery(source, request, dialect, this.countedAtOnce);
     const columns = [...source.columns, SIZE_COLUMN, TOTAL_COLUMN, HEAD_COLUMN];
-    // As one text, large rows would be parsed in one go.
-    const isSmall = request.mostBytes < ANY_SIZE;
-    const rows = await (isSmall
-      ? readRows({ connection: lists, dialect, columns }, sql, parameters)
-      : decoded(await lists.all(sql, parameters), source.longColumns));
+    const rows = await readRows({ connection: lists, dialect, columns }, sql, parameters);
     const total = rows[0]?.[TOTAL_COLUMN] ?? null;
     return {
       rows: rows.filter((row) => row[source.orderColumn] !== null),
@@ -217,7 +210,7 @@ export class RecordReader {
 
   private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
     const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
-    return row === undefined ? undefined : (await rowsForAnswers(codec, [row]))[0];
+    return row === undefined ? undefined : codec.decode(row);
   }
 
   private async idsAmong(codec: RecordCodec, ids: readonly string[]): Promise<ReadonlyMap<string, true>> {
@@ -226,22 +219,29 @@ export class RecordReader {
   }
 }
 
-/** Long texts may come as bytes: they are decoded in slices, so that other work is not blocked. */
-async function decoded(rows: SqlRow[], longColumns: readonly string[]): Promise<SqlRow[]> {
-  const slices = new Slices();
-  for (const row of rows) {
-    for (const name of longColumns) {
-      const value: unknown = row[name];
-      if (Buffer.isBuffer(value)) row[name] = value.toString();
-    }
-    await slices.next();
-  }
-  return rows;
-}
-
 /** A total is reused only for a viewer who sees the same rows. */
 function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer | undefined): PageRequest {
   const isSame = (request.totalOf ?? null) === onlyAgentSeen(kind, viewer);
   const conditions = [...request.conditions, ...visibilityOf(kind, viewer)];
   return { ...request, conditions, total: isSame ? request.total : null };
+}
+
+/** A record that is due, and the size in bytes of its long columns. */
+export interface DueRow {
+  readonly id: string;
+  readonly time: string;
+  readonly bytes: number;
+}
+
+/** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
+export function dueQuery({ kind, table, columns }: RecordCodec): string {
+  if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
+  const { where } = kind.due;
+  const time = quoted(kind.due.timeColumn);
+  const long = columns.filter(({ type }) => type === 'json').map(({ name }) => quoted(name));
+  return (
+    `SELECT "id", ${time} AS "time", ${sizeSql(long)} AS "bytes" FROM ${quoted(table)} ` +
+    `WHERE ${where} AND ${time} <= $1 AND (${time}, "id") > ($2, $3) ` +
+    `ORDER BY ${time}, "id" LIMIT $4`
+  );
 }

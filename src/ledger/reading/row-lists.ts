@@ -1,7 +1,7 @@
-import { DatabaseFault } from '../../database/database-fault';
-import { quoted, type Dialect, type StorageForms } from '../../database/dialect';
-import type { SqlSessions, SqlRow, SqlValue } from '../../database/sql-connection';
-import { storedValue } from '../records/stored-form';
+import { DatabaseFault } from '../database/database-fault';
+import { type Dialect, quoted, type StorageForms } from '../database/dialect';
+import type { SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
+import { storedValue } from '../records/statements';
 
 /** A table to read from, and the columns to read, in this order. */
 export interface RowSource {

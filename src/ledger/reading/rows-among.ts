@@ -1,8 +1,7 @@
-import type { Database } from '../../database/database';
-import type { SqlRow } from '../../database/sql-connection';
+import type { Database } from '../database/database';
+import type { SqlRow } from '../database/sql-connection';
 import type { GovernedRow } from '../record-kind';
 import { SIZE, type RecordCodec } from '../records/record-codec';
-import { rowsForAnswers } from './answer-rows';
 import { readRows } from './row-lists';
 
 /** Values for which one statement reads the rows. */
@@ -29,19 +28,19 @@ export async function rowsAmong(
     columns: [...codec.columns.map(({ name }) => name), ...(isSized ? [SIZE] : [])],
   };
   const found: GovernedRow[] = [];
-  const add = async (rows: readonly SqlRow[]): Promise<void> => {
-    found.push(...(await rowsForAnswers(codec, rows)));
+  const add = (rows: readonly SqlRow[]): void => {
+    for (const row of rows) found.push(codec.decode(row));
   };
   const isSmall = (row: SqlRow): boolean => codec.sizeOf(row) <= MOST_BYTES;
   const large: Key[] = [];
   for (const some of chunksOf(keys, AT_ONCE)) {
     const among = [JSON.stringify(some), ...(isSized ? [MOST_BYTES] : [])];
     const rows = await readRows(source, sql, among);
-    await add(rows.filter(isSmall));
+    add(rows.filter(isSmall));
     for (const row of rows) if (!isSmall(row)) large.push(columns.map((name) => String(row[name])));
   }
   for (const some of chunksOf(large, LARGE_AT_ONCE))
-    await add(await connection.all(codec.selectAmong(columns), [JSON.stringify(some)]));
+    add(await connection.all(codec.selectAmong(columns), [JSON.stringify(some)]));
   return found;
 }
 

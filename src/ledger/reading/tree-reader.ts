@@ -1,10 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database } from '../../database/database';
-import { leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
+import { Database } from '../database/database';
+import { leafHash, TreeDamagedError, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
 import type { TreeHead } from '../merkle/proof-check';
-import { consistencyRanges, inclusionRanges, type LeafRange } from '../merkle/proof-ranges';
-import { type StoredRange, StoredHashes, storedRanges } from '../merkle/stored-hashes';
-import { TreeDamagedError } from '../merkle/tree-damaged.error';
+import {
+  consistencyRanges,
+  inclusionRanges,
+  type LeafRange,
+  StoredHashes,
+  type StoredRange,
+  storedRanges,
+} from '../merkle/proof-ranges';
 import { isUnwritable, writtenRows } from './row-lists';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */

@@ -1,8 +1,9 @@
-import { quoted, type Dialect } from '../../database/dialect';
-import type { SqlValue } from '../../database/sql-connection';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
 import { counterName } from '../records/counter-name';
-import { LIST_ITEMS } from '../records/list-items';
+import { LIST_ITEMS } from '../records/statements';
 import type { Condition } from '../record-page';
+import type { RecordCodec } from '../records/record-codec';
 
 /** A table that can be listed in order of creation, and where its totals are kept. */
 export interface PageSource {
@@ -142,4 +143,20 @@ export function isContains({ comparison }: Condition): boolean {
 /** Qualified with its table: several tables in one statement have columns of the same name. */
 export function columnOf(table: string, column: string): string {
   return `${quoted(table)}.${quoted(column)}`;
+}
+
+/** How the records of a kind are listed, with these of their columns. */
+export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
+  return {
+    table,
+    columns: columns.map(({ name }) => name),
+    longColumns: columns.filter(({ type }) => type === 'json').map(({ name }) => name),
+    orderColumn: 'createdSequence',
+    timeColumn: kind.timeColumn ?? null,
+    counter: kind.counter,
+    countedBy: kind.countedBy ?? [],
+    listColumns: kind.listColumns ?? [],
+    selectiveColumns: [],
+    isLedger: false,
+  };
 }

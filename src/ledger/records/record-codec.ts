@@ -1,18 +1,13 @@
 import { getMetadataArgsStorage } from 'typeorm';
-import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
-import type { SqlRow, SqlValue } from '../../database/sql-connection';
-import type { JsonObject, JsonValue } from '../../json/json-value';
-import type { StoredJson } from '../../json/stored-json';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import type { SqlRow, SqlValue } from '../database/sql-connection';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
-import { sizeSql } from './stored-form';
-import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import { DamagedRowError } from './damaged-row.error';
-import { columnValue } from './column-value';
-import { FixedColumns } from './fixed-columns';
-import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
+import { deleteRows, equalities, insertRows, selectAmong, sizeSql, updateRows } from './statements';
+import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
-export type StoredRow = Readonly<Record<string, SqlValue | StoredJson | JsonValue>>;
+export type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
 
 /** A name that no column has. */
 export const SIZE = '#bytes';
@@ -113,7 +108,7 @@ export class RecordCodec {
 
   /**
    * The same, without the free-form content of rows that have more bytes of it than the second parameter. If the kind
-   * has no free-form content, there is no second parameter.
+   * has no free-form content, the statement takes one parameter.
    */
   selectSmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
     const isSized = this.longColumns.length > 0;
@@ -242,4 +237,71 @@ function columnType(type: unknown, name: string): ColumnDefinition['type'] {
   throw new Error(
     `The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`,
   );
+}
+
+/** The decoded value of a column, or what is wrong with the stored one. */
+export type ColumnValue = { readonly value: unknown } | { readonly fault: string };
+
+/** Reads the value of a column: SQLite accepts any value in any column, and JSON is text to every database. */
+export function columnValue(
+  stored: unknown,
+  { name, type }: ColumnDefinition,
+  form: DecisiveForm | undefined,
+): ColumnValue {
+  if (stored === null) return { value: null };
+  if (type !== 'json') {
+    if (typeof stored !== (type === 'integer' ? 'number' : 'string')) return { fault: `holds no ${type} in ${name}` };
+    return hasForm(stored, form) ? { value: stored } : { fault: formFault(name, form) };
+  }
+  const parsed = typeof stored === 'string' ? parsedJson(stored) : { value: stored };
+  if (parsed === undefined) return { fault: `holds no JSON in ${name}` };
+  return hasForm(parsed.value, form) ? parsed : { fault: formFault(name, form) };
+}
+
+function parsedJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+function hasForm(value: unknown, form: DecisiveForm | undefined): boolean {
+  if (form === undefined) return true;
+  if (form === 'texts') return Array.isArray(value) && value.every((text) => typeof text === 'string');
+  return typeof value === 'string' && form.includes(value);
+}
+
+function formFault(name: string, form: DecisiveForm | undefined): string {
+  return typeof form === 'object' ? `holds none of ${form.join(', ')} in ${name}` : `holds no list of texts in ${name}`;
+}
+
+/** A stored row holds something the service never writes. Startup ends with exit code 65. */
+export class DamagedRowError extends Error {
+  constructor(table: string, id: unknown, fault: string) {
+    super(
+      `The database was altered: the row ${String(id)} of the table ${table} ${fault}. ` +
+        'Verify it with npm run verify, and restore it from a backup.',
+    );
+    this.name = 'DamagedRowError';
+  }
+}
+
+/** The columns of a kind that an update leaves as they are. */
+export class FixedColumns {
+  readonly names: ReadonlySet<string>;
+
+  constructor({ timeColumn, uniqueKeys = [], fixed = [] }: AnyRecordKind) {
+    const time = timeColumn === undefined ? [] : [timeColumn];
+    this.names = new Set(['id', 'createdSequence', ...time, ...uniqueKeys.flat(), ...fixed]);
+  }
+
+  /** @throws Error for a changed value, as an update would not write it: the entry would contradict the row. */
+  requireUnchanged(previous: GovernedRow, row: GovernedRow): void {
+    const before = previous as unknown as Readonly<Record<string, unknown>>;
+    const after = row as unknown as Readonly<Record<string, unknown>>;
+    for (const name of this.names) {
+      if (before[name] !== after[name]) throw new Error(`The column ${name} never changes, not even for ${row.id}.`);
+    }
+  }
 }

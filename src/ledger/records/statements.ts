@@ -1,4 +1,6 @@
-import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { isUtf8 } from 'node:buffer';
+import type { SqlValue } from '../database/sql-connection';
 
 /** Builds statements once per dialect, not once per batch. */
 export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statements): (dialect: Dialect) => Statements {
@@ -81,4 +83,42 @@ export function moveCounters(dialect: Dialect): string {
     `${insertRows(dialect, 'ledger_counters', COUNTER_COLUMNS)} WHERE true ` +
     `ON CONFLICT ("name") DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`
   );
+}
+
+/** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
+export const LIST_ITEMS = 'ledger_list_items';
+
+/** False if an altered row holds bytes, as SQLite allows: these are neither JSON nor sorted like texts. */
+export const IS_TEXT_ITEM = `"item" = CAST("item" AS text)`;
+/** Also false for other types, and for numbers a driver would round. */
+export const IS_LISTED_SEQUENCE = `"createdSequence" BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
+
+export const LIST_ITEM_COLUMNS: readonly ColumnDefinition[] = [
+  { name: 'item', type: 'text' },
+  { name: 'createdSequence', type: 'integer' },
+  { name: 'recordId', type: 'text' },
+];
+
+/** Half of a surrogate pair: UTF-8 cannot encode it, so no text in a database contains it. */
+const MARK = '\ud800';
+
+/**
+ * Converts what `StorageForms.form` returns. A value that is not a text, or not valid UTF-8, becomes a text that equals
+ * no stored one.
+ */
+export function storedValue(form: SqlValue): SqlValue {
+  if (typeof form !== 'string') return form;
+  const [storage, hex = ''] = form.split(':');
+  const bytes = Buffer.from(hex, 'hex');
+  return storage === 'text' && isUtf8(bytes) ? bytes.toString('utf8') : `${hex}${MARK}`;
+}
+
+/** False for values that `storedValue` has marked. */
+export function isStoredText(value: SqlValue): value is string {
+  return typeof value === 'string' && !value.endsWith(MARK);
+}
+
+/** The size of these columns in bytes. Neither database reads the values for it. */
+export function sizeSql(columns: readonly string[]): string {
+  return ['0', ...columns.map((column) => `COALESCE(octet_length(${column}), 0)`)].join(' + ');
 }

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
-import { quoted } from '../../database/dialect';
-import { LIST_ITEMS } from '../records/list-items';
+import { quoted } from '../database/dialect';
+import { LIST_ITEMS } from '../records/statements';
 
 /** For migrations: starts counting the rows of a table by the values of columns, including existing rows. */
 export async function countRows(

@@ -1,5 +1,5 @@
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../../database/columns';
+import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 
 export class LedgerSchema1763600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,8 +1,8 @@
-import { Table, TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createIndexes, dropIndexes, sequenceColumn, textColumn } from '../../database/columns';
+import { type MigrationInterface, type QueryRunner, Table, TableIndex } from 'typeorm';
+import { createIndexes, dropIndexes, sequenceColumn, textColumn } from '../database/columns';
 import { countRows } from './count-rows';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
-import { LIST_ITEMS } from '../records/list-items';
+import { LIST_ITEMS } from '../records/statements';
 
 /** Keeps the cost of filtered lists flat: an index of the items of JSON lists, indexes for pairs of filters, totals. */
 export class ListFilters1763700000000 implements MigrationInterface {

@@ -1,18 +1,27 @@
-import { DatabaseFault } from '../../database/database-fault';
-import type { FoundDatabase } from '../../database/start-condition';
+import { DatabaseFault } from '../database/database-fault';
+import type { FoundDatabase } from '../database/start-condition';
 
 /**
  * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
  * longer understands the schema, stops writing before it changes.
  */
-export const SCHEMA_VERSION = 1_764_400_000_000;
+export const SCHEMA_VERSION = 1_764_500_000_000;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 /** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** @throws if a later version has migrated the database. */
-export async function refuseNewerSchema(found: FoundDatabase): Promise<void> {
+/** The first migration of any version between 0.1.0 and the release after it. */
+const SELECT_UNRELEASED = `SELECT "name" FROM "migrations" WHERE "name" = 'LedgerTree1763800000000'`;
+
+/** @throws if a later version has migrated the database, or one that was never released. */
+export async function refuseOtherSchema(found: FoundDatabase): Promise<void> {
+  if ((await firstRow(found, SELECT_UNRELEASED)) !== null) {
+    throw new Error(
+      `A version between 0.1.0 and this one, which was never released, has migrated ${found.location}; no version can ` +
+        'upgrade it. Start on a new database, or restore a backup that 0.1.0 has made.',
+    );
+  }
   const version = await versionOf(found);
   if (version === null || version <= SCHEMA_VERSION) return;
   throw new Error(
@@ -27,12 +36,16 @@ export async function announceVersion(found: FoundDatabase): Promise<void> {
 }
 
 /** Null if there is no head yet, or one of a version that recorded none. */
-async function versionOf({ connection }: FoundDatabase): Promise<number | null> {
+async function versionOf(found: FoundDatabase): Promise<number | null> {
+  return (await firstRow<{ schemaVersion: number }>(found, SELECT_VERSION))?.schemaVersion ?? null;
+}
+
+/** Null if there is no row, or not yet the table or column: a migration will create them. */
+async function firstRow<Row extends object>({ connection }: FoundDatabase, sql: string): Promise<Row | null> {
   try {
-    const [head] = (await connection?.all<{ schemaVersion: number }>(SELECT_VERSION)) ?? [];
-    return head?.schemaVersion ?? null;
+    const [row] = (await connection?.all<Row>(sql)) ?? [];
+    return row ?? null;
   } catch (error) {
-    // A migration will create the table or column.
     if (error instanceof DatabaseFault && error.kind === 'programming') return null;
     throw error;
   }

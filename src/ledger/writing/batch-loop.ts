@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseFault, isBusy } from '../../database/database-fault';
-import { unavailable } from '../../errors/domain-error';
+import { DatabaseFault, isBusy } from '../database/database-fault';
+import { unavailable } from '../../core/errors/domain-error';
 import type { BatchRunner, CommittedBatch } from './batch-runner';
 import { failStop, type WriteStops } from '../head/fail-stop';
 import type { LedgerObserver, ObservedBatch } from '../ledger-observer';

@@ -1,14 +1,13 @@
-import type { Database } from '../../database/database';
+import type { Database } from '../database/database';
 import { firstOfBoth, type BatchTransaction } from './batch-transaction';
 import { Batch } from './batch';
 import { type LedgerSql, ledgerSql } from './batch-sql';
-import type { CommitProof, SqlConnection, SqlValue } from '../../database/sql-connection';
+import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import { IdempotencyStore, MOST_ADDED } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { SideWrite } from '../ledger-transaction';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
-import type { Lookup } from '../lookup';
 import type { Projections } from './projections';
 import type { RecordCatalog } from '../records/record-catalog';
 import { CommandRunner, type CommandOutcome } from './command-runner';
@@ -39,12 +38,6 @@ export interface CommittedBatch {
   readonly leavesRows: boolean;
 }
 
-/** Valid while the head has this hash. */
-interface CarriedRows {
-  readonly stored: ReadCache;
-  readonly hash: string;
-}
-
 type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
 
 /** Runs commands one after another in a single database transaction and commits them together. */
@@ -55,8 +48,6 @@ export class BatchRunner {
   private addedKeys = 0;
   private readonly commands = new CommandRunner();
   private readonly sql: LedgerSql;
-  /** What was already read for commands that were put back. */
-  private carried: CarriedRows | null = null;
   /** Whose transaction is open. */
   private held: SqlConnection | null = null;
   /** Restarted for each batch, which costs less than a timer for each. */
@@ -85,20 +76,13 @@ export class BatchRunner {
   private async run(commands: GatheredCommands): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
-    const { carried } = this;
-    this.carried = null;
     const stored = new ReadCache(connection, this.catalog);
-    if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
     const kept = new IdempotencyStore(connection, dialect);
     // From here on the server may wait for us in a transaction.
     this.held = connection;
     this.keeping.refresh();
     // Sent together, so that a remote server answers all in one round trip.
     const head = await firstOfBoth(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
-    if (carried !== null && head.hash !== carried.hash) {
-      stored.forgetAll();
-      await stored.prefetch(lookupsOf(commands.all));
-    }
     await Promise.all([prefetch(commands.gather(), stored, kept), this.projections.catchUp(connection, head)]);
     const batch = new Batch(connection, this.sql, this.catalog, stored, head);
     const held = performance.now();
@@ -123,7 +107,6 @@ export class BatchRunner {
     else await this.transaction.commit(connection, proof, batch.position);
     const commitDuration = proof === null ? null : performance.now() - began;
     const rest = commands.all.slice(outcomes.length);
-    if (rest.length > 0) this.carried = { stored, hash: batch.position.hash };
     return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
   }
 
@@ -160,11 +143,7 @@ async function proofOfLast(connection: SqlConnection, writes: readonly SideWrite
 
 /** Reads what the commands will ask for, in one statement for all of them. */
 async function prefetch(commands: readonly QueuedCommand[], stored: ReadCache, kept: IdempotencyStore): Promise<void> {
-  const lookups = lookupsOf(commands);
+  const lookups = commands.flatMap(({ lookups: own }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
   if (lookups.length > 0 || writes.length > 0) await Promise.all([stored.prefetch(lookups), kept.prefetch(writes)]);
-}
-
-function lookupsOf(commands: readonly QueuedCommand[]): Lookup[] {
-  return commands.flatMap(({ lookups }) => lookups);
 }

@@ -1,17 +1,15 @@
-import type { Dialect } from '../../database/dialect';
-import type { SqlConnection, SqlStatement, SqlValue } from '../../database/sql-connection';
+import { type Dialect, quoted } from '../database/dialect';
+import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import type { StoredEntry } from '../chain/hash-chain';
-import type { OwnedRemoval } from './pending-changes';
-import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-rows';
+import type { OwnedRemoval, RowChange } from './pending-changes';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { TreeNode } from '../merkle/tree';
 import { counterName, listItems } from '../records/counter-name';
 import type { RecordCodec } from '../records/record-codec';
-import type { RowChange } from './write-buffer';
-import { LIST_ITEM_COLUMNS, LIST_ITEMS } from '../records/list-items';
-import { deleteRows, insertRows, moveCounters } from '../records/statements';
-import { TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from '../schema/ledger-tree-node.entity';
+import { deleteRows, insertRows, LIST_ITEM_COLUMNS, LIST_ITEMS, moveCounters } from '../records/statements';
+import { LEFTOVERS, TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from '../schema/ledger-tables';
+import { ownerColumn } from '../records/record-catalog';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
@@ -153,4 +151,33 @@ function rowsByKind(changes: readonly RowChange[], order: readonly RecordCodec[]
     else (isNew ? group.added : group.changed).push(encoded.values);
   }
   return order.flatMap((codec) => groups.get(codec) ?? []);
+}
+
+/** Most dependent rows deleted in one transaction: takes some milliseconds. */
+export const LEFTOVER_CHUNK = 1_000;
+
+export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
+
+/** Deletes the first rows of the owner `$1`. */
+export function deleteChunkSql({ kind, table }: RecordCodec): string {
+  const chunk =
+    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
+    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
+  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
+}
+
+/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
+export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
+  return (
+    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
+  );
+}
+
+/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
+export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
+  return (
+    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
+  );
 }

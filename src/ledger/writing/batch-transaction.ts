@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../database/database';
-import { DatabaseFault } from '../../database/database-fault';
-import type { SqlConnection, SqlValue, CommitProof } from '../../database/sql-connection';
+import type { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlConnection, SqlValue, CommitProof } from '../database/sql-connection';
 import { failStop } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';

@@ -1,20 +1,18 @@
-import { quoted } from '../../database/dialect';
-import type { SqlConnection, SqlStatement } from '../../database/sql-connection';
-import { BatchSql, type LedgerSql } from './batch-sql';
+import { quoted } from '../database/dialect';
+import type { SqlConnection, SqlStatement } from '../database/sql-connection';
+import { BatchSql, type LedgerSql, LEFTOVER_CHUNK } from './batch-sql';
 import { entryCounts } from '../records/counter-name';
 import { SYSTEM_CALLER } from '../caller';
 import { seal, type StoredEntry } from '../chain/hash-chain';
-import { LEFTOVER_CHUNK } from './leftover-rows';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
-import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
+import { type OwnedRemoval, type PendingChanges, type PendingEntry, WriteBuffer } from './pending-changes';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import { WriteBuffer } from './write-buffer';
 import { equalities } from '../records/statements';
 import type { ReadCache, Where } from './read-cache';
-import { inSlices, Slices } from '../../shared/slices';
+import { inSlices, Slices } from '../../core/concurrency/slices';
 import { UlidSequence } from '../chain/ulid-sequence';
 
 /** Entries of a command that are sealed in chunks. */

@@ -1,5 +1,5 @@
-import { DatabaseFault } from '../../database/database-fault';
-import { type DomainError, unavailable } from '../../errors/domain-error';
+import { DatabaseFault } from '../database/database-fault';
+import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Batch } from './batch';
 import { CommandTransaction } from './command-transaction';
 import type { KeyedWrite } from '../idempotent-request';
@@ -7,7 +7,7 @@ import { decodeAnswer, encodeAnswer, type IdempotencyStore, usedForAnother } fro
 import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from '../ledger-transaction';
 import type { AfterCommit } from './pending-changes';
-import { writeTurns } from '../../shared/slices';
+import { writeTurns } from '../../core/concurrency/slices';
 
 /** The result of one command. None of it may be reported before the commit. */
 export interface CommandOutcome {

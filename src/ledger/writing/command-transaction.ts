@@ -3,13 +3,20 @@ import type { Caller } from '../caller';
 import { canonicalJson } from '../chain/canonical-json';
 import { countersOf } from '../records/counter-name';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
-import type { AfterCommit, OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
-import { ACCESS_DENIED } from '../records/access-denied';
-import { ownerColumn, requireOwner } from '../records/owner';
+import {
+  type AfterCommit,
+  changedRow,
+  type KeyValues,
+  type OwnedRemoval,
+  type PendingChanges,
+  type PendingEntry,
+  WriteBuffer,
+} from './pending-changes';
+import { ACCESS_DENIED } from '../chain/entry-columns';
+import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './read-cache';
-import { changedRow, WriteBuffer, type KeyValues } from './write-buffer';
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are

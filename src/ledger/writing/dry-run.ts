@@ -1,6 +1,6 @@
-import type { Dialect } from '../../database/dialect';
-import type { SqlConnection } from '../../database/sql-connection';
-import { inSlices, Slices } from '../../shared/slices';
+import type { Dialect } from '../database/dialect';
+import type { SqlConnection } from '../database/sql-connection';
+import { inSlices, Slices } from '../../core/concurrency/slices';
 import { BatchSql, ledgerSql } from './batch-sql';
 import { SYSTEM_CALLER } from '../caller';
 import { entryCounts } from '../records/counter-name';

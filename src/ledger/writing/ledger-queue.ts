@@ -1,4 +1,4 @@
-import { unavailable, type DomainError } from '../../errors/domain-error';
+import { unavailable, type DomainError } from '../../core/errors/domain-error';
 import type { Caller } from '../caller';
 import type { KeyedWrite } from '../idempotent-request';
 import type { BeforeReplay, Command } from '../ledger-transaction';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import type { SqlConnection, CommitProof } from '../../database/sql-connection';
+import type { CommitProof, SqlConnection } from '../database/sql-connection';
 import type { BatchTransaction } from './batch-transaction';
-import { deleteChunkSql, forgetLeftoverSql, selectLeftoverSql } from './leftover-rows';
+import { deleteChunkSql, forgetLeftoverSql, selectLeftoverSql } from './batch-sql';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 

@@ -1,7 +1,7 @@
-import { DatabaseFault } from '../../database/database-fault';
-import type { SqlSessions } from '../../database/sql-connection';
-import { SingleFlight } from '../../shared/single-flight';
-import { Slices } from '../../shared/slices';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlSessions } from '../database/sql-connection';
+import { SingleFlight } from '../../core/concurrency/single-flight';
+import { Slices } from '../../core/concurrency/slices';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { GovernedRow, RecordKind } from '../record-kind';

@@ -1,11 +1,9 @@
-import type { SqlSessions, SqlRow, SqlValue } from '../../database/sql-connection';
+import type { SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
 import type { Lookup } from '../lookup';
-import type { OwnedRemoval } from './pending-changes';
+import type { OwnedRemoval, RowChange } from './pending-changes';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import type { RowChange } from './write-buffer';
 import { arraysOfOne } from '../records/statements';
-import { decodeRow } from '../records/large-rows';
 
 /** Columns with the values that a row has in them. */
 export type Where = Readonly<Record<string, SqlValue>>;
@@ -16,26 +14,21 @@ interface FoundRow {
   readonly id: string | null;
 }
 
-/** `row` is null while only its existence and size are known. */
 interface KnownRow {
   readonly subjectType: string;
-  readonly bytes: number;
-  readonly row: GovernedRow | null;
+  readonly row: GovernedRow;
 }
 
-/** Bytes of free-form content that are read before the commands run. */
-const PREFETCHED = 8 * 1024 * 1024;
-/** Bytes of free-form content after which a batch takes no further command. */
+/** Bytes of JSON up to which a row is read before the commands run. A larger one is read when it is asked for. */
+const PREFETCHED = 16 * 1024;
+/** Bytes of JSON after which a batch takes no further command. */
 const FULL = 16 * 1024 * 1024;
 
 /** Rows as stored in the database before the batch, each read once: nobody else writes while the batch runs. */
 export class ReadCache {
-  private found = new Map<string, FoundRow>();
-  private known = new Map<string, KnownRow>();
-  /** Bytes that are held. */
-  private size = 0;
-  /** Bytes that this batch has read. */
-  private read = 0;
+  private readonly found = new Map<string, FoundRow>();
+  private readonly known = new Map<string, KnownRow>();
+  private bytes = 0;
 
   constructor(
     private readonly connection: SqlSessions,
@@ -44,7 +37,7 @@ export class ReadCache {
 
   /** Whether so much was read that the batch should take no further command. */
   get isFull(): boolean {
-    return this.read > FULL;
+    return this.bytes > FULL;
   }
 
   /** By the columns of a unique key. */
@@ -52,8 +45,8 @@ export class ReadCache {
     const name = nameOf(kind, key);
     const found = this.found.get(name);
     if (found?.id === null) return undefined;
-    const row = found === undefined ? null : (this.known.get(found.id)?.row ?? null);
-    if (row !== null) return row;
+    const known = found === undefined ? undefined : this.known.get(found.id);
+    if (known !== undefined) return known.row;
     const sql = this.catalog.codec(kind).selectWhere(Object.keys(key));
     const [stored] = await this.connection.all(sql, Object.values(key));
     return this.keep(kind, name, stored);
@@ -86,34 +79,13 @@ export class ReadCache {
     return rows.map((row) => codec.decodeColumns(row, columns));
   }
 
-  /**
-   * Reads what will be looked up, in one statement per column. Of large rows it reads, in lookup order, as many as a
-   * batch can hold, in one more statement. The rest is read when it is asked for.
-   */
+  /** Reads what will be looked up, in one statement per column. */
   async prefetch(lookups: readonly Lookup[]): Promise<void> {
-    const whole = lookups.filter((lookup) => lookup.isExistence !== true && !this.isKnown(lookup));
-    const others = lookups.filter((lookup) => lookup.isExistence === true && !this.found.has(lookupName(lookup)));
-    const share = Math.floor(Math.max(0, PREFETCHED - this.size) / Math.max(1, whole.length));
+    const [existences, whole] = [lookups.filter(isExistence), lookups.filter((lookup) => !isExistence(lookup))];
     await Promise.all([
-      ...grouped(whole).map((group) => this.prefetchGroup(group, share)),
-      ...grouped(others).map(([first, ...more]) => this.findIds(first.kind, valuesOf([first, ...more]))),
+      ...grouped(whole).map((group) => this.prefetchGroup(group)),
+      ...grouped(existences).map(([first, ...more]) => this.findIds(first.kind, valuesOf([first, ...more]))),
     ]);
-    const large = this.largeThatFit(lookups);
-    if (large.length > 0) await Promise.all(grouped(large).map((group) => this.prefetchGroup(group, PREFETCHED)));
-  }
-
-  /** Reuses what another batch has read, as far as these commands will look it up: nobody has written since. */
-  takeOver(previous: ReadCache, lookups: readonly Lookup[]): void {
-    for (const lookup of lookups) {
-      const name = lookupName(lookup);
-      const found = previous.found.get(name);
-      if (found === undefined) continue;
-      this.found.set(name, found);
-      const known = found.id === null ? undefined : previous.known.get(found.id);
-      if (found.id === null || known === undefined) continue;
-      this.put(found.id, known);
-      this.found.set(nameOf(lookup.kind, { id: found.id }), found);
-    }
   }
 
   /** Drops what has changed in the database: these rows, and all rows of kinds that lost rows with their owners. */
@@ -127,49 +99,21 @@ export class ReadCache {
       if (hasChanged || shrunk.has(subjectType)) this.found.delete(name);
     }
     for (const [id, { subjectType }] of this.known) {
-      if (changed.has(id) || shrunk.has(subjectType)) this.drop(id);
+      if (changed.has(id) || shrunk.has(subjectType)) this.known.delete(id);
     }
   }
 
-  forgetAll(): void {
-    this.found.clear();
-    this.known.clear();
-    this.size = 0;
-  }
-
-  private isKnown(lookup: Lookup): boolean {
-    const found = this.found.get(lookupName(lookup));
-    return found !== undefined && (found.id === null || this.known.has(found.id));
-  }
-
-  /** Rows that exist and were not read, the first ones first. */
-  private largeThatFit(lookups: readonly Lookup[]): Lookup[] {
-    let room = PREFETCHED - this.size;
-    const taken = new Set<string>();
-    return lookups.filter((lookup) => {
-      const id = this.found.get(lookupName(lookup))?.id ?? null;
-      const known = id === null ? undefined : this.known.get(id);
-      if (id === null || known?.row !== null || lookup.isExistence === true || taken.has(id)) return false;
-      room -= known.bytes;
-      taken.add(id);
-      return room >= 0;
-    });
-  }
-
-  /** @param mostBytes of a row that is read; of a larger row only its existence is noted. */
-  private async prefetchGroup(group: Lookups, mostBytes: number): Promise<void> {
+  private async prefetchGroup(group: Lookups): Promise<void> {
     const [{ kind, column }] = group;
     const codec = this.catalog.codec(kind);
     const values = valuesOf(group);
     const { sql, isSized } = codec.selectSmallAmong([column]);
-    const parameters = isSized ? [arraysOfOne(values), mostBytes] : [arraysOfOne(values)];
-    const rows = await this.connection.all(sql, parameters);
+    const rows = await this.connection.all(sql, isSized ? [arraysOfOne(values), PREFETCHED] : [arraysOfOne(values)]);
     for (const value of values) this.found.set(nameOf(kind, { [column]: value }), missing(kind));
     for (const row of rows) {
       const name = nameOf(kind, { [column]: String(row[column]) });
-      const bytes = codec.sizeOf(row);
-      if (bytes <= mostBytes) await this.keep(kind, name, row);
-      else this.note(kind, name, String(row['id']), { subjectType: kind.subjectType, bytes, row: null });
+      if (codec.sizeOf(row) <= PREFETCHED) this.keep(kind, name, row);
+      else this.note(kind, name, String(row['id']));
     }
   }
 
@@ -179,37 +123,24 @@ export class ReadCache {
     for (const { id } of rows) this.found.set(nameOf(kind, { id }), { subjectType: kind.subjectType, id });
   }
 
-  private async keep(kind: AnyRecordKind, name: string, stored: SqlRow | undefined): Promise<GovernedRow | undefined> {
+  private keep(kind: AnyRecordKind, name: string, stored: SqlRow | undefined): GovernedRow | undefined {
     if (stored === undefined) {
       this.found.set(name, missing(kind));
       return undefined;
     }
     const codec = this.catalog.codec(kind);
-    const row = await decodeRow(codec, stored);
-    const bytes = codec.sizeOf(stored);
-    this.read += bytes;
-    this.note(kind, name, row.id, { subjectType: kind.subjectType, bytes, row });
+    const row = codec.decode(stored);
+    this.bytes += codec.sizeOf(stored);
+    this.note(kind, name, row.id);
+    this.known.set(row.id, { subjectType: kind.subjectType, row });
     return row;
   }
 
   /** Under its id as well: a row found by another key is looked up again by its id. */
-  private note(kind: AnyRecordKind, name: string, id: string, known: KnownRow): void {
+  private note(kind: AnyRecordKind, name: string, id: string): void {
     const found = { subjectType: kind.subjectType, id };
     this.found.set(name, found);
     this.found.set(nameOf(kind, { id }), found);
-    this.put(id, known);
-  }
-
-  private put(id: string, known: KnownRow): void {
-    this.drop(id);
-    this.known.set(id, known);
-    this.size += heldBytes(known);
-  }
-
-  private drop(id: string): void {
-    const known = this.known.get(id);
-    if (known !== undefined) this.size -= heldBytes(known);
-    this.known.delete(id);
   }
 }
 
@@ -231,16 +162,12 @@ function valuesOf(lookups: readonly Lookup[]): string[] {
   return [...new Set(lookups.map(({ value }) => value))];
 }
 
-function heldBytes({ row, bytes }: KnownRow): number {
-  return row === null ? 0 : bytes;
+function isExistence(lookup: Lookup): boolean {
+  return lookup.isExistence === true;
 }
 
 function missing({ subjectType }: AnyRecordKind): FoundRow {
   return { subjectType, id: null };
-}
-
-function lookupName({ kind, column, value }: Lookup): string {
-  return nameOf(kind, { [column]: value });
 }
 
 function nameOf(kind: AnyRecordKind, key: Where): string {

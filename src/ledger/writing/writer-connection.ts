@@ -1,14 +1,13 @@
 import { Logger } from '@nestjs/common';
-import type { Database } from '../../database/database';
-import { DatabaseFault, isBusy } from '../../database/database-fault';
-import type { SqlConnection } from '../../database/sql-connection';
+import type { Database } from '../database/database';
+import { DatabaseFault, isBusy } from '../database/database-fault';
+import { type SqlConnection, preparedConnection } from '../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { dryRun } from './dry-run';
 import type { Projections } from './projections';
-import { within } from '../../shared/within';
-import { preparedConnection } from '../../database/prepared-connection';
+import { within } from '../../core/concurrency/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */

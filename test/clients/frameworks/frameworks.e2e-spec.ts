@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,27 +8,72 @@ import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
-import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
+import { ROOT } from '../../support/documents/markdown';
 import { send } from '../../support/application/send';
 import { run } from '../../support/processes/shell';
-import { builtFrameworks, linkFrameworks } from './built-frameworks';
+import { type AiSdk, builtFrameworks, linkFrameworks, typeCheck } from './built-frameworks';
 
-const PROGRAMS = ['vercel-ai', 'openai-agents', 'langchain'];
+interface Adapter {
+  /** As the programs of this folder are called. */
+  readonly name: string;
+  readonly title: string;
+  readonly sdk: AiSdk;
+}
+
+const AI_SDK_6: Adapter = { name: 'vercel-ai', title: 'vercel-ai with AI SDK 6', sdk: 'ai' };
+const AI_SDK_7: Adapter = { name: 'vercel-ai', title: 'vercel-ai with AI SDK 7', sdk: 'ai-7' };
+const OPENAI_AGENTS: Adapter = { name: 'openai-agents', title: 'openai-agents', sdk: 'ai' };
+const LANGCHAIN: Adapter = { name: 'langchain', title: 'langchain', sdk: 'ai' };
+
+const VERCEL_AI = [AI_SDK_6, AI_SDK_7];
 /** Those that ask whether a call needs an approval before they call it. */
-const ASKING = ['vercel-ai', 'openai-agents'];
+const ASKING = [...VERCEL_AI, OPENAI_AGENTS];
+const ADAPTERS = [...ASKING, LANGCHAIN];
+
+const NODE = Number.parseInt(process.versions.node, 10);
+
+function itWithEach(adapters: readonly Adapter[], claim: string, test: (adapter: Adapter) => Promise<void>): void {
+  for (const adapter of adapters) {
+    const title = `${adapter.title}: ${claim}`;
+    if (adapter.sdk === 'ai' || NODE >= 22) it(title, () => test(adapter), 300_000);
+    else it.skip(`${title} (skipped: needs Node.js 22)`, () => undefined);
+  }
+}
+
+const TYPED = `
+  import type { GovernanceClient } from 'agent-governance-client';
+  import { governedTools } from 'agent-governance-frameworks/vercel-ai';
+  import { generateText, type LanguageModel, tool } from 'ai';
+  import { z } from 'zod';
+
+  export async function pay(governance: GovernanceClient, model: LanguageModel): Promise<number[]> {
+    const inputSchema = z.object({ amount: z.number() });
+    const made = tool({ description: 'Pay', inputSchema, execute: ({ amount }) => amount });
+    const tools = governedTools(governance, { pay: made });
+    const { staticToolResults } = await generateText({ model, tools, prompt: 'Pay 5.' });
+    return staticToolResults.map(({ output }) => output);
+  }
+`;
+
+/** A folder with the programs of this one and what they import. */
+function programsWith(sdk: AiSdk): string {
+  const folder = mkdtempSync(join(tmpdir(), 'frameworks-'));
+  mkdirSync(join(folder, 'node_modules'));
+  linkFrameworks(join(folder, 'node_modules'), sdk);
+  cpSync(__dirname, folder, { recursive: true });
+  writeFileSync(join(folder, 'typed.mts'), TYPED);
+  return folder;
+}
 
 describeOnSqlite('The adapters of frameworks', () => {
   let app: TestApp;
-  let folder: string;
+  let folders: Record<AiSdk, string>;
   let reviewer: string;
   let ann: Company['ann'];
 
   beforeAll(async () => {
     await builtFrameworks();
-    folder = mkdtempSync(join(tmpdir(), 'frameworks-'));
-    mkdirSync(join(folder, 'node_modules'));
-    linkFrameworks(join(folder, 'node_modules'));
-    cpSync(__dirname, folder, { recursive: true });
+    folders = { ai: programsWith('ai'), 'ai-7': programsWith('ai-7') };
     app = await createTestApp({ modules: [ActionsModule] });
     ann = (await company(app)).ann;
     reviewer = (await issueKey(app, { name: 'ann', scopes: ['review', 'read'], agentId: ann.id })).secret;
@@ -37,17 +82,21 @@ describeOnSqlite('The adapters of frameworks', () => {
     await createPolicy(app, { actions: ['note', 'fail', 'succeed'] });
   });
   afterAll(async () => {
-    rmSync(folder, { recursive: true });
+    for (const folder of Object.values(folders)) rmSync(folder, { recursive: true });
     await app.close();
   });
 
-  it.each(PROGRAMS)(
-    '%s: nothing runs before the approval, once after it, not again, and a denial is explained',
-    async (name) => {
-      const { id } = await createAgent(app, { name, capabilities: ['refund', 'wipe', 'fail'] });
+  itWithEach(
+    ADAPTERS,
+    'nothing runs before the approval, once after it, not again, and a denial is explained',
+    async ({ name, title, sdk }) => {
+      const { id } = await createAgent(app, { name: title, capabilities: ['refund', 'wipe', 'fail'] });
       const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
-      const { exitCode, output, errors } = await run(process.execPath, [`${name}.mjs`], { folder, environment });
+      const { exitCode, output, errors } = await run(process.execPath, [`${name}.mjs`], {
+        folder: folders[sdk],
+        environment,
+      });
       expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
       expect(JSON.parse(output)).toEqual({
         ...{ unapproved: 0, approved: 1, again: 1, all: [5] },
@@ -56,16 +105,16 @@ describeOnSqlite('The adapters of frameworks', () => {
         outcomes: ['refund executed', 'refund pending_approval', 'wipe denied', 'fail failed'],
       });
     },
-    300_000,
   );
 
-  it.each(PROGRAMS)(
-    '%s: a call that was given up does not run; what ran but is not on record has a result, and is not to be repeated',
-    async (name) => {
-      const { id } = await createAgent(app, { name: `given up ${name}`, capabilities: ['refund', 'note'] });
+  itWithEach(
+    ADAPTERS,
+    'a call that was given up does not run; what ran but is not on record has a result, and is not to be repeated',
+    async ({ name, title, sdk }) => {
+      const { id } = await createAgent(app, { name: `given up ${title}`, capabilities: ['refund', 'note'] });
       const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
-      const running = run(process.execPath, [`given-up-${name}.mjs`], { folder, environment });
+      const running = run(process.execPath, [`given-up-${name}.mjs`], { folder: folders[sdk], environment });
       const { exitCode, output, errors } = await running;
       expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
       expect(JSON.parse(output)).toEqual({
@@ -74,20 +123,39 @@ describeOnSqlite('The adapters of frameworks', () => {
         outcomes: ['note executed', 'refund authorized'],
       });
     },
-    300_000,
   );
 
-  it('vercel-ai: input that JSON would change is refused, is not asked about and does not run', async () => {
-    const { id } = await createAgent(app, { name: 'changing', capabilities: ['note'] });
-    const key = (await issueKey(app, { name: 'changing', scopes: ['execute'], agentId: id })).secret;
+  it('all: what was asked for and approved is what runs, whatever becomes of the input meanwhile', async () => {
+    const { id } = await createAgent(app, { name: 'frozen', capabilities: ['refund'] });
+    const key = (await issueKey(app, { name: 'frozen', scopes: ['execute'], agentId: id })).secret;
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
-    const { exitCode, output, errors } = await run(process.execPath, ['changing-vercel-ai.mjs'], {
-      folder,
+    const { exitCode, output, errors } = await run(process.execPath, ['frozen-input.mjs'], {
+      folder: folders.ai,
       environment,
     });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
-    const refused = expect.stringMatching(/^(parameters\.to) must be plain JSON/);
-    expect(JSON.parse(output)).toEqual({ asked: refused, called: refused, ran: 0, outcomes: [] });
+    const outcomes = Array.from({ length: 3 }, () => 'refund executed');
+    expect(JSON.parse(output)).toEqual({ runs: [10, 10, 10], recorded: [10, 10, 10], outcomes });
+  });
+
+  itWithEach(
+    VERCEL_AI,
+    'input that JSON would change is refused, is not asked about and does not run',
+    async ({ title, sdk }) => {
+      const { id } = await createAgent(app, { name: `changing ${title}`, capabilities: ['note'] });
+      const key = (await issueKey(app, { name: 'changing', scopes: ['execute'], agentId: id })).secret;
+      const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+      const folder = folders[sdk];
+      const running = run(process.execPath, ['changing-vercel-ai.mjs'], { folder, environment });
+      const { exitCode, output, errors } = await running;
+      expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+      const refused = expect.stringMatching(/^(parameters\.to) must be plain JSON/);
+      expect(JSON.parse(output)).toEqual({ asked: refused, called: refused, ran: 0, outcomes: [] });
+    },
+  );
+
+  it.each(VERCEL_AI)('$title: the types of governed tools are those of the tools', async ({ sdk }) => {
+    expect(await typeCheck(folders[sdk], 'typed.mts', sdk)).toEqual({ exitCode: 0, output: '', errors: '' });
   });
 
   it('langchain: a tool that interrupts the graph itself is not reported until it ends, and keeps its execution', async () => {
@@ -95,7 +163,7 @@ describeOnSqlite('The adapters of frameworks', () => {
     const key = (await issueKey(app, { name: 'pausing', scopes: ['execute'], agentId: id })).secret;
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
     const { exitCode, output, errors } = await run(process.execPath, ['pausing-langchain.mjs'], {
-      folder,
+      folder: folders.ai,
       environment,
     });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
@@ -119,7 +187,10 @@ describeOnSqlite('The adapters of frameworks', () => {
     const { id } = await createAgent(app, { name: 'other version', capabilities: ['note'] });
     const key = (await issueKey(app, { name: 'other version', scopes: ['execute'], agentId: id })).secret;
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
-    const { exitCode, output, errors } = await run(process.execPath, ['other-langgraph.mjs'], { folder, environment });
+    const { exitCode, output, errors } = await run(process.execPath, ['other-langgraph.mjs'], {
+      folder: folders.ai,
+      environment,
+    });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     expect(JSON.parse(output)).toEqual({
       ran: 0,
@@ -128,14 +199,15 @@ describeOnSqlite('The adapters of frameworks', () => {
     });
   });
 
-  it.each(ASKING)(
-    '%s: what a handler of the service carried out because the policies changed meanwhile is not called again',
-    async (name) => {
+  itWithEach(
+    ASKING,
+    'what a handler of the service carried out because the policies changed meanwhile is not called again',
+    async ({ name, title, sdk }) => {
       for (const [lost, message] of [
         ['', 'Do not call it again'],
         ['yes', 'It is not known whether succeed was carried out'],
       ] as const) {
-        const { id } = await createAgent(app, { name: `turning ${name}${lost}`, capabilities: ['succeed'] });
+        const { id } = await createAgent(app, { name: `turning ${title}${lost}`, capabilities: ['succeed'] });
         const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
         const approval = { approvers: [{ subjects: ['role:finance'] }] };
         const asking = { effect: 'require_approval', actions: ['succeed'], approval };
@@ -145,7 +217,7 @@ describeOnSqlite('The adapters of frameworks', () => {
           ...{ OPERATOR_KEY: API_KEY, POLICY: policy.id, LOST: lost },
         };
         const { exitCode, output, errors } = await run(process.execPath, [`turning-${name}.mjs`], {
-          folder,
+          folder: folders[sdk],
           environment,
         });
         expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
@@ -156,34 +228,28 @@ describeOnSqlite('The adapters of frameworks', () => {
         });
       }
     },
-    300_000,
   );
 
-  it.each(PROGRAMS)(
-    'the program of docs/integrations.md for %s waits, acts and reports',
-    async (name) => {
-      const file = `payer-${name}.mjs`;
-      const blocks = codeBlocks(section(readDocument('docs/integrations.md'), '## Agent frameworks'));
-      writeFileSync(join(folder, file), blocks.find(({ code }) => code.startsWith(`// ${file}\n`))?.code ?? '');
-      // In this SDK names of tools have no hyphens.
-      const called = name === 'openai-agents' ? 'send_payment' : 'send-payment';
-      const model = `export const model = callOnce('${called}', { amount: 1200 });\n`;
-      writeFileSync(join(folder, 'model.mjs'), `import { callOnce } from './models/${name}.mjs';\n${model}`);
-      const { id } = await createAgent(app, { name: `payer of ${name}`, capabilities: ['send-payment'] });
-      const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
-      const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key };
-      const running = run(process.execPath, [file], { folder, environment });
-      const query = `agentId=${id}`;
-      let asked = [];
-      for (let looks = 0; asked.length === 0 && looks < 1_500; looks += 1) {
-        await sleep(20);
-        asked = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body.data;
-      }
-      await approve(app, asked[0].decisionId, ann);
-      expect(await running).toEqual({ exitCode: 0, output: '1200\n', errors: '' });
-      const { data } = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body;
-      expect(data).toEqual([expect.objectContaining({ outcome: 'executed', action: 'send-payment' })]);
-    },
-    300_000,
-  );
+  itWithEach(ADAPTERS, 'the program of examples/frameworks waits, acts and reports', async ({ name, title, sdk }) => {
+    const file = `payer-${name}.mjs`;
+    copyFileSync(join(ROOT, 'examples', 'frameworks', file), join(folders[sdk], file));
+    // In this SDK names of tools have no hyphens.
+    const called = name === 'openai-agents' ? 'send_payment' : 'send-payment';
+    const model = `export const model = callOnce('${called}', { amount: 1200 });\n`;
+    writeFileSync(join(folders[sdk], 'model.mjs'), `import { callOnce } from './models/${name}.mjs';\n${model}`);
+    const { id } = await createAgent(app, { name: `payer of ${title}`, capabilities: ['send-payment'] });
+    const key = (await issueKey(app, { name, scopes: ['execute'], agentId: id })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key };
+    const running = run(process.execPath, [file], { folder: folders[sdk], environment });
+    const query = `agentId=${id}`;
+    let asked = [];
+    for (let looks = 0; asked.length === 0 && looks < 1_500; looks += 1) {
+      await sleep(20);
+      asked = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body.data;
+    }
+    await approve(app, asked[0].decisionId, ann);
+    expect(await running).toEqual({ exitCode: 0, output: '1200\n', errors: '' });
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body;
+    expect(data).toEqual([expect.objectContaining({ outcome: 'executed', action: 'send-payment' })]);
+  });
 });

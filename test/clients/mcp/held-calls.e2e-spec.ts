@@ -179,7 +179,10 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       expect(textOf(other)).toContain('Approval pending');
       expect(customer.ran('refund')).toHaveLength(before);
       const racing = await Promise.all(Array.from({ length: 5 }, () => hasty.client.callTool(call)));
-      expect(racing.filter(({ isError }) => isError !== true)).toHaveLength(1);
+      // One runs the tool; the others get what came of it, or ask anew where the approval was used before they asked.
+      const isDone = ({ isError }: (typeof racing)[number]): boolean => isError !== true;
+      expect(racing.some(isDone)).toBe(true);
+      for (const anew of racing.filter((one) => !isDone(one))) expect(textOf(anew)).toContain('Approval pending');
       expect(customer.ran('refund')).toHaveLength(before + 1);
     });
   });

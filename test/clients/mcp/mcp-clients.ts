@@ -39,7 +39,7 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
-const require = createRequire(join(CLI, 'package.json'));
+const requireFromCli = createRequire(join(CLI, 'package.json'));
 
 export interface ProxyOptions {
   readonly way: Way;
@@ -66,13 +66,13 @@ export interface Connection {
 
 export async function connectThroughProxy(options: ProxyOptions): Promise<Connection> {
   const { way, era, runs, environment, words = [], elicitation } = options;
-  const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
+  const { Client, StreamableHTTPClientTransport } = requireFromCli('@modelcontextprotocol/client');
   const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
   const capabilities = elicitation === undefined ? {} : { elicitation: { [elicitation]: {} } };
   const client: McpClient = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
   const toolServer = [TOOL_SERVER, CLI, runs, way, era, ...(options.tools ?? [])];
   if (way === 'stdio') {
-    const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+    const { StdioClientTransport } = requireFromCli('@modelcontextprotocol/client/stdio');
     const env = { ...process.env, ...environment };
     const target = options.server === undefined ? ['--', process.execPath, ...toolServer] : ['--url', options.server];
     const args = [GOV, 'mcp', ...words, ...target];

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../../src/database/sql-connection';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
 import { chainFaults } from './chain-faults';
 import { type Attempt, type History, TRACES } from './history';
 import { historyFaults } from './history-faults';

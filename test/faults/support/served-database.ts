@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { SqlConnection } from '../../../src/database/sql-connection';
-import { SqliteConnection } from '../../../src/database/sqlite/sqlite-connection';
-import { OPEN_READONLY } from '../../../src/database/sqlite/sqlite-driver';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
+import { SqliteConnection } from '../../../src/ledger/database/sqlite/sqlite-connection';
 import { ROOT } from '../../support/documents/markdown';
 import { ProgramEnded, type StartedProgram, startProgram } from '../../support/processes/started-program';
 import type { History } from './history';
@@ -75,7 +74,7 @@ export class ServedDatabase {
 
   /** The faults of what the running program serves, given what its clients have seen. */
   async faults(history: History): Promise<string[]> {
-    const { connect = () => SqliteConnection.open(this.path, OPEN_READONLY) } = this.surroundings;
+    const { connect = () => SqliteConnection.open(this.path, 'read') } = this.surroundings;
     const database = await connect();
     try {
       return await ledgerFaults(this.url, database, history);

@@ -1,4 +1,4 @@
-import type { SqlConnection } from '../../../src/database/sql-connection';
+import type { SqlConnection } from '../../../src/ledger/database/sql-connection';
 import { type Parsed, send } from '../../support/application/send';
 
 /** Lists under `/api/v1`, the subject type of their records, and their tables. */

@@ -36,15 +36,20 @@ export function highestMemory(program: StartedProgram): number {
 
 function startScript(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  return scripts.start.replace(/^exec (.*) \|\| .*$/, '$1').split(' ');
+  // It begins with `exec`, so the shell becomes the service.
+  return ['sh', '-c', scripts.start.replace(/ \|\| .*$/, '')];
 }
 
 function image(): { command: string[]; environment: Record<string, string> } {
-  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
-  const rest = (instruction: string): string =>
-    lines.findLast((line) => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? '';
-  const variables = rest('ENV')
-    .split(' ')
-    .map((pair) => pair.split('=') as [string, string]);
-  return { command: JSON.parse(rest('CMD')) as string[], environment: Object.fromEntries(variables) };
+  // The last stage is the image.
+  const stage =
+    readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+      .split(/^FROM /m)
+      .at(-1) ?? '';
+  const command = /^CMD (\[.*\])$/m.exec(stage)?.[1] ?? '[]';
+  const pairs = [...stage.matchAll(/^ENV (.+)$/gm)].flatMap(([, line = '']) => [
+    ...line.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g),
+  ]);
+  const environment = Object.fromEntries(pairs.map(([, name = '', quoted, plain = '']) => [name, quoted ?? plain]));
+  return { command: JSON.parse(command) as string[], environment };
 }

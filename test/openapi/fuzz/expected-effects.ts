@@ -28,6 +28,8 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   policySets_plan: NONE,
   policySets_apply: [0, Infinity],
   evaluate_action: NONE,
+  authzen_evaluation: NONE,
+  authzen_evaluations: NONE,
   // With a handler a second entry follows; if an approval is required, that of the decision. A repeated request adds
   // none.
   execute_action: [0, 3],

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { DatabaseFault } from '../../../src/database/database-fault';
-import { PostgresConnection } from '../../../src/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../../src/database/sql-connection';
+import { DatabaseFault } from '../../../src/ledger/database/database-fault';
+import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
 
 /** A commit that has taken effect, but whose session has yet to get the answer. */
 export interface UnansweredCommit {

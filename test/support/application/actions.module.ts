@@ -1,6 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { ActionFailure } from '../../../src/executions/handlers/action-failure';
-import { ActionHandler } from '../../../src/executions/handlers/action-handler.decorator';
+import { ActionFailure, ActionHandler } from '../../../src/governance/executions/handlers/action-handlers';
 
 /** Handlers for the three ways in which an action can end. */
 @Injectable()

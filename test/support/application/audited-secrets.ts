@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { INestApplicationContext } from '@nestjs/common';
-import { LedgerEntry } from '../../../src/ledger/schema/ledger-entry.entity';
+import { LedgerEntry } from '../../../src/ledger/schema/ledger-tables';
 import { knownSecrets } from './secret-watch';
 
 /** The columns of an audit entry that contain text. */

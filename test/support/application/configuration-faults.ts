@@ -1,5 +1,5 @@
-import { ConfigurationError, readConfiguration } from '../../../src/config/read-configuration';
-import type { Environment } from '../../../src/config/variables/variable';
+import { ConfigurationError, readConfiguration } from '../../../src/core/config/read-configuration';
+import type { Environment } from '../../../src/core/config/variables/variable';
 
 /** The faults with which an environment is refused; empty if it is accepted. */
 export function configurationFaults(environment: Environment): readonly string[] {

@@ -1,11 +1,10 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AppOptions } from '../../../src/create-app';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import { createTestApp as createApplication } from '../../../src/testing/create-test-app';
+import { createTestApp as createApplication } from '../../../src/program/testing/create-test-app';
 import { API_KEY } from './api-key';
 import { entriesWithSecrets } from './audited-secrets';
 import { keepSecrets, keepSigningKeys, noteLeak, watchLog } from './secret-watch';
-import { DRIVER_OF_THE_RUN } from '../database/database-kind';
 import { migratedDatabase, temporaryDatabase, type TemporaryDatabase } from '../database/temporary-database';
 
 /** A running application and its address. */
@@ -22,7 +21,7 @@ export interface TestApp {
  */
 export async function createTestApp({ environment = {}, modules = [], logStream }: AppOptions = {}): Promise<TestApp> {
   const database = 'DATABASE_URL' in environment ? null : await newDatabase(modules);
-  const all = { API_KEY, LOG_LEVEL: 'trace', ...DRIVER_OF_THE_RUN, ...database?.environment, ...environment };
+  const all = { API_KEY, LOG_LEVEL: 'trace', ...database?.environment, ...environment };
   keepSecrets(all);
   const write = (line: string): void => {
     watchLog(line);

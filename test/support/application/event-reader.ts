@@ -1,6 +1,6 @@
 import { get, type ClientRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import type { AuditEntryResponse } from '../../../src/audit/dto/audit-entry.response';
+import type { AuditEntryResponse } from '../../../src/evidence/audit/dto/audit-entry.response';
 import { API_KEY } from './api-key';
 import type { TestApp } from './create-test-app';
 

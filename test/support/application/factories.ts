@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { AgentResponse } from '../../../src/agents/dto/agent.response';
-import type { IssuedApiKeyResponse } from '../../../src/api-keys/dto/api-key.response';
-import type { AuditEntryResponse } from '../../../src/audit/dto/audit-entry.response';
-import type { DecisionResponse } from '../../../src/decisions/dto/decision.response';
-import type { ClaimResponse } from '../../../src/entities/dto/claim.response';
-import type { EntityResponse } from '../../../src/entities/dto/entity.response';
-import type { PolicyResponse } from '../../../src/policies/dto/policy.response';
+import type { AgentResponse } from '../../../src/governance/agents/dto/agent.response';
+import type { IssuedApiKeyResponse } from '../../../src/governance/api-keys/dto/api-key.response';
+import type { AuditEntryResponse } from '../../../src/evidence/audit/dto/audit-entry.response';
+import type { DecisionResponse } from '../../../src/governance/decisions/dto/decision.response';
+import type { ClaimResponse, EntityResponse } from '../../../src/governance/entities/dto/entity.responses';
+import type { PolicyResponse } from '../../../src/governance/policies/dto/policy.response';
 import type { TestApp } from './create-test-app';
 import { keepSecret } from './secret-watch';
 import { send } from './send';

@@ -6,22 +6,18 @@ const PORT = 53;
 const HEADER = 12;
 const TYPES = { A: 1, AAAA: 28 };
 const LOOPBACK_6 = '::1';
-/** Flags of an answer: without a code, and with those for a fault of the server and a name that does not exist. */
-const [FOUND, FAULT, NO_SUCH_NAME] = [0x8180, 0x8182, 0x8183];
-
-/** What a name server does for a name that it does not know. */
-export type Otherwise = 'none' | 'silence' | 'fault';
+/** Flags of an answer: without a code, and with the one for a name that does not exist. */
+const [FOUND, NO_SUCH_NAME] = [0x8180, 0x8183];
 
 /** What a name server knows, and what it does otherwise. */
 export interface Zone {
   /** By name: IPv4 addresses, and `::1`. */
   readonly known: Readonly<Record<string, readonly string[]>>;
-  readonly otherwise: (name: string) => Otherwise;
-  /** Whether resolvers without EDNS are told of a fault: the service's has none, and the system's can be given it. */
-  readonly isFaultyWithoutEdns?: (name: string) => boolean;
+  /** The names for which it never answers. */
+  readonly isSilent: (name: string) => boolean;
 }
 
-/** A name server that knows a few names; of others it says that they do not exist, unless it has a fault or is silent. */
+/** A name server that knows a few names; of others it says that they do not exist, unless it is silent. */
 export class NameServer {
   /** The names that were asked for, in order. */
   readonly asked: string[] = [];
@@ -60,25 +56,18 @@ export class NameServer {
     this.asked.push(name);
     this.wake.splice(0).forEach((wake) => wake());
     const type = question.readUInt16BE(end);
-    const { known, otherwise, isFaultyWithoutEdns } = this.zone;
-    const isFaulty = isFaultyWithoutEdns?.(name) === true && !hasEdns(question);
-    const all = isFaulty ? undefined : known[name];
-    const instead = isFaulty ? 'fault' : otherwise(name);
-    if (all === undefined && instead === 'silence') return null;
+    const { known, isSilent } = this.zone;
+    if (isSilent(name)) return null;
+    const all = known[name];
     const found = (all ?? []).filter((address) => type === (address === LOOPBACK_6 ? TYPES.AAAA : TYPES.A));
     const header = Buffer.alloc(HEADER);
     question.copy(header, 0, 0, 2);
-    header.writeUInt16BE(all !== undefined ? FOUND : instead === 'fault' ? FAULT : NO_SUCH_NAME, 2);
+    header.writeUInt16BE(all === undefined ? NO_SUCH_NAME : FOUND, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(found.length, 6);
     const records = found.map((address) => recordOf(type, address));
     return Buffer.concat([header, question.subarray(HEADER, end + 4), ...records]);
   }
-}
-
-/** Whether there is an additional record, which in a question is that of EDNS. */
-function hasEdns(question: Buffer): boolean {
-  return question.readUInt16BE(10) > 0;
 }
 
 /** The name of the question, and where it ends. */

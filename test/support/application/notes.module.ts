@@ -10,7 +10,7 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm';
-import { governedColumns, textColumn } from '../../../src/database/columns';
+import { governedColumns, textColumn } from '../../../src/ledger/database/columns';
 import { SYSTEM_CALLER } from '../../../src/ledger/caller';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../../src/config/variables/variable';
+import type { Environment } from '../../../src/core/config/variables/variable';
 
 const SECRET_VARIABLES = ['API_KEY', 'API_KEY_PREVIOUS', 'SIGNING_KEY', 'DATABASE_URL', 'REDIS_URL'];
 
@@ -79,6 +79,11 @@ export function knownSecrets(): string[] {
 /** Returns the leaks found since the last call. */
 export function takeLeaks(): string[] {
   return leaks.splice(0);
+}
+
+/** Called when all applications of a test file are closed: to search for their secrets takes time for each answer. */
+export function forgetSecrets(): void {
+  secrets.clear();
 }
 
 function passwordForms(url: string): string[] {

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type Answer, type Parsed, sendRequest, type Sent } from '../../../src/testing/send';
+import { type Answer, type Parsed, sendRequest, type Sent } from '../../../src/program/testing/send';
 import { API_KEY } from './api-key';
 import type { TestApp } from './create-test-app';
 import { watch } from './secret-watch';

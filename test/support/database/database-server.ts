@@ -3,7 +3,7 @@ import {
   createPostgresDatabase as createDatabase,
   dropPostgresDatabase as dropDatabase,
   runOnServer,
-} from '../../../src/testing/postgres-server';
+} from '../../../src/program/testing/postgres-server';
 import { POSTGRES_SERVER } from '../processes/where-reachable';
 
 const { host, port } = POSTGRES_SERVER;

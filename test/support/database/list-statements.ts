@@ -1,5 +1,5 @@
-import { Database } from '../../../src/database/database';
-import type { SqlValue } from '../../../src/database/sql-connection';
+import { Database } from '../../../src/ledger/database/database';
+import type { SqlValue } from '../../../src/ledger/database/sql-connection';
 import type { TestApp } from '../application/create-test-app';
 
 type Statement = [sql: string, parameters: readonly SqlValue[]];

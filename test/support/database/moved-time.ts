@@ -1,8 +1,8 @@
 import os from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
-import { POSTGRES_DIALECT } from '../../../src/database/postgres/postgres-dialect';
-import { PostgresConnection } from '../../../src/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../../src/database/sql-connection';
+import { POSTGRES_DIALECT } from '../../../src/ledger/database/postgres/postgres-dialect';
+import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
 
 /** Milliseconds by which the clock of the database server appears to be ahead. */
 let serverAhead = 0;

@@ -1,4 +1,4 @@
-import type { SqlSessions, SqlValue } from '../../../src/database/sql-connection';
+import type { SqlSessions, SqlValue } from '../../../src/ledger/database/sql-connection';
 
 export interface PlanNode {
   readonly 'Node Type': string;

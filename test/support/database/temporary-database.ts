@@ -1,4 +1,4 @@
-import { type TemporaryDatabase, temporaryFolder } from '../../../src/testing/temporary-database';
+import { type TemporaryDatabase, temporaryFolder } from '../../../src/program/testing/temporary-database';
 import { copyFileSync } from 'node:fs';
 import { onPostgres } from './database-kind';
 import { copyPostgresDatabase, createPostgresDatabase, dropPostgresDatabase } from './database-server';

@@ -1,6 +1,6 @@
 import { createApp } from '../../../src/create-app';
-import { type TemporaryDatabase, temporaryFolder } from '../../../src/testing/temporary-database';
-import { TEST_API_KEY } from '../../../src/testing/test-api-key';
+import { type TemporaryDatabase, temporaryFolder } from '../../../src/program/testing/temporary-database';
+import { TEST_API_KEY } from '../../../src/program/testing/test-api-key';
 
 /**
  * A database that the service has migrated, for the tests of a project to copy: to migrate one for each would take longer

@@ -1,21 +1,25 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { forgetSecrets } from '../application/secret-watch';
 
-/** Patterns of what this Jest project leaves out: see jest.config.mjs. */
-const { LEFT_OUT = [] } = globalThis as { LEFT_OUT?: readonly string[] };
+/** On PostgreSQL, the files of each room that run there: see jest.config.mjs. */
+const { ON_POSTGRES } = globalThis as { ON_POSTGRES?: Readonly<Record<string, readonly string[]>> };
 
-const TESTS = join(__dirname, '..', '..');
 const ENDING = '.e2e-spec.ts';
 
 /** Runs every test file of a folder in one process, which loads the service once, not once for each file. */
-export function describeRoom(room: string): void {
-  const files = readdirSync(join(TESTS, room)).filter((file) => file.endsWith(ENDING));
-  for (const name of files.map((file) => `${room}/${file.slice(0, -ENDING.length)}`)) {
-    if (LEFT_OUT.some((pattern) => new RegExp(`^${pattern}$`).test(name))) continue;
-    describe(name, () => {
-      // What a file replaces is not there for the next one.
-      afterAll(() => jest.restoreAllMocks());
-      jest.requireActual(join(TESTS, `${name}${ENDING}`));
+export function describeRoom(folder: string): void {
+  const room = basename(folder);
+  const chosen = ON_POSTGRES === undefined ? null : (ON_POSTGRES[room] ?? []);
+  const names = readdirSync(folder).flatMap((file) => (file.endsWith(ENDING) ? [basename(file, ENDING)] : []));
+  for (const name of names.filter((found) => chosen === null || chosen.includes(found))) {
+    describe(`${room}/${name}`, () => {
+      // What a file replaces or keeps secret does not concern the next one.
+      afterAll(() => {
+        jest.restoreAllMocks();
+        forgetSecrets();
+      });
+      jest.requireActual(join(folder, `${name}${ENDING}`));
     });
   }
 }

@@ -1,4 +1,7 @@
-import type { ApprovalRequirement, ApproverGroup } from '../../../src/policies/approval/approval-requirement';
+import type {
+  ApprovalRequirement,
+  ApproverGroup,
+} from '../../../src/governance/policies/approval/approval-requirement';
 
 const RISKS = ['low', 'medium', 'high', 'critical'];
 const MILLISECONDS: Readonly<Record<string, number>> = {

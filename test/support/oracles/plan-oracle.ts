@@ -1,16 +1,16 @@
-import type { JsonObject } from '../../../src/json/json-value';
-import { compileConditions, truthOf } from '../../../src/policies/conditions/condition';
-import type { Evaluation, EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
-import { PolicyEvaluator } from '../../../src/policies/evaluation/policy-evaluator';
-import { decodedPath } from '../../../src/policies/patterns/resource-path';
-import type { AgentSubject } from '../../../src/policies/patterns/subject';
+import type { JsonObject } from '../../../src/core/json/json-value';
+import { compileConditions, truthOf } from '../../../src/governance/policies/conditions';
+import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
+import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
+import { decodedPath } from '../../../src/governance/policies/patterns/resources';
+import type { AgentSubject } from '../../../src/governance/policies/patterns/subjects';
 import type {
   Effect,
   PatternSet,
   PlannedPolicy,
   PlannedVerdict,
   PolicyVersion,
-} from '../../../src/policy-plans/effects/effect';
+} from '../../../src/governance/policy-plans/effects/effect';
 
 // With one text for whatever lies in a pattern and in none inside it.
 export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
@@ -135,7 +135,7 @@ export function* faultsAt(
 
 function evaluatorOf(policies: readonly PlannedPolicy[]): PolicyEvaluator {
   const evaluator = new PolicyEvaluator();
-  evaluator.addAll(policies);
+  evaluator.add(policies);
   return evaluator;
 }
 

@@ -1,9 +1,9 @@
-import type { PolicyCondition } from '../../../src/policies/conditions/condition';
-import type { EvaluationSubject } from '../../../src/policies/patterns/subject';
+import type { PolicyCondition } from '../../../src/governance/policies/conditions';
+import type { EvaluationSubject } from '../../../src/governance/policies/patterns/subjects';
 import { combinedByRule } from './approval-oracle';
-import { listedTypeFault, resourcePatternFault } from '../../../src/policies/patterns/resource-pattern';
-import type { PolicyRules } from '../../../src/policies/evaluation/compiled-policy';
-import type { Evaluation, EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
+import { listedTypeFault, resourcePatternFault } from '../../../src/governance/policies/patterns/resources';
+import type { PolicyRules } from '../../../src/governance/policies/evaluation/compiled-policy';
+import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 
 /** A literal implementation of the rules of policies, regardless of speed, with which the evaluator is compared. */
 export function oracle(policies: readonly PolicyRules[], request: EvaluationRequest): Evaluation {

@@ -1,4 +1,4 @@
-import type { PlannedPolicy } from '../../../src/policy-plans/effects/effect';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
 
 export const TYPES = ['a', 'b', 'doc', 'other', 'c d'];
 const ACTION_PATTERNS = ['*', 'send-*', 'send-mail*', 'send-mail', 'read', 's*', 'x'];

@@ -6,9 +6,8 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { createApp } from '../../../dist/create-app.js';
-import { ActionFailure } from '../../../dist/executions/handlers/action-failure.js';
-import { ActionHandler } from '../../../dist/executions/handlers/action-handler.decorator.js';
-import { stopOnSignals } from '../../../dist/start/stop-on-signals.js';
+import { ActionFailure, ActionHandler } from '../../../dist/governance/executions/handlers/action-handlers.js';
+import { stopOnSignals } from '../../../dist/program/start/start-service.js';
 
 class Actions {
   succeed() {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { API_KEY } from '../application/api-key';
 import { keepSecrets, watch } from '../application/secret-watch';
 import { type Answer, send, type Sent } from '../application/send';
-import { DRIVER_OF_THE_RUN } from '../database/database-kind';
 import { temporaryDatabase } from '../database/temporary-database';
 
 /** The built program, running in a separate process. */
@@ -47,7 +46,14 @@ export async function startProgram(
   };
   try {
     const started = await startCommand(process.execPath, [main], folder, variables);
-    return { ...started, stop: (signal) => started.stop(signal).finally(tidyUp) };
+    const stop: StartedProgram['stop'] = async (signal) => {
+      try {
+        return await started.stop(signal);
+      } finally {
+        await tidyUp();
+      }
+    };
+    return { ...started, stop };
   } catch (error) {
     await tidyUp();
     throw error;
@@ -62,7 +68,7 @@ export async function startCommand(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<StartedProgram> {
   const usual = { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY };
-  const variables = { ...usual, ...DRIVER_OF_THE_RUN, ...environment };
+  const variables = { ...usual, ...environment };
   keepSecrets(variables);
   const program = spawn(command, parameters, {
     cwd: folder,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditEntryResponse } from '../../../src/audit/dto/audit-entry.response';
-import type { PolicyReference } from '../../../src/errors/domain-error';
-import type { JsonObject } from '../../../src/json/json-value';
+import type { AuditEntryResponse } from '../../../src/evidence/audit/dto/audit-entry.response';
+import type { PolicyReference } from '../../../src/core/errors/domain-error';
+import type { JsonObject } from '../../../src/core/json/json-value';
 import type { TestApp } from '../application/create-test-app';
 import { policySetOf } from '../application/factories';
 import { send, type Answer } from '../application/send';

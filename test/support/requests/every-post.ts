@@ -26,12 +26,7 @@ export interface Ids {
 }
 
 /** Operations that leave no entry. */
-export const WITHOUT_ENTRY: ReadonlySet<string> = new Set([
-  'provenance_verify',
-  'webhooks_test',
-  'webhooks_replay',
-  'webhooks_resume',
-]);
+export const WITHOUT_ENTRY: ReadonlySet<string> = new Set(['webhooks_replay', 'webhooks_resume']);
 
 const EVERYTHING = { version: '1', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
 const ASK_FIRST = {
@@ -98,12 +93,10 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
     const { id } = await make('api-keys', { name: word, scopes: ['read'] });
     return [`api-keys/${id}/revoke`, { reason: word }];
   },
-  webhooks_test: async (make, word) => [`webhooks/${(await make('webhooks', hook(word))).id}/test`, {}],
   webhooks_replay: async (make, word) => [`webhooks/${(await make('webhooks', hook(word))).id}/replay`, { after: 0 }],
   webhooks_resume: async (make, word) => [`webhooks/${(await make('webhooks', hook(word))).id}/resume`, {}],
   execute_action: async (_make, word) => ['agents/bot/execute', action('succeed', word)],
   'execute_action, refused': async (_make, word) => ['agents/bot/execute', action('unknown', word)],
-  provenance_verify: async () => ['provenance/verify', {}],
 };
 
 /** A case for every POST of the document that takes an `Idempotency-Key`; throws if one of them has none. */

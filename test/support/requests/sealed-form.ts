@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AGENT } from '../../../src/agents/agent.kind';
-import { DECISION } from '../../../src/decisions/decision.kind';
-import { EXECUTION } from '../../../src/executions/execution.kind';
-import { POLICY } from '../../../src/policies/policy.kind';
+import { AGENT } from '../../../src/governance/agents/agent.entity';
+import { DECISION } from '../../../src/governance/decisions/decision.kind';
+import { EXECUTION } from '../../../src/governance/executions/execution.entity';
+import { POLICY } from '../../../src/governance/policies/policy.entity';
 import type { Parsed } from '../application/send';
 
 const LATER_MEMBERS: Readonly<Record<string, unknown>> = Object.assign(

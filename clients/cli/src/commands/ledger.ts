@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { writeChain } from '../chain-export.js';
 import { plain, printLine, shownJson, styled } from '../output.js';
-import { runService, runToTheEnd } from '../service-program.js';
+import { runService, runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
 import { client, settings } from '../settings.js';
 import type { AuditEntry } from '../../../typescript/src/index.js';
 
@@ -23,13 +22,15 @@ export function addLedgerCommands(program: Command): void {
   program
     .command('verify [parameters...]')
     .description('the offline verifier, with what it takes: a database, an export, a checkpoint')
+    .option(...SERVICE_OPTION)
     .allowUnknownOption()
     .helpOption(false)
-    .action((parameters: string[]) => runToTheEnd(join('verifier', 'main.mjs'), parameters));
+    .action((parameters: string[], { service }: ServiceOption) => runVerifier(serviceFolder(service), parameters));
   program
     .command('up')
     .description('start the service on embedded SQLite, in the folder you are in')
-    .action(runService);
+    .option(...SERVICE_OPTION)
+    .action(({ service }: ServiceOption) => runService(serviceFolder(service)));
 }
 
 async function follow({ after, action, json }: { after?: number; action?: string[]; json?: boolean }): Promise<void> {

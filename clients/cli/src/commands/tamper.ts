@@ -6,25 +6,29 @@ import { alterOneByte } from '../altered-byte.js';
 import { writeChain } from '../chain-export.js';
 import { beforeEarlyEnd } from '../early-end.js';
 import { plain, printLine, styled } from '../output.js';
-import { verifiedExport, type Verdict } from '../service-program.js';
+import { SERVICE_OPTION, serviceFolder, type ServiceOption, verifiedExport, type Verdict } from '../service-program.js';
 import { type Settings, settings, SettingsError } from '../settings.js';
 
 export function addTamperCommand(program: Command): void {
   program
     .command('tamper')
     .description('alter one byte in a copy of the chain, and see the offline verifier find it. Needs the scope audit')
-    .action(() => tamper(settings()));
+    .option(...SERVICE_OPTION)
+    .action(({ service }: ServiceOption) => tamper(settings(), serviceFolder(service)));
 }
 
-/** The records of the service are not touched. Exit code 1 if verification did not find the change. */
-export async function tamper(service: Settings): Promise<void> {
+/**
+ * The records of the service are not touched; the verifier is that of the folder `programs`. Exit code 1 if verification did not
+ * find the change.
+ */
+export async function tamper(service: Settings, programs: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-tamper-'));
   beforeEarlyEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const copy = join(folder, 'export.ndjson');
     await writeChain(service, createWriteStream(copy, { mode: 0o600 }));
     printLine('A copy of the whole chain, as the service exports it:');
-    const before = await verifiedExport(copy);
+    const before = await verifiedExport(programs, copy);
     printVerdict(before);
     const altered = alterOneByte(copy);
     if (altered === null)
@@ -33,7 +37,7 @@ export async function tamper(service: Settings): Promise<void> {
     printLine(styled('red', plain(`  - ${altered.was}`)));
     printLine(styled('green', plain(`  + ${altered.is}`)));
     printLine('\nThe same verification again:');
-    const after = await verifiedExport(copy);
+    const after = await verifiedExport(programs, copy);
     printVerdict(after);
     if (!before.valid || after.valid) process.exitCode = 1;
   } finally {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printLine, styled } from '../output.js';
 import { answerTo } from '../question.js';
-import { startTemporaryService } from '../service-program.js';
+import { SERVICE_OPTION, serviceFolder, type ServiceOption, startTemporaryService } from '../service-program.js';
 import { type Stage, STEPS } from '../tour/steps.js';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { tamper } from './tamper.js';
@@ -21,12 +21,14 @@ export function addTourCommand(program: Command): void {
     .command('tour')
     .description('the first five minutes, live: starts a service of its own, and explains each step')
     .option('--no-pause', 'do not wait for Enter between the steps')
+    .option(...SERVICE_OPTION)
     .action(tour);
 }
 
-async function tour({ pause }: { pause: boolean }): Promise<void> {
+async function tour({ pause, service: named }: ServiceOption & { pause: boolean }): Promise<void> {
+  const programs = serviceFolder(named);
   printLine(`${OPENING}\n`);
-  const service = await startTemporaryService();
+  const service = await startTemporaryService(programs);
   const { settings } = service;
   try {
     const next = pause && process.stdin.isTTY ? waitForEnter : async (): Promise<void> => undefined;
@@ -41,7 +43,7 @@ async function tour({ pause }: { pause: boolean }): Promise<void> {
     const explains =
       'Each entry is sealed into a chain of hashes. Anybody can check it with a separate program, without the service.';
     heading(STEPS.length + 1, 'Nobody alters it unnoticed', explains);
-    await tamper(settings);
+    await tamper(settings, programs);
     printLine(`\n${CLOSING}`);
   } finally {
     await service.stop();

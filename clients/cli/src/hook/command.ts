@@ -9,6 +9,13 @@ const WORDS = ['hook', 'claude-code'];
 /** Seconds: a hook that exceeds the time limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;
 
+/**
+ * How Claude Code is to run it. It goes on with the tool after any exit code but 2, also where gov is missing, or was
+ * killed before it could say anything.
+ */
+const COMMAND = 'gov hook claude-code || exit 2';
+const EVENTS = ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'];
+
 const AFTER_THE_TOOL = /"hook_event_name"\s*:\s*"PostToolUse/;
 
 /** Whether a command line is a hook's. One that is misspelt, as it is none of `commands`, and mentions a hook is taken for one. */
@@ -36,6 +43,10 @@ export function addHookCommand(program: Command): void {
       seconds,
       TIMEOUT,
     )
+    .addHelpText(
+      'after',
+      `\nIn .claude/settings.json, with || exit 2, so that a gov that is missing or killed blocks, too:\n${settings()}`,
+    )
     .action(async ({ map, timeout }: { map?: string; timeout: number }) => {
       const event = { text: '' };
       blockAfter(timeout, event);
@@ -49,6 +60,12 @@ export function addHookCommand(program: Command): void {
         process.exitCode = BLOCKED;
       }
     });
+}
+
+/** The settings of Claude Code that install it. */
+function settings(): string {
+  const entry = [{ matcher: '*', hooks: [{ type: 'command', command: COMMAND }] }];
+  return JSON.stringify({ hooks: Object.fromEntries(EVENTS.map((name) => [name, entry])) }, null, 2);
 }
 
 async function standardInput(): Promise<string> {

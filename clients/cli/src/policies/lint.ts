@@ -6,6 +6,9 @@ import type { PolicyFiles } from './policy-files.js';
 /** The build puts `policies.schema.json` here. */
 const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
 
+/** Of one file: each is looked for in the file, to name its place. */
+const MOST_FAULTS = 100;
+
 /** Faults of form in policy files, each with its place, found without a service; only the service can check patterns. */
 export function lintFaults(set: PolicyFiles): string[] {
   const isValid = new Ajv({ allErrors: true, strict: false }).compile(
@@ -13,7 +16,10 @@ export function lintFaults(set: PolicyFiles): string[] {
   );
   const faults = set.files.flatMap((file) => {
     isValid(file.value);
-    return [...new Set((isValid.errors ?? []).map((error) => faultOf(file, error)).filter((text) => text !== null))];
+    const errors = isValid.errors ?? [];
+    const faults = new Set(errors.slice(0, MOST_FAULTS).map((error) => faultOf(file, error)));
+    if (errors.length > MOST_FAULTS) faults.add(`${file.path}: … and more: only the first are looked at`);
+    return [...faults].filter((text) => text !== null);
   });
   return [...faults, ...namedTwice(set)];
 }
@@ -25,7 +31,7 @@ function faultOf(
   const field = instancePath
     .slice(1)
     .split('/')
-    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${quoted(name.replaceAll('~1', '/').replaceAll('~0', '~'))}`))
     .join('')
     .replace(/^\./, '');
   const at = (name: string, text: string): string =>
@@ -33,7 +39,7 @@ function faultOf(
   switch (keyword) {
     case 'additionalProperties': {
       const name = (params as { additionalProperty: string }).additionalProperty;
-      return at(field === '' ? name : `${field}.${name}`, 'is not known here');
+      return at(field === '' ? quoted(name) : `${field}.${quoted(name)}`, 'is not known here');
     }
     case 'required':
       // The rule that one of the two is needed is reported for the file as a whole.
@@ -56,6 +62,11 @@ function faultOf(
     default:
       return at(field, message);
   }
+}
+
+/** A name as it may be shown: what is no word stands in quotes, so that it cannot pass for a part of the message. */
+function quoted(name: string): string {
+  return /^[\w$-]*$/.test(name) ? name : JSON.stringify(name);
 }
 
 /** YAML reads 1.0 as a number: most faults of type are missing quotes. */

@@ -1,9 +1,12 @@
 import { extname } from 'node:path';
-import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml';
 import { changedNumberIn, changedNumberText } from '../changed-number.js';
 
-/** Aliases may expand to more than fits in memory. */
-const EXPANSION = { maxAliasCount: 100 };
+/** Aliases may expand to more than fits in memory, and each is looked for in the whole file. */
+const MOST_ALIASES = 100;
+const EXPANSION = { maxAliasCount: MOST_ALIASES };
+/** The parser takes the square of the time for many empty lines. */
+const MOST_LINES = 50_000;
 
 /** One file of policies and tests, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
@@ -18,14 +21,27 @@ export class PolicyFile {
     readonly path: string,
     text: string,
   ) {
+    if (text.split('\n', MOST_LINES + 1).length > MOST_LINES) {
+      this.document = parseDocument('');
+      this.faults = [`${path}: has more than ${MOST_LINES} lines. Split it into several files.`];
+      return;
+    }
     const lineCounter = this.lines;
     // Whatever version of YAML the file says it is.
     const schema = 'core';
-    const options = { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true, schema } as const;
+    const options = {
+      lineCounter,
+      prettyErrors: false,
+      stringKeys: true,
+      intAsBigInt: true,
+      schema,
+      uniqueKeys: false,
+    } as const;
     // Only what JSON has, too: what a tag makes of a value, such as a date, would reach the service as something else.
     this.document = parseDocument(text, { ...options, resolveKnownTags: false });
     const { errors, warnings } = this.document;
     this.faults = [...errors, ...warnings].map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`);
+    if (this.faults.length === 0) this.faults = this.unexpectedNodes();
     if (this.faults.length > 0) return;
     this.faults = extname(path).toLowerCase() === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
     this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS(EXPANSION)))];
@@ -53,6 +69,29 @@ export class PolicyFile {
       if (isNode(node) && node.range) return this.placeAt(node.range[0]);
     }
     return this.path;
+  }
+
+  /** Names given twice, which the parser would find in the square of the time, and too many aliases. */
+  private unexpectedNodes(): string[] {
+    const faults: string[] = [];
+    let aliases = 0;
+    visit(this.document, {
+      Map: (_, map) => void faults.push(...this.namesTwice(map)),
+      Alias: () => void (aliases += 1),
+    });
+    if (aliases > MOST_ALIASES) faults.push(`${this.path}: has ${aliases} aliases, and may have ${MOST_ALIASES}.`);
+    return faults;
+  }
+
+  private namesTwice({ items }: YAMLMap): string[] {
+    const names = new Set<unknown>();
+    return items.flatMap(({ key }) => {
+      if (!isScalar(key)) return [];
+      const isNew = !names.has(key.value);
+      names.add(key.value);
+      const text = `the name ${JSON.stringify(key.value)} is given twice`;
+      return isNew ? [] : [`${this.placeAt(key.range?.[0] ?? 0)}: ${text}`];
+    });
   }
 
   private listOf(name: string): readonly unknown[] {

@@ -1,13 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { extname, join, sep } from 'node:path';
 import type { Schemas } from '../../../typescript/src/index.js';
+import { plain } from '../output.js';
 import { SettingsError } from '../settings.js';
 import { PolicyFile } from './policy-file.js';
 
 export type Policy = Schemas['CreatePolicyRequest'];
 export type PolicyTest = Schemas['PolicyTestRequest'];
 
+/** Bytes of one file; a set may have many. */
+const LARGEST_FILE = 1_048_576;
 const EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 
 /** A part of a set, and its place. */
@@ -71,11 +74,11 @@ interface Found {
 /** @throws SettingsError if nothing is found, or a file is not well-formed. */
 export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   const found: Found = { files: [], others: [], seen: new Set() };
-  for (const path of paths) find(path, found);
+  for (const path of paths) find(path, statsAt(path).isDirectory() ? realpathSync(path) : null, found);
   if (found.files.length === 0) {
-    throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${paths.join(', ')}.`);
+    throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${plain(paths.join(', '))}.`);
   }
-  const files = found.files.map((path) => new PolicyFile(path, textOf(path)));
+  const files = found.files.map((path) => new PolicyFile(plain(path), textOf(path)));
   const faults = files.flatMap((file) => file.faults);
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
   return new PolicyFiles(files, found.others);
@@ -84,35 +87,48 @@ export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
 /** Without a byte order mark. @throws SettingsError if it is not UTF-8: replaced characters would match something else. */
 function textOf(path: string): string {
   const bytes = readFileSync(path);
-  if (!isUtf8(bytes)) throw new SettingsError(`${path}: This is not UTF-8. Save it in that encoding.`);
+  if (!isUtf8(bytes)) throw new SettingsError(`${plain(path)}: This is not UTF-8. Save it in that encoding.`);
   return new TextDecoder().decode(bytes);
 }
 
-/** Follows links: with --prune a folder that is passed over would take its policies out of force. */
-function find(path: string, found: Found): void {
-  const isFolder = isFolderAt(path);
+/**
+ * Follows links within the folder `root`. One that leads out of it is an error, not passed over: with --prune that would
+ * take its policies out of force. A path that the user names may be a link to anywhere.
+ */
+function find(path: string, root: string | null, found: Found): void {
+  const stats = statsAt(path);
   const place = realpathSync(path);
+  if (root !== null && place !== root && !place.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
+    throw new SettingsError(`${plain(path)} is a link out of the folder: put the file there, or name it itself.`);
   if (found.seen.has(place)) return;
   found.seen.add(place);
-  if (!isFolder) {
+  if (!stats.isDirectory()) {
+    requireReadable(path, stats);
     found.files.push(path);
     return;
   }
   for (const name of readdirSync(path).sort()) {
     const inside = join(path, name);
-    if (isPolicyPlace(name, inside)) find(inside, found);
+    if (isPolicyPlace(name, inside)) find(inside, root, found);
     else found.others.push(inside);
   }
 }
 
+/** @throws SettingsError for what has no end, or not before somebody writes to it, and for what is too large. */
+function requireReadable(path: string, stats: Stats): void {
+  if (!stats.isFile()) throw new SettingsError(`${plain(path)} is not a regular file.`);
+  if (stats.size > LARGEST_FILE)
+    throw new SettingsError(`${plain(path)} has more than ${LARGEST_FILE} bytes. Split it into several files.`);
+}
+
 /** @throws SettingsError where there is nothing, or a link leads nowhere. */
-function isFolderAt(path: string): boolean {
+function statsAt(path: string): Stats {
   try {
-    return statSync(path).isDirectory();
+    return statSync(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new SettingsError(
-      code === 'ENOENT' ? `There is no file or folder ${path}.` : `It cannot be read: ${message}`,
+      code === 'ENOENT' ? `There is no file or folder ${plain(path)}.` : `It cannot be read: ${message}`,
     );
   }
 }
@@ -120,5 +136,5 @@ function isFolderAt(path: string): boolean {
 /** What is passed over by its name is not looked at: editors keep their locks as hidden links that lead nowhere. */
 function isPolicyPlace(name: string, path: string): boolean {
   if (name.startsWith('.') || name === 'node_modules') return false;
-  return isFolderAt(path) || EXTENSIONS.has(extname(name).toLowerCase());
+  return statsAt(path).isDirectory() || EXTENSIONS.has(extname(name).toLowerCase());
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { revealed, revealedProse, words } from '../../ui/format.js';

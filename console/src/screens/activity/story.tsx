@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import { counted } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation } from '../../api/types.js';

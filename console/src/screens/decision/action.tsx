@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { revealed, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';

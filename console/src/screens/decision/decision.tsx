@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { revealedProse } from '../../ui/format.js';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
 import { counted, listText, numberText, revealed, revealedProse } from '../../ui/format.js';

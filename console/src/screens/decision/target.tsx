@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useCallback, useState } from 'preact/hooks';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import type { Decision, Execution } from '../../api/types.js';
 import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';

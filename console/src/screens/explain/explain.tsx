@@ -1,7 +1,8 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
-import { Fault, useSession } from '../../api/session.js';
+import { Fault } from '../../api/fault.js';
+import { useSession } from '../../api/session.js';
 import { typedJson } from '../../api/typed-json.js';
 import type { Policy } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';

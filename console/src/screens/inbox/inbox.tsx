@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 import { counted, numberText, revealed } from '../../ui/format.js';

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { requiredContext } from '../../api/required-context.js';
 import { type Session, useSession } from '../../api/session.js';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import type { Plan } from '../../api/types.js';
 import { counted, listText, revealed, words } from '../../ui/format.js';
 import { Badge } from '../../ui/parts.js';

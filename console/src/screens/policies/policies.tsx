@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { useFeed } from '../../api/feed.js';
+import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Plan } from '../../api/types.js';

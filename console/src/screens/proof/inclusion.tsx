@@ -2,7 +2,7 @@ import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../app/router.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useNames } from '../../api/use-names.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { ChainEntry, Checkpoint } from '../../api/types.js';
 import { Json } from '../../ui/json.js';

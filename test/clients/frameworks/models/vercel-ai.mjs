@@ -1,4 +1,7 @@
-import { MockLanguageModelV3 } from 'ai/test';
+import * as mocks from 'ai/test';
+
+// What providers of AI SDK 7 are, and those of AI SDK 6.
+const MockModel = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
@@ -7,7 +10,7 @@ const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
  * tools.
  */
 export function callOnce(toolName, input, seen = []) {
-  return new MockLanguageModelV3({
+  return new MockModel({
     doGenerate: async ({ prompt }) => {
       const answers = prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []));
       seen.push(...answers.filter(({ type }) => type === 'tool-result').map(({ output }) => JSON.stringify(output)));

@@ -1,0 +1,9 @@
+/** How long and how often each thing is measured. */
+export interface Effort {
+  /** Of one measurement. */
+  readonly seconds: number;
+  /** Measurements of each thing, alternating with those of its references. */
+  readonly rounds: number;
+  /** The URL of a PostgreSQL server, on which databases are created and dropped. */
+  readonly postgres: string;
+}

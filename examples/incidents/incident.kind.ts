@@ -1,0 +1,15 @@
+import type { RecordKind } from '../ledger/record-kind';
+import { Incident } from './incident.entity';
+
+export const INCIDENT: RecordKind<Incident> = {
+  subjectType: 'incident',
+  idPrefix: 'inc',
+  table: Incident,
+  hashedMembers: ['id', 'reference', 'title', 'severity', 'labels', 'affected', 'entityId', 'createdAt', 'closedAt'],
+  uniqueKeys: [['reference']],
+  counter: 'incidents',
+  isInStatistics: true,
+  countedBy: ['severity'],
+  listColumns: ['labels'],
+  timeColumn: 'createdAt',
+};

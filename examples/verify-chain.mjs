@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const { API = 'http://localhost:3000/api/v1', API_KEY } = process.env;
+
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`);
+  return `{${members.join()}}`;
+}
+const hashOf = (value) => createHash('sha256').update(canonical(value), 'utf8').digest('hex');
+
+async function get(path) {
+  const answer = await fetch(API + path, { headers: { 'X-API-Key': API_KEY } });
+  if (answer.ok) return answer.json();
+  if (answer.status !== 429) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  await sleep(Number(answer.headers.get('Retry-After')) * 1000);
+  return get(path);
+}
+
+const { total } = await get('/provenance?limit=1');
+let [previousHash, faults] = ['0'.repeat(64), 0];
+for (let sequence = 1; sequence <= total; sequence += 1) {
+  const { hash, audit, state, ...sealed } = await get(`/provenance/${sequence}`);
+  const isLinked = sealed.sequence === sequence && sealed.previousHash === previousHash;
+  const isTrue =
+    sealed.auditHash === hashOf(audit) && sealed.stateHash === (state && hashOf(state)) && hash === hashOf(sealed);
+  if (!isLinked || !isTrue)
+    console.log(`Entry ${sequence} ${isLinked ? 'has a wrong hash' : 'is not linked'}.`, (faults += 1));
+  previousHash = hash;
+}
+console.log(`${total} entries, ${faults} at fault, head ${previousHash}`);

@@ -1,0 +1,40 @@
+import { dirname, relative } from 'node:path';
+import Sequencer from '@jest/test-sequencer';
+
+/** Runs all test files of its folder in one process. */
+const ROOM = /[\\/]room-spec\.ts$/;
+
+/** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
+const MEASURED = [
+  [/^test\/faults\/(start|disk|large-reads|resources|postgres)/, 150],
+  [/^test\/verification\/room|^test\/faults\/(kill|failover|full-disk|hostile)/, 100],
+  [/^test\/(console\/(reviewing|screens|oidc)|clients\/command-line)/, 70],
+  [/^test\/((process|database|ledger|http\/limits|policies)\/room|package\/consumer|clients\/strange-answers)/, 50],
+  [/^test\/faults\/|^test\/(console\/proof|clients\/(policy-files|hook))/, 40],
+  [/^test\/((webhooks|http|hostile|records|access)\/room|console\/|clients\/mcp\/proxy)/, 30],
+  [/room-spec|^test\/(postgres|clients|package)\/|later-readers/, 20],
+  [/^test\/|policy-e/, 5],
+  [/./, 1],
+];
+
+/**
+ * Jest sequencer: which test files run, and in which order. Where a room has been chosen, its files do not run by
+ * themselves as well. Jest begins with what took longest the last time, of which a fresh clone has no record: without
+ * `MEASURED` it would begin with the largest files there, and end with one process at work while others idle.
+ */
+export default class TestOrder extends Sequencer {
+  sort(tests) {
+    const inRooms = new Set(tests.filter(({ path }) => ROOM.test(path)).map(placeOf));
+    return super.sort(tests.filter((test) => ROOM.test(test.path) || !inRooms.has(placeOf(test))));
+  }
+
+  time(test) {
+    const path = relative(test.context.config.rootDir, test.path);
+    return super.time(test) ?? 1_000 * MEASURED.find(([pattern]) => pattern.test(path))[1];
+  }
+}
+
+/** The folder of a test file, in its project. */
+function placeOf({ path, context }) {
+  return `${context.config.displayName.name} ${dirname(path)}`;
+}

@@ -1,2 +1,0 @@
-export const AGENT_KINDS = ['machine', 'human'] as const;
-export type AgentKind = (typeof AGENT_KINDS)[number];

@@ -1,0 +1,82 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ConfigModule, ConfigService } from '@nestjs/config';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Configuration, type ConfiguredDatabase } from './configuration';
+import { readDatabase, ReadSettings } from './read-configuration';
+import { type SettingRows, SettingsContribution } from './settings-contribution';
+import type { Environment } from './variables/variable';
+
+interface Found {
+  /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
+  readonly found: Environment;
+}
+
+/**
+ * Makes the validated `Configuration` injectable everywhere, and the settings of each module under the module's own
+ * token.
+ */
+@Module({})
+export class ConfigurationModule {
+  /**
+   * Reads `.env` and the process's environment, which takes precedence; if `environment` is given, only that. An
+   * application with invalid settings does not start: it throws a ConfigurationError.
+   */
+  static async forRoot(environment?: Environment): Promise<DynamicModule> {
+    const configModule = await ConfigModule.forRoot({
+      ignoreEnvFile: environment !== undefined,
+      validatePredefined: environment === undefined,
+      validate: (found: Environment): Found => ({ found: environment ?? found }),
+    });
+    return {
+      module: ConfigurationModule,
+      global: true,
+      imports: [configModule, DiscoveryModule],
+      providers: [
+        { provide: ReadSettings, inject: [ConfigService, DiscoveryService], useFactory: readAll },
+        {
+          provide: Configuration,
+          inject: [ReadSettings],
+          useFactory: ({ configuration }: ReadSettings): Configuration => configuration,
+        },
+      ],
+      exports: [Configuration, ReadSettings],
+    };
+  }
+
+  /** The settings of a module: `token` is the class by which they are injected, with a row for each of its members. */
+  static forFeature<Values extends object>(token: abstract new () => Values, rows: SettingRows<Values>): DynamicModule {
+    const contribution = new SettingsContribution(rows);
+    return {
+      module: FeatureSettingsModule,
+      providers: [
+        { provide: SettingsContribution, useValue: contribution },
+        { provide: token, inject: [ReadSettings], useFactory: (read: ReadSettings) => read.of(contribution) },
+      ],
+      exports: [token],
+    };
+  }
+}
+
+@Module({})
+class FeatureSettingsModule {}
+
+function readAll(service: ConfigService<Found, true>, discovery: DiscoveryService): ReadSettings {
+  const provided = discovery.getProviders().map((provider): unknown => provider.instance);
+  const contributions = provided.filter((instance) => instance instanceof SettingsContribution);
+  return ReadSettings.from(service.get('found', { infer: true }), contributions);
+}
+
+/**
+ * The database that a service started here would open, according to `.env` and the process's environment, which takes
+ * precedence. For programs that need nothing else: other variables are ignored. Rejects with a ConfigurationError.
+ */
+export async function configuredDatabase(): Promise<ConfiguredDatabase> {
+  const found = await new Promise<Environment>((resolve, reject) => {
+    const validate = (environment: Environment): Record<string, never> => {
+      resolve(environment);
+      return {};
+    };
+    ConfigModule.forRoot({ validate }).catch(reject);
+  });
+  return readDatabase(found);
+}

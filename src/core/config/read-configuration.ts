@@ -1,0 +1,181 @@
+import {
+  type Environment,
+  generateApiKey,
+  isGuessable,
+  type Settings,
+  SHORTEST_SAFE_KEY,
+  type Variable,
+} from './variables/variable';
+import type { Configuration, ConfiguredDatabase } from './configuration';
+import type { SettingsContribution, VariableTable } from './settings-contribution';
+import { VARIABLES } from './variables/variables';
+
+const LONGEST_SHOWN = 100;
+
+/** Reads the variables of all tables; throws a ConfigurationError that lists all faults at once. */
+function readTables(environment: Environment, tables: readonly VariableTable[]): Record<string, unknown>[] {
+  const faults: string[] = [];
+  const read = tables.map((table) => {
+    const values: Record<string, unknown> = {};
+    for (const [member, variable] of Object.entries(table)) {
+      const text = textOf(variable, environment);
+      const value = variable.parse(text);
+      if (value === undefined || isRefusedInProduction(variable, text, environment))
+        faults.push(faultLine(variable, text));
+      else if (isWithoutEffect(variable, environment)) faults.push(withoutEffectLine(variable, text));
+      values[member] = value;
+    }
+    return values;
+  });
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return read;
+}
+
+/** Reads only the variables of the service itself; throws a ConfigurationError that lists all faults at once. */
+export function readConfiguration(environment: Environment): Configuration {
+  const [settings] = readTables(environment, [VARIABLES]);
+  // Complete and of the right types, because the table has a row of the right type for every member.
+  return withApiKey(settings as unknown as Settings);
+}
+
+/** Where the records are kept, whatever the other variables say; throws a ConfigurationError. */
+export function readDatabase(environment: Environment): ConfiguredDatabase {
+  const text = textOf(VARIABLES.database, environment);
+  const database = VARIABLES.database.parse(text);
+  if (database === undefined) throw new ConfigurationError([faultLine(VARIABLES.database, text)]);
+  return database;
+}
+
+/** Settings that work but should be changed, one sentence each. */
+export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
+  const shortKeys = [
+    ...(isGuessable(apiKey) ? ['API_KEY'] : []),
+    ...(isGuessable(apiKeyPrevious ?? '') ? ['API_KEY_PREVIOUS'] : []),
+  ];
+  return shortKeys.map(
+    (name) =>
+      `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Generate one with: openssl rand -hex 32`,
+  );
+}
+
+function textOf(variable: Variable<unknown>, environment: Environment): string {
+  const given = environment[variable.name] ?? '';
+  if (given !== '') return given;
+  const isTest = environment[VARIABLES.nodeEnvironment.name] === 'test';
+  return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
+}
+
+function isRefusedInProduction(variable: Variable<unknown>, text: string, environment: Environment): boolean {
+  if (environment[VARIABLES.nodeEnvironment.name] !== 'production') return false;
+  const isMissing = text === '' && variable.requiredInProduction?.(environment) === true;
+  return isMissing || variable.refusedInProduction?.(text) === true;
+}
+
+function isWithoutEffect({ name, onlyWith }: Variable<unknown>, environment: Environment): boolean {
+  const isGiven = (other: string): boolean => (environment[other] ?? '') !== '';
+  return onlyWith !== undefined && isGiven(name) && !isGiven(onlyWith);
+}
+
+function withoutEffectLine({ name, onlyWith = '', mask = JSON.stringify }: Variable<unknown>, text: string): string {
+  return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
+}
+
+/** One line: name, actual value unless it is secret, what is expected, an example. */
+function faultLine(variable: Variable<unknown>, text: string): string {
+  const { name, mask = JSON.stringify, explain, expected, example } = variable;
+  const got = text === '' ? 'nothing, although NODE_ENV is production' : shorten(mask(text));
+  const reason = explain?.(text);
+  return `${name}: got ${got}${reason === undefined ? '' : ` (${reason})`}; expected ${expected}; example: ${name}=${example}`;
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}
+
+/** Generates a key if none was given. */
+function withApiKey(settings: Settings): Configuration {
+  const apiKeyGenerated = settings.apiKey === '';
+  return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? generateApiKey() : settings.apiKey };
+}
+
+/** The environment is invalid. `faults` has one printable line for each faulty variable, without secrets. */
+export class ConfigurationError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(`The configuration is invalid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigurationError';
+  }
+}
+
+/** From this length on, a name that differs by one letter is probably a slip. */
+const LONG = 8;
+/** Shorter names, such as `Host`, may belong to other programs. */
+const SHORTEST = 5;
+
+/** A warning for each variable that is set and not read, and whose name is nearly that of one that is read. */
+export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
+  const read = new Set(names);
+  return Object.keys(environment)
+    .filter((name) => !read.has(name) && (environment[name] ?? '') !== '')
+    .flatMap((name) => {
+      const meant = names.find((candidate) => isNearly(name, candidate));
+      return meant === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${meant}?`];
+    });
+}
+
+function isNearly(name: string, meant: string): boolean {
+  const [given, expected] = [plain(name), plain(meant)];
+  if (expected.length < SHORTEST) return false;
+  return given === expected || (expected.length >= LONG && isOneSlip(given, expected));
+}
+
+/** Without separators between words, in lower case. */
+function plain(name: string): string {
+  return name.replace(/[^a-z0-9]/gi, '').toUpperCase();
+}
+
+/** One character more, fewer or different, or two adjacent ones swapped. */
+function isOneSlip(given: string, expected: string): boolean {
+  if (Math.abs(given.length - expected.length) > 1) return false;
+  let start = 0;
+  while (start < given.length && given[start] === expected[start]) start += 1;
+  const [left, right] = [given.slice(start), expected.slice(start)];
+  return (
+    left.slice(1) === right ||
+    left === right.slice(1) ||
+    left.slice(1) === right.slice(1) ||
+    left === right.charAt(1) + right.charAt(0) + right.slice(2)
+  );
+}
+
+/** All settings, those of the service and those of each module, read together. */
+export class ReadSettings {
+  private constructor(
+    readonly configuration: Configuration,
+    private readonly ofModules: ReadonlyMap<SettingsContribution, object>,
+    /** Settings that work but should be changed, one sentence each. */
+    readonly warnings: readonly string[],
+  ) {}
+
+  /** @throws ConfigurationError that lists the faults of all; an Error if two of them read the same variable. */
+  static from(environment: Environment, contributions: readonly SettingsContribution[]): ReadSettings {
+    const tables: VariableTable[] = [VARIABLES, ...contributions.map(({ rows }) => rows)];
+    const names = tables.flatMap((table) => Object.values(table).map(({ name }) => name));
+    refuseSharedNames(names);
+    const [own, ...others] = readTables(environment, tables);
+    // Complete and of the right types, because each table has a row of the right type for every member.
+    const configuration = withApiKey(own as unknown as Settings);
+    const ofModules = new Map(contributions.map((found, index) => [found, others[index] ?? {}]));
+    const warnings = [...configurationWarnings(configuration), ...nearMissWarnings(environment, names)];
+    return new ReadSettings(configuration, ofModules, warnings);
+  }
+
+  of(contribution: SettingsContribution): object {
+    return this.ofModules.get(contribution) ?? {};
+  }
+}
+
+function refuseSharedNames(names: readonly string[]): void {
+  const shared = names.find((name, index) => names.indexOf(name) < index);
+  if (shared === undefined) return;
+  throw new Error(`Two settings are read from ${shared}: give the one of your module another name.`);
+}

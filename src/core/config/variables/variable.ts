@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import type { Configuration } from '../configuration';
+
+/** Names and values as in `process.env`. An empty value counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One environment variable: how it is read, and what is reported if it is invalid. */
+export interface Variable<Value> {
+  readonly name: string;
+  /** What it determines, in a sentence; shown in `.env.example`. */
+  readonly description: string;
+  /** Used if the variable is unset or empty; empty if there is no default. */
+  readonly default: string;
+  /** Replaces `default` with NODE_ENV=test. */
+  readonly defaultInTest?: () => string;
+  /** Whether production requires it, given the other variables. */
+  readonly requiredInProduction?: (environment: Environment) => boolean;
+  /** A value that works elsewhere, but is refused in production. */
+  readonly refusedInProduction?: (text: string) => boolean;
+  /** The name of the variable without which this one has no effect: setting it alone is a fault. */
+  readonly onlyWith?: string;
+  /** Completes "expected …". */
+  readonly expected: string;
+  readonly example: string;
+  /** How an invalid value may be shown. Without it the value is shown unchanged. */
+  readonly mask?: (text: string) => string;
+  /** Undefined: the value is invalid. */
+  readonly parse: (text: string) => Value | undefined;
+  /** Why a well-formed value is refused nevertheless. */
+  readonly explain?: (text: string) => string | undefined;
+}
+
+/** The members of the configuration that are read from the environment. */
+export type Settings = Omit<Configuration, 'apiKeyGenerated'>;
+
+export type Variables = { readonly [Member in keyof Settings]: Variable<Settings[Member]> };
+
+/** The longest delay that a timer supports, in milliseconds. */
+export const LONGEST_TIME = 2 ** 31 - 1;
+
+export type Reading<Value> = Pick<Variable<Value>, 'expected' | 'parse'>;
+
+/** Digits only: no sign, no exponent, no hexadecimal. Both bounds are inclusive. */
+export function wholeNumber(smallest: number, largest: number): Reading<number> {
+  return {
+    expected: `a whole number from ${smallest} to ${largest}, in digits`,
+    parse: (text) => parseWholeNumber(text, smallest, largest),
+  };
+}
+
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): Reading<Choice> {
+  return {
+    expected: `one of ${choices.join(', ')}`,
+    parse: (text) => choices.find((choice) => choice === text),
+  };
+}
+
+export function trueOrFalse(): Reading<boolean> {
+  return {
+    expected: 'true or false',
+    parse: (text) => ({ true: true, false: false })[text],
+  };
+}
+
+/** Undefined when the text is not digits only or the number is out of range. */
+export function parseWholeNumber(text: string, smallest: number, largest: number): number | undefined {
+  if (!/^\d{1,15}$/.test(text)) return undefined;
+  const number = Number(text);
+  return number >= smallest && number <= largest ? number : undefined;
+}
+
+/** The items of a comma-separated list, each read by `parse`; undefined if any is invalid or the list is empty. */
+export function parseList<Item>(text: string, parse: (item: string) => Item | undefined): Item[] | undefined {
+  const items: Item[] = [];
+  for (const part of text.split(',')) {
+    const item = parse(part.trim());
+    if (item === undefined) return undefined;
+    items.push(item);
+  }
+  return items;
+}
+
+/** A shorter key can be guessed: refused in production, warned about elsewhere. */
+export const SHORTEST_SAFE_KEY = 16;
+
+export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${SHORTEST_SAFE_KEY} with NODE_ENV=production`;
+
+/** Undefined if an HTTP header could not carry the key unchanged. */
+export function parseApiKey(text: string): string | undefined {
+  return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
+}
+
+export function isGuessable(key: string): boolean {
+  return key !== '' && key.length < SHORTEST_SAFE_KEY;
+}
+
+export function maskApiKey(): string {
+  return 'a value that is not shown';
+}
+
+export function generateApiKey(): string {
+  return randomBytes(24).toString('hex');
+}

@@ -1,0 +1,288 @@
+import {
+  API_KEY_EXPECTED,
+  isGuessable,
+  LONGEST_TIME,
+  maskApiKey,
+  oneOf,
+  parseApiKey,
+  parseWholeNumber,
+  trueOrFalse,
+  type Variables,
+  wholeNumber,
+} from './variable';
+import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
+import { LOG_LEVELS, NODE_ENVIRONMENTS } from '../configuration';
+import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
+import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
+import { GOVERNANCE_VARIABLES } from './governance-variables';
+
+type RoomSetting =
+  'bodyLimit' | 'planBodyLimit' | 'bodyTotalLimit' | 'answerTotalLimit' | 'maxConnections' | 'maxConnectionsPerAddress';
+
+const MOST_CONNECTIONS = 1_000_000;
+
+/** Settings that limit what clients may use: rows of `VARIABLES`, kept here. */
+export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
+  bodyLimit: {
+    name: 'BODY_LIMIT',
+    description: 'Largest request body in bytes.',
+    default: '1048576',
+    example: '1048576',
+    ...wholeNumber(1, 100 * 1024 * 1024),
+  },
+  planBodyLimit: {
+    name: 'PLAN_BODY_LIMIT',
+    description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
+    default: '16777216',
+    example: '16777216',
+    ...wholeNumber(1, 100 * 1024 * 1024),
+  },
+  bodyTotalLimit: {
+    name: 'BODY_TOTAL_LIMIT',
+    description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
+    default: '67108864',
+    example: '67108864',
+    ...wholeNumber(1, 100 * 1024 ** 3),
+  },
+  answerTotalLimit: {
+    name: 'ANSWER_TOTAL_LIMIT',
+    description: 'Bytes of answers above 16 KiB that may wait for clients to read them; further requests get 503.',
+    default: '67108864',
+    example: '67108864',
+    ...wholeNumber(1, 100 * 1024 ** 3),
+  },
+  maxConnections: {
+    name: 'MAX_CONNECTIONS',
+    description: 'Connections that clients may hold at a time; further ones are closed at once.',
+    default: '5000',
+    example: '5000',
+    ...wholeNumber(1, MOST_CONNECTIONS),
+  },
+  maxConnectionsPerAddress: {
+    name: 'MAX_CONNECTIONS_PER_ADDRESS',
+    description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    default: '',
+    expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
+    example: '1000',
+    parse: (text) => (text === '' ? null : parseWholeNumber(text, 1, MOST_CONNECTIONS)),
+  },
+};
+
+const HOUR = 3_600_000;
+const CENTURY = 100 * 365 * 24 * HOUR;
+
+/** The variables for recognising a wrong clock. */
+export const CLOCK_VARIABLES: Pick<Variables, 'maxClockStep' | 'acceptedHeadTime'> = {
+  maxClockStep: {
+    name: 'MAX_CLOCK_STEP',
+    description:
+      'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
+    default: String(HOUR),
+    example: '3600000',
+    ...wholeNumber(60_000, CENTURY),
+  },
+  acceptedHeadTime: {
+    name: 'ACCEPT_HEAD_TIME',
+    description:
+      'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
+    default: '',
+    expected: 'a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z',
+    example: '2026-11-22T08:30:00.000Z',
+    parse: (text) => (text === '' ? null : parseTime(text)),
+  },
+};
+
+function parseTime(text: string): string | undefined {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text ? text : undefined;
+}
+
+const TEXT = /^[\x21-\x7e]{1,500}$/;
+
+/** Signing in to the console at a token issuer, with OpenID Connect's code flow and PKCE. */
+export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oidcScope'> = {
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    description:
+      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
+    default: '',
+    expected: 'a URL with https (http for a test), as TOKEN_ISSUERS has it',
+    example: 'https://login.example.com',
+    parse: (text) => (text === '' ? null : parseIssuer(text)),
+  },
+  oidcClientId: {
+    name: 'OIDC_CLIENT_ID',
+    onlyWith: 'OIDC_ISSUER',
+    description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
+    default: '',
+    expected: 'up to 500 visible ASCII characters',
+    example: 'governance-console',
+    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
+  },
+  oidcScope: {
+    name: 'OIDC_SCOPE',
+    onlyWith: 'OIDC_ISSUER',
+    description: 'Scopes that the console requests from the issuer, separated by spaces; must include openid.',
+    default: 'openid',
+    expected: 'scopes separated by single spaces, openid among them',
+    example: 'openid governance',
+    parse: (text) =>
+      /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text) && text.split(' ').includes('openid') ? text : undefined,
+  },
+};
+
+function parseIssuer(text: string): string | undefined {
+  const hasForm = TEXT.test(text) && /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text);
+  return hasForm ? text : undefined;
+}
+
+/** Every environment variable of the service. To add one, add a member to `Configuration` and a row here. */
+export const VARIABLES: Variables = {
+  nodeEnvironment: {
+    name: 'NODE_ENV',
+    description:
+      'production requires an API_KEY of at least 16 characters; test keeps the records in a temporary file.',
+    default: 'development',
+    example: 'production',
+    ...oneOf(NODE_ENVIRONMENTS),
+  },
+  port: {
+    name: 'PORT',
+    description: 'TCP port to listen on; 0 picks a free one.',
+    default: '3000',
+    example: '3000',
+    ...wholeNumber(0, 65535),
+  },
+  host: {
+    name: 'HOST',
+    description: 'Address to listen on; 127.0.0.1 can be reached from this machine only.',
+    default: '0.0.0.0',
+    expected: 'an IP address or a host name',
+    example: '127.0.0.1',
+    parse: parseHost,
+  },
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    description: 'URL at which clients reach the service. Unset: the AuthZEN configuration is not served.',
+    default: '',
+    expected: 'an https origin, without path, query and fragment (http for this machine only)',
+    example: 'https://governance.example.com',
+    parse: (text) => (text === '' ? null : parsePublicUrl(text)),
+  },
+  apiKey: {
+    name: 'API_KEY',
+    description: 'Key that clients send in X-API-Key. Unset: a random one is generated and printed at every start.',
+    default: '',
+    requiredInProduction: () => true,
+    refusedInProduction: isGuessable,
+    expected: API_KEY_EXPECTED,
+    example: '$(openssl rand -hex 32)',
+    mask: maskApiKey,
+    parse: (text) => (text === '' ? '' : parseApiKey(text)),
+  },
+  apiKeyPrevious: {
+    name: 'API_KEY_PREVIOUS',
+    description: 'Previous key, still accepted while clients switch to a new one.',
+    default: '',
+    refusedInProduction: isGuessable,
+    expected: API_KEY_EXPECTED,
+    example: '$(openssl rand -hex 32)',
+    mask: maskApiKey,
+    parse: (text) => (text === '' ? null : parseApiKey(text)),
+  },
+  tokenIssuers: {
+    name: 'TOKEN_ISSUERS',
+    description:
+      'Path of a JSON file that lists the issuers whose tokens are accepted, and whom their tokens represent.',
+    default: '',
+    expected: 'the path of a file whose name ends with .json',
+    example: '/etc/governance/token-issuers.json',
+    parse: (text) => (text === '' ? null : text.endsWith('.json') ? text : undefined),
+  },
+  rateLimit: {
+    name: 'RATE_LIMIT',
+    description: 'Requests a client address may make per window with a valid key, and as many again without one.',
+    default: '100',
+    example: '100',
+    ...wholeNumber(1, 2 ** 31 - 1),
+  },
+  rateWindow: {
+    name: 'RATE_WINDOW',
+    description: 'Length of the rate limit window in milliseconds.',
+    default: '60000',
+    example: '60000',
+    ...wholeNumber(1, LONGEST_TIME),
+  },
+  redisUrl: {
+    name: 'REDIS_URL',
+    description: 'Redis in which several processes count requests together. Unset: each process counts its own.',
+    default: '',
+    expected: 'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
+    example: 'redis://localhost:6379',
+    mask: maskDatabaseUrl,
+    parse: (text) => (text === '' ? null : parseRedisUrl(text)),
+  },
+  corsOrigins: {
+    name: 'CORS_ORIGIN',
+    description: 'Origins whose web pages may call the service. Unset: none.',
+    default: '',
+    expected:
+      '* or origins (scheme, host and, unless it is the usual one, port; no path, no trailing slash), separated by commas',
+    example: 'https://console.example.com,http://localhost:5173',
+    parse: parseAllowedOrigins,
+  },
+  database: {
+    name: 'DATABASE_URL',
+    description: 'Where the records are kept: a SQLite file, created if it is missing, or a PostgreSQL database.',
+    default: 'sqlite:./data/governance.db',
+    defaultInTest: temporaryDatabaseUrl,
+    expected: 'sqlite: followed by the path of a file, or postgres://user:password@host:port/database',
+    example: 'postgres://governance:secret@localhost:5432/governance',
+    mask: maskDatabaseUrl,
+    parse: parseDatabaseUrl,
+    explain: explainDatabaseUrl,
+  },
+  ...CHECKPOINT_VARIABLES,
+  ...CLOCK_VARIABLES,
+  ...LIMIT_VARIABLES,
+  trustedProxies: {
+    name: 'TRUST_PROXY',
+    description:
+      'Reverse proxies whose X-Forwarded-For is trusted: their number, or their addresses. 0: none is trusted.',
+    default: '0',
+    expected: 'a number of hops from 0 to 32, or addresses and subnets separated by commas',
+    example: '10.0.0.0/8,fd00::/8',
+    parse: parseTrustedProxies,
+  },
+  ...GOVERNANCE_VARIABLES,
+  logLevel: {
+    name: 'LOG_LEVEL',
+    description: 'Least severe log lines to write.',
+    default: 'info',
+    example: 'info',
+    ...oneOf(LOG_LEVELS),
+  },
+  swaggerEnabled: {
+    name: 'SWAGGER_ENABLED',
+    description: 'Whether the API documentation is served at /docs.',
+    default: 'true',
+    example: 'true',
+    ...trueOrFalse(),
+  },
+  consoleEnabled: {
+    name: 'CONSOLE_ENABLED',
+    description: 'Whether the web console is served at /console.',
+    default: 'true',
+    example: 'true',
+    ...trueOrFalse(),
+  },
+  ...OIDC_VARIABLES,
+  metricsPort: {
+    name: 'METRICS_PORT',
+    description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
+    default: '',
+    expected: 'a whole number from 0 to 65535, in digits',
+    example: '9464',
+    parse: (text) => (text === '' ? null : parseWholeNumber(text, 0, 65535)),
+  },
+};

@@ -1,0 +1,179 @@
+import type { DenialReason } from './error-codes';
+import type { AnyErrorCode } from './module-error-code';
+
+/** One fault in a request. `field` is a path such as `context.confidence`, `capabilities[1]`, `query.limit`. */
+export interface FieldFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface PolicyReference {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface ErrorExtras {
+  readonly details?: readonly FieldFault[];
+  readonly reason?: DenialReason;
+  readonly policy?: PolicyReference;
+  /** The decision that a refusal is about. */
+  readonly decisionId?: string;
+  /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
+  readonly requestId?: string;
+  /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error that follows from a rule of the service; the exception filter turns it into the answer for its code. */
+export class DomainError extends Error {
+  constructor(
+    readonly code: AnyErrorCode,
+    message: string,
+    readonly extras: ErrorExtras = {},
+  ) {
+    super(message);
+    this.name = 'DomainError';
+  }
+}
+
+/** Faults named in the message itself; `details` has more. */
+const FAULTS_IN_MESSAGE = 3;
+
+/** A malformed or invalid request, with the faults found in it. */
+export function invalid(faults: readonly FieldFault[]): DomainError {
+  const list = FaultList.of(faults);
+  const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
+  const unnamed = faults.length - named.length;
+  // Once the list is full, whoever collects faults stops as well.
+  const more = list.isFull ? `at least ${unnamed} more` : `${unnamed} more`;
+  const summary = unnamed > 0 ? `${named.join('; ')}; and ${more}` : named.join('; ');
+  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });
+}
+
+export function invalidField(field: string, message: string): DomainError {
+  return invalid([{ field, message }]);
+}
+
+/** The request has no valid credential. */
+export function unauthorized(): DomainError {
+  return new DomainError(
+    'UNAUTHORIZED',
+    'A valid key or token is required, in exactly one header: X-API-Key, or Authorization with the scheme Bearer.',
+    { headers: { 'WWW-Authenticate': 'ApiKey realm="governance", Bearer realm="governance"' } },
+  );
+}
+
+export function notFound(what: string): DomainError {
+  return new DomainError('NOT_FOUND', `The ${what} was not found.`);
+}
+
+export function conflict(message: string): DomainError {
+  return new DomainError('CONFLICT', message);
+}
+
+export function permissionDenied(reason: DenialReason, message: string, extras: ErrorExtras = {}): DomainError {
+  return new DomainError('PERMISSION_DENIED', message, { ...extras, reason });
+}
+
+export function policyDenied(policy: PolicyReference, message: string): DomainError {
+  return new DomainError('POLICY_DENIED', message, { reason: 'policy_denied', policy });
+}
+
+const HAS_CHANGED =
+  'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.';
+
+export function preconditionFailed(message = HAS_CHANGED): DomainError {
+  return new DomainError('PRECONDITION_FAILED', message);
+}
+
+/** The database cannot accept the write now: nothing was written and a retry is safe. */
+export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
+  return new DomainError('UNAVAILABLE', `${why} Nothing was written; repeating the request is safe.`, {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
+}
+
+/** A body of one mebibyte can have a hundred thousand faults; nobody reads that many. */
+export const MOST_FAULTS = 1000;
+/** Characters of fields and messages together: a single path can have thousands. */
+const MOST_CHARACTERS = 128 * 1024;
+
+/** The reported faults of a request. Once it is full, no further messages need to be composed. */
+export class FaultList {
+  private readonly kept: FieldFault[] = [];
+  private characters = 0;
+
+  static of(faults: Iterable<FieldFault>): FaultList {
+    const list = new FaultList();
+    for (const fault of faults) {
+      if (list.isFull) break;
+      list.add(fault);
+    }
+    return list;
+  }
+
+  get isFull(): boolean {
+    return this.kept.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
+  }
+
+  get faults(): readonly FieldFault[] {
+    return this.kept;
+  }
+
+  /** Does nothing when the list is full. */
+  add(fault: FieldFault): void {
+    if (this.isFull) return;
+    this.kept.push(fault);
+    this.characters += fault.field.length + fault.message.length;
+  }
+}
+
+/** A refusal because of who the caller is, whatever the records say. It is recorded as `access.denied`. */
+export class CallerRefusal extends DomainError {
+  /** @param scope the first one that would suffice; null if no scope would. */
+  constructor(
+    reason: DenialReason,
+    message: string,
+    readonly scope: string | null = null,
+  ) {
+    super('PERMISSION_DENIED', message, { reason });
+    this.name = 'CallerRefusal';
+  }
+}
+
+/** @param scopes any of which would suffice. */
+export function scopeMissing(scopes: readonly string[]): CallerRefusal {
+  const named = scopes.map((scope) => `"${scope}"`).join(' or ');
+  const message = `The key or token lacks the scope for this: ${named}.`;
+  return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
+}
+
+export function callerSuspended(): CallerRefusal {
+  return new CallerRefusal(
+    'agent_suspended',
+    'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
+  );
+}
+
+/** A caller bound to an agent can only act as that agent. */
+export function notThisAgent(): CallerRefusal {
+  return new CallerRefusal('not_this_agent', 'The key or token acts as one agent, and this is another.');
+}
+
+/** A caller cannot change the agent that it acts as. */
+export function ownAgent(): CallerRefusal {
+  return new CallerRefusal('own_agent', 'The key or token acts as this agent. Somebody else has to change it.');
+}
+
+export function reviewerNotBound(): CallerRefusal {
+  return new CallerRefusal(
+    'reviewer_not_bound',
+    'A review of this decision needs a key or token that is bound to the reviewing agent.',
+  );
+}
+
+/** A token names an agent that does not exist, or for which its issuer is not trusted. */
+export function agentUnknown(): CallerRefusal {
+  return new CallerRefusal('agent_unknown', 'The token names no agent that its issuer may speak for.');
+}

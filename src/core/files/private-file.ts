@@ -1,0 +1,125 @@
+import { Logger } from '@nestjs/common';
+import { chmodSync, closeSync, lstatSync, openSync, statSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { link, open, rename, rm } from 'node:fs/promises';
+
+/** Permissions for the service's own user only. */
+export const OWNER_ONLY = 0o600;
+/** Permissions of group and others. */
+const NOT_THE_OWNER = 0o077;
+/** Permissions of the owner. */
+const THE_OWNER = 0o700;
+
+/** Creates an empty file for the owner alone, whatever the umask; an existing file is closed to others. */
+export function makePrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', OWNER_ONLY));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    closeToOthers(path);
+  }
+}
+
+/**
+ * Removes the permissions of group and others from a file, if it exists. By name: closing a file drops SQLite's locks
+ * on it.
+ */
+export function closeToOthers(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true || (found.mode & NOT_THE_OWNER) === 0) return;
+  try {
+    chmodSync(path, found.mode & THE_OWNER);
+  } catch (error) {
+    new Logger('Files').warn(`Users other than the owner can open ${path}. Run chmod 600 on it (${String(error)}).`);
+  }
+}
+
+/** True if users other than the owner have any permission. */
+export function isOpenToOthers(path: string): boolean {
+  return (statSync(path).mode & NOT_THE_OWNER) !== 0;
+}
+
+/** Permissions for the service's own user only. */
+const FOLDER_OF_OWNER = 0o700;
+/** Write permission for group and others. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * Creates a folder, and missing ones above it, for the owner alone. One folder at a time: Node's recursive `mkdir`
+ * never returns if an existing parent cannot contain folders, as in /proc.
+ */
+export function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: FOLDER_OF_OWNER });
+  } catch (error) {
+    // Another process may have created it meanwhile.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
+
+/** An existing folder is left as it is: others may have been given access on purpose. */
+export function warnWhereOthersMayWrite(folder: string): void {
+  if ((statSync(folder).mode & WRITABLE_BY_OTHERS) === 0) return;
+  new Logger('Files').warn(
+    `Users other than the owner may write to ${folder}, and could replace the service's files. Run chmod go-w on it.`,
+  );
+}
+
+let written = 0;
+
+/** Replaces or creates the file: a reader, even after a power failure, finds the previous text or the new one. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = await writeTemporary(path, text);
+  await orRemoved(temporary, rename(temporary, path));
+  await syncToDisk(dirname(path));
+}
+
+/** Creates the file atomically; throws EEXIST if another process was first. */
+export async function createFile(path: string, text: string): Promise<void> {
+  const temporary = await writeTemporary(path, text);
+  try {
+    await link(temporary, path);
+  } finally {
+    await rm(temporary);
+  }
+  await syncToDisk(dirname(path));
+}
+
+async function writeTemporary(path: string, text: string): Promise<string> {
+  written += 1;
+  const temporary = `${path}.${process.pid}-${written}.new`;
+  await orRemoved(temporary, writeToDisk(temporary, text));
+  return temporary;
+}
+
+/** A leftover temporary file is removed: there could be one a minute. */
+async function orRemoved(temporary: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function writeToDisk(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', OWNER_ONLY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** For a file or a folder. A file's name is stored in its folder, which has to be synced separately. */
+export async function syncToDisk(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}

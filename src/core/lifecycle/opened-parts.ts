@@ -1,0 +1,77 @@
+import {
+  type DynamicModule,
+  Global,
+  Logger,
+  Module,
+  type BeforeApplicationShutdown,
+  type INestApplicationContext,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+
+/** What a start has opened, to be closed if the start fails. Nest has no hooks for that before everything is made. */
+export class OpenedParts {
+  private readonly logger = new Logger('Start');
+  private readonly closings: (() => unknown)[] = [];
+  private isClosed = false;
+
+  /** Opens a part; others may fail meanwhile, and closing then waits for this one. */
+  async open<Part>(open: () => Promise<Part>, close: (part: Part) => unknown): Promise<Part> {
+    if (this.isClosed) throw new Error('The start has failed.');
+    const opening = open();
+    this.add(() => opening.then(close, () => undefined));
+    return opening;
+  }
+
+  /** @param close does nothing for a part that was closed before. */
+  add(close: () => unknown): void {
+    if (this.isClosed) void this.attempt(close);
+    else this.closings.push(close);
+  }
+
+  /** The last one first, each whatever becomes of the others. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (const close of this.closings.reverse()) await this.attempt(close);
+  }
+
+  private async attempt(close: () => unknown): Promise<void> {
+    try {
+      await close();
+    } catch (error) {
+      this.logger.error(`A part of a failed start could not be closed: ${String(error)}`);
+    }
+  }
+}
+
+/** Makes them known to whatever opens something. */
+@Global()
+@Module({})
+export class OpenedPartsModule {
+  static of(parts: OpenedParts): DynamicModule {
+    return {
+      module: OpenedPartsModule,
+      providers: [{ provide: OpenedParts, useValue: parts }],
+      exports: [OpenedParts],
+    };
+  }
+}
+
+type Ending = Partial<OnModuleDestroy & BeforeApplicationShutdown & OnApplicationShutdown>;
+
+const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const;
+
+/** Calls to all hooks that end an application, in their order: where one throws, Nest itself calls none of the others. */
+export function endingsOf(application: INestApplicationContext): (() => unknown)[] {
+  const discovery = application.get(DiscoveryService);
+  const made = [...discovery.getProviders(), ...discovery.getControllers()].filter(
+    (each) => each.isDependencyTreeStatic() && !each.isTransient,
+  );
+  const instances = [...new Set(made.map(({ instance }): unknown => instance))].filter(isObject);
+  return HOOKS.flatMap((hook) => instances.map((instance) => () => instance[hook]?.() as unknown));
+}
+
+function isObject(instance: unknown): instance is Ending {
+  return typeof instance === 'object' && instance !== null;
+}

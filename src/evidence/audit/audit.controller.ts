@@ -1,0 +1,51 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../../governance/agents/find-agent';
+import { RequiresScope } from '../../http/request/routes';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { EntryReader } from '../../ledger/reading/entry-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { AuditEntryResponse } from './dto/audit-entry.response';
+import { AuditListQuery } from './dto/audit-list.query';
+
+/** The audit view of the ledger's entries. */
+@ApiTags('Audit')
+@RequiresScope('audit')
+@Controller('audit')
+export class AuditController {
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly lists: Lists,
+    private readonly records: RecordReader,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Read the audit trail',
+    description:
+      'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
+  })
+  @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: AuditListQuery,
+  ): Promise<ListAnswer<AuditEntryResponse>> {
+    const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, leaving);
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
+      entityId: ['entityId', 'equals'],
+      agentId: ['agentId', 'equals'],
+      actorId: ['actorId', 'equals'],
+      subjectId: ['subjectId', 'equals'],
+      action: ['action', 'equals'],
+      outcome: ['outcome', 'equals'],
+      from: ['timestamp', 'atLeast'],
+      to: ['timestamp', 'atMost'],
+    });
+    return list.answer(await this.entries.page(list.request(conditions)), AuditEntryResponse.from);
+  }
+}

@@ -1,0 +1,80 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ActorResponse } from '../../../http/authentication/actor.response';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import type { JsonObject } from '../../../core/json/json-value';
+import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+
+export const ENTRY_OUTCOMES = ['success', 'denied', 'failed'] as const;
+
+export class AuditEntryResponse {
+  @ApiProperty({ example: sampleId('aud') })
+  readonly id!: string;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    example: 1,
+    description: 'Sequence of the provenance entry that seals it.',
+  })
+  readonly sequence!: number;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly timestamp!: string;
+
+  @ApiProperty({ example: 'entity.created' })
+  readonly action!: string;
+
+  @ApiProperty({ type: ActorResponse, description: 'Who authenticated.' })
+  readonly actor!: ActorResponse;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The agent that acted or was changed.' })
+  readonly agentId!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: sampleId('ent') })
+  readonly entityId!: string | null;
+
+  @ApiProperty({ example: 'entity', description: 'Kind of the record the entry is about.' })
+  readonly subjectType!: string;
+
+  @ApiProperty({ example: sampleId('ent') })
+  readonly subjectId!: string;
+
+  @ApiProperty({ enum: ENTRY_OUTCOMES, enumName: 'EntryOutcome', example: 'success' })
+  readonly outcome!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'Why it was denied or failed.' })
+  readonly reason!: string | null;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: {},
+    description: 'Names of changed fields, ids, verdicts, policies, numbers; never free-form content.',
+  })
+  readonly details!: JsonObject;
+
+  @ApiProperty({ type: String, nullable: true, example: '01KAGQ5W3R8YB1N7Q4D6M2ZC9X' })
+  readonly requestId!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
+  readonly ip!: string | null;
+
+  static from(this: void, entry: AnsweredListedEntry): AuditEntryResponse {
+    return {
+      id: entry.auditId,
+      sequence: entry.sequence,
+      timestamp: entry.timestamp,
+      action: entry.action,
+      actor: { type: entry.actorType, id: entry.actorId },
+      agentId: entry.agentId,
+      entityId: entry.entityId,
+      subjectType: entry.subjectType,
+      subjectId: entry.subjectId,
+      outcome: entry.outcome,
+      reason: entry.reason,
+      details: entry.details,
+      requestId: entry.requestId,
+      ip: entry.ip,
+    };
+  }
+}

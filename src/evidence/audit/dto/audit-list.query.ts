@@ -1,0 +1,40 @@
+import { normaliseAgentName } from '../../../governance/agents/agent-name';
+import { ListQuery } from '../../../http/lists/list.query';
+import { OrderedPeriod } from '../../../http/validation/timestamp';
+import { QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
+import type { EntryOutcome } from '../../../ledger/ledger-transaction';
+import { ENTRY_OUTCOMES } from './audit-entry.response';
+
+@OrderedPeriod()
+export class AuditListQuery extends ListQuery {
+  @QueryText({ max: 500, description: 'Only entries about the entity with this id.' })
+  readonly entityId?: string;
+
+  @QueryText({
+    max: 500,
+    description: 'Only entries of the agent with this id or name.',
+    normalise: normaliseAgentName,
+  })
+  readonly agentId?: string;
+
+  @QueryText({
+    max: 500,
+    description: 'Only entries caused by this key, token or part of the service: the `id` of `actor`.',
+  })
+  readonly actorId?: string;
+
+  @QueryText({ max: 500, description: 'Only entries about the record with this id.' })
+  readonly subjectId?: string;
+
+  @QueryText({ max: 500, description: 'Only entries of this action. Any text: modules add actions of their own.' })
+  readonly action?: string;
+
+  @QueryOneOf(ENTRY_OUTCOMES, { enumName: 'EntryOutcome', description: 'Only entries of this outcome.' })
+  readonly outcome?: EntryOutcome;
+
+  @QueryTimestamp({ description: 'Only entries from this time on: RFC 3339 with a zone, or a date (midnight UTC).' })
+  readonly from?: string;
+
+  @QueryTimestamp({ description: 'Only entries up to and including this time.' })
+  readonly to?: string;
+}

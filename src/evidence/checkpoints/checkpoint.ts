@@ -1,0 +1,50 @@
+import type { TreeHead } from '../../ledger/merkle/proof-check';
+import { parseNote, type SignedNote } from '../../core/signed-notes/signed-note';
+
+/** A log's statement about itself: https://c2sp.org/tlog-checkpoint. */
+export interface Checkpoint extends TreeHead {
+  /** The name of the log. */
+  readonly origin: string;
+}
+
+export interface SignedCheckpoint extends Checkpoint {
+  readonly note: SignedNote;
+}
+
+const SIZE = /^(0|[1-9]\d{0,15})$/;
+const HASH_BYTES = 32;
+const NAME_DIGITS = 16;
+
+/** The text that is signed. */
+export function checkpointText({ origin, size, rootHash }: Checkpoint): string {
+  return `${origin}\n${size}\n${Buffer.from(rootHash, 'hex').toString('base64')}\n`;
+}
+
+/** Short and unambiguous, for people: `<size>:<first 16 hex digits of the root hash>`. */
+export function nameOf({ size, rootHash }: TreeHead): string {
+  return `${size}:${rootHash.slice(0, NAME_DIGITS)}`;
+}
+
+/**
+ * Returns what is wrong with a text that is not a checkpoint, as the end of a sentence. Lines after the third are
+ * ignored.
+ */
+export function parseCheckpoint(text: string): SignedCheckpoint | string {
+  const note = parseNote(text);
+  if (typeof note === 'string') return note;
+  const [origin = '', size = '', root = ''] = note.text.slice(0, -1).split('\n');
+  if (origin === '') return 'must name its origin in the first line';
+  if (!SIZE.test(size) || Number(size) > Number.MAX_SAFE_INTEGER) return 'must have a tree size, in digits, in line 2';
+  const rootHash = Buffer.from(root, 'base64');
+  if (rootHash.length !== HASH_BYTES || rootHash.toString('base64') !== root) {
+    return 'must have a root hash of 32 bytes, in standard base64, in line 3';
+  }
+  return { origin, size: Number(size), rootHash: rootHash.toString('hex'), note };
+}
+
+/** For a text that has been validated before. */
+export function readCheckpoint(text: string): SignedCheckpoint {
+  const checkpoint = parseCheckpoint(text);
+  if (typeof checkpoint === 'string') throw new Error(`A checkpoint ${checkpoint}.`);
+  return checkpoint;
+}

@@ -1,0 +1,60 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { ApiSequence, sequenceOf } from '../../http/query/sequence-parameter';
+import { Checkpoints } from './checkpoints.service';
+import { CheckpointResponse, ConsistencyProofResponse, InclusionProofResponse } from './dto/checkpoint.responses';
+import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries';
+import { LogSigner } from './log-signer';
+import { TreeProofs } from './tree-proofs';
+
+/** Lets outsiders check the log against its own earlier statements. */
+@ApiTags('Provenance')
+@RequiresScope('audit')
+@Controller('provenance')
+export class CheckpointsController {
+  constructor(
+    private readonly checkpoints: Checkpoints,
+    private readonly signer: LogSigner,
+    private readonly proofs: TreeProofs,
+  ) {}
+
+  @Get('checkpoint')
+  @ApiOperation({
+    summary: 'Sign a checkpoint of the log',
+    description:
+      'The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then ' +
+      'check at any later time that the log still extends it. None is signed that contradicts an earlier one.',
+  })
+  @ApiOkResponse({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
+  @ApiErrors('UNAVAILABLE')
+  async sign(): Promise<CheckpointResponse> {
+    return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
+  }
+
+  @Get('consistency')
+  @ApiOperation({
+    summary: 'Prove that the log extends an earlier state',
+    description: 'Proves that between two sizes none of the earlier entries was changed, removed or moved.',
+  })
+  @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
+  async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
+    return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
+  }
+
+  @Get(':sequence/proof')
+  @ApiOperation({
+    summary: 'Prove that an entry is in the log',
+    description: 'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
+  })
+  @ApiSequence()
+  @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
+  @ApiErrors('NOT_FOUND')
+  async proveInclusion(
+    @Param('sequence') text: string,
+    @Query() { size }: InclusionProofQuery,
+  ): Promise<InclusionProofResponse> {
+    const sequence = sequenceOf(text);
+    return InclusionProofResponse.of(sequence, await this.proofs.inclusion(sequence, size));
+  }
+}

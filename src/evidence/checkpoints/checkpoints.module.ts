@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { Database } from '../../ledger/database/database';
+import { StartCondition } from '../../ledger/database/start-condition';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { CheckpointFiles, privateCheckpointFiles } from './checkpoint-files';
+import { CheckpointsController } from './checkpoints.controller';
+import { Checkpoints } from './checkpoints.service';
+import { DatabaseCheck, refuseContradicted } from './found-database-check';
+import { KeptCheckpoint } from './kept-checkpoint';
+import { LogSigner } from './log-signer';
+import { RESTORATION } from './restorations';
+import { TreeProofs } from './tree-proofs';
+
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [RESTORATION], migrations: [] })],
+  controllers: [CheckpointsController],
+  providers: [
+    { provide: StartCondition, useValue: new StartCondition(refuseContradicted) },
+    { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: privateCheckpointFiles },
+    KeptCheckpoint,
+    LogSigner,
+    DatabaseCheck,
+    Checkpoints,
+    TreeProofs,
+  ],
+  exports: [Checkpoints, LogSigner],
+})
+export class CheckpointsModule {}

@@ -1,0 +1,141 @@
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { DomainError, unavailable } from '../../core/errors/domain-error';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { TreeHead } from '../../ledger/merkle/proof-check';
+import { Repeated } from '../../core/lifecycle/repeated';
+import { SingleFlight } from '../../core/concurrency/single-flight';
+import { TreeReader } from '../../ledger/reading/tree-reader';
+import { formatNote } from '../../core/signed-notes/signed-note';
+import { within } from '../../core/concurrency/within';
+import { type Checkpoint, nameOf } from './checkpoint';
+import { DatabaseCheck } from './found-database-check';
+import { KeptCheckpoint } from './kept-checkpoint';
+import { contradiction } from './consistency';
+import { type IssuedCheckpoint, LogSigner } from './log-signer';
+
+/** Average milliseconds between automatic checkpoints: at most a minute. */
+const INTERVAL = 40_000;
+/** Milliseconds that a shutdown waits for the last one, for example while the database does not answer. */
+const LONGEST_LAST = 1_000;
+/** Identifies this cause of stopping writes. */
+const CAUSE = 'checkpoint';
+
+/**
+ * Issues checkpoints of the log that never contradict an earlier one: the last is kept outside the database, and the
+ * current tree is checked against it before the next is signed.
+ */
+@Injectable()
+export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Checkpoints');
+  private readonly runs = new SingleFlight<never, IssuedCheckpoint>(() => this.signNext());
+  /** Size of the last checkpoint that was signed here, or found at start. */
+  lastSize = 0;
+  /** The log contradicts the kept checkpoint, according to the last attempt to sign one. */
+  isContradicted = false;
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    async () => {
+      await this.issue();
+    },
+    (error) => this.report(error),
+  );
+
+  constructor(
+    private readonly tree: TreeReader,
+    private readonly kept: KeptCheckpoint,
+    private readonly signer: LogSigner,
+    private readonly check: DatabaseCheck,
+    private readonly ledger: LedgerService,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.signer.open();
+    this.lastSize = await this.check.run();
+    this.ledger.whenContradicted((known) => this.keepKnown(known));
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.issueUnasked();
+    this.repeated.begin();
+  }
+
+  /**
+   * The last one of an orderly shutdown: all requests have been answered, and the database is still open. A process whose
+   * start failed has written nothing.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
+    const stopped = this.repeated.stop();
+    if (!this.repeated.hasBegun) return;
+    const last = stopped.then(() => this.issueUnasked());
+    await within(last, LONGEST_LAST, undefined);
+  }
+
+  /**
+   * A signed checkpoint of the current log, kept before it is returned. Calls that arrive while one is being made share
+   * the next.
+   * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when the checkpoint cannot be
+   * kept.
+   */
+  issue(): Promise<IssuedCheckpoint> {
+    return this.runs.call(0);
+  }
+
+  private async signNext(): Promise<IssuedCheckpoint> {
+    const kept = this.kept.read();
+    const tree = await this.tree.head();
+    const why = kept === null ? null : await contradiction(this.tree, tree, kept);
+    this.isContradicted = why !== null;
+    if (kept !== null && why !== null) throw this.refused(why, kept);
+    this.ledger.liftStop(CAUSE);
+    const issued = this.signer.sign(tree);
+    if (kept === null || formatNote(kept.note) !== issued.text) await this.keep(issued);
+    this.lastSize = tree.size;
+    return issued;
+  }
+
+  /** Keeps a checkpoint of a chain that the database has lost, so that the next start reports what is missing. */
+  private async keepKnown(known: TreeHead): Promise<void> {
+    try {
+      await this.keep(this.signer.sign(known));
+    } catch (error) {
+      this.logger.error(`No checkpoint could be kept of the chain that the database has lost: ${String(error)}`);
+    }
+  }
+
+  private async keep(issued: IssuedCheckpoint): Promise<void> {
+    try {
+      await this.kept.keep(issued);
+    } catch (error) {
+      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not issued: ${String(error)}`);
+      throw unavailable('The checkpoint cannot be kept now.');
+    }
+  }
+
+  /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
+  private refused(why: string, kept: Checkpoint): DomainError {
+    this.ledger.stopWrites(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
+    this.logger.fatal(
+      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.kept.path} is ${nameOf(kept)}. ` +
+        'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
+    );
+    return new DomainError(
+      'INTERNAL_ERROR',
+      'The log contradicts an earlier checkpoint, so none is signed. See the log of the service.',
+    );
+  }
+
+  /** An automatic checkpoint, for which nobody waits: a failure is logged, and retried after the next interval. */
+  private async issueUnasked(): Promise<void> {
+    await this.issue().catch((error: unknown) => this.report(error));
+  }
+
+  private report(error: unknown): void {
+    this.logger.error(`No checkpoint was signed: ${String(error)}`);
+  }
+}

@@ -1,0 +1,88 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { IssuedCheckpoint } from '../log-signer';
+import type { ConsistencyProof, InclusionProof } from '../../../ledger/reading/tree-reader';
+
+/** Consistent examples for the API document. */
+export const EXAMPLE_HASH = 'b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503';
+export const EXAMPLE_PUBLIC_KEY = 'agent-governance-service+7766190d+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8';
+export const EXAMPLE_NOTE =
+  'agent-governance-service\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n— agent-governance-service d2YZDch/UEZ1NdYSp9tq5kju8tV126atfx/ZA5IwbuGLCfwVxsmzXdJ3TfVtwQk71JTnFLuF2TdU0OXreKubGyj0eAo=\n';
+
+export class CheckpointResponse {
+  @ApiProperty({
+    example: EXAMPLE_NOTE,
+    description: 'The checkpoint as a signed note (C2SP tlog-checkpoint), to be kept as it is.',
+  })
+  readonly checkpoint!: string;
+
+  @ApiProperty({ example: 'agent-governance-service', description: 'Name of the log.' })
+  readonly origin!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries.' })
+  readonly size!: number;
+
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the Merkle tree over the entries (RFC 6962), in hex.' })
+  readonly rootHash!: string;
+
+  @ApiProperty({ example: EXAMPLE_PUBLIC_KEY, description: 'The key that checks the signature (C2SP signed note).' })
+  readonly publicKey!: string;
+
+  static of(
+    this: void,
+    { text: checkpoint, origin, size, rootHash }: IssuedCheckpoint,
+    publicKey: string,
+  ): CheckpointResponse {
+    return { checkpoint, origin, size, rootHash, publicKey };
+  }
+}
+
+export class ConsistencyProofResponse {
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the earlier tree.' })
+  readonly from!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the later tree.' })
+  readonly to!: number;
+
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the earlier tree, in hex.' })
+  readonly fromRoot!: string;
+
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the later tree, in hex.' })
+  readonly toRoot!: string;
+
+  @ApiProperty({
+    type: [String],
+    example: [],
+    description:
+      'Consistency proof of RFC 6962, section 2.1.2, in hex; empty when the earlier tree is empty or of the same size.',
+  })
+  readonly hashes!: readonly string[];
+
+  static of(this: void, { earlier, later, hashes }: ConsistencyProof): ConsistencyProofResponse {
+    return { from: earlier.size, to: later.size, fromRoot: earlier.rootHash, toRoot: later.rootHash, hashes };
+  }
+}
+
+export class InclusionProofResponse {
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Place of the entry in the chain.' })
+  readonly sequence!: number;
+
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'SHA-256(0x00 ‖ the 32 bytes of the hash of the entry), in hex.' })
+  readonly leafHash!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Number of entries in the tree.' })
+  readonly size!: number;
+
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the tree of that size, in hex.' })
+  readonly rootHash!: string;
+
+  @ApiProperty({
+    type: [String],
+    example: [],
+    description: 'Audit path of RFC 6962, section 2.1.1, from the leaf to the root, in hex.',
+  })
+  readonly hashes!: readonly string[];
+
+  static of(this: void, sequence: number, { leafHash, tree, hashes }: InclusionProof): InclusionProofResponse {
+    return { sequence, leafHash, size: tree.size, rootHash: tree.rootHash, hashes };
+  }
+}

@@ -1,0 +1,85 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import type { LedgerWriter } from '../../ledger/ledger.service';
+import type { TreeHead } from '../../ledger/merkle/proof-check';
+import { formatNote } from '../../core/signed-notes/signed-note';
+import { nameOf, type SignedCheckpoint } from './checkpoint';
+import { CheckpointContradictedError } from './kept-checkpoint';
+import type { RecordKind } from '../../ledger/record-kind';
+
+/** The error with which the start is refused. */
+export function refusedRestoration(location: string, why: string, kept: SignedCheckpoint, path: string): Error {
+  return new CheckpointContradictedError(
+    `The database ${location} does not extend the checkpoint kept in ${path}: ${why}. ` +
+      'It is an older backup, or its history was rewritten. Start with the right database; or, to continue with this one, ' +
+      `start once with ACCEPT_RESTORED_DATABASE=${nameOf(kept)}, which is recorded in the ledger.`,
+  );
+}
+
+/** Records that the operator accepted a database that does not extend the checkpoint. */
+export async function recordRestoration(
+  ledger: LedgerWriter,
+  accepted: TreeHead,
+  givenUp: SignedCheckpoint,
+): Promise<void> {
+  const sizes = {
+    acceptedSize: accepted.size,
+    acceptedRootHash: accepted.rootHash,
+    givenUpSize: givenUp.size,
+    givenUpRootHash: givenUp.rootHash,
+  };
+  await ledger.write(SYSTEM_CALLER, async (transaction) => {
+    const id = transaction.newId(RESTORATION);
+    const record = { id, ...sizes, givenUpCheckpoint: formatNote(givenUp.note), createdAt: transaction.now };
+    transaction.insert(RESTORATION, record, { action: 'ledger.restored', details: sizes });
+  });
+}
+
+/** Records that the operator accepted a database although it did not extend its kept checkpoint. */
+@Entity('restorations')
+export class Restoration {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('bigint')
+  readonly createdSequence!: number;
+
+  /** Number of entries in the database as it was found. */
+  @Column('bigint')
+  readonly acceptedSize!: number;
+
+  @Column('text')
+  readonly acceptedRootHash!: string;
+
+  /** Size of the checkpoint that was given up. */
+  @Column('bigint')
+  readonly givenUpSize!: number;
+
+  @Column('text')
+  readonly givenUpRootHash!: string;
+
+  /** The checkpoint itself, with its signature. */
+  @Column('text')
+  readonly givenUpCheckpoint!: string;
+
+  @Column('text')
+  readonly createdAt!: string;
+}
+
+/** How the ledger keeps restorations. The hashed members are frozen. */
+export const RESTORATION: RecordKind<Restoration> = {
+  subjectType: 'restoration',
+  idPrefix: 'rst',
+  table: Restoration,
+  hashedMembers: [
+    'id',
+    'acceptedSize',
+    'acceptedRootHash',
+    'givenUpSize',
+    'givenUpRootHash',
+    'givenUpCheckpoint',
+    'createdAt',
+  ],
+  counter: 'restorations',
+};

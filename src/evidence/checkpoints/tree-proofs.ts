@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { invalidField, notFound } from '../../core/errors/domain-error';
+import { isConsistent, isIncluded, type TreeHead } from '../../ledger/merkle/proof-check';
+import { TreeDamagedError } from '../../ledger/merkle/tree';
+import { type ConsistencyProof, type InclusionProof, TreeReader } from '../../ledger/reading/tree-reader';
+
+/** Issues proofs for the current log. A proof that does not lead to the root of the head record is not issued. */
+@Injectable()
+export class TreeProofs {
+  constructor(private readonly tree: TreeReader) {}
+
+  /** @throws VALIDATION_ERROR for a size that the tree never had with the entry in it; NOT_FOUND beyond the tree. */
+  async inclusion(sequence: number, asked?: number): Promise<InclusionProof> {
+    const today = await this.tree.head();
+    const size = asked ?? today.size;
+    if (size > today.size) throw invalidField('query.size', `must be at most today's size, ${today.size}`);
+    if (sequence > today.size) throw notFound('provenance entry');
+    if (sequence > size) throw invalidField('query.size', `must be at least the sequence, ${sequence}`);
+    const proof = await this.tree.inclusion(sequence, size);
+    const isProven = isIncluded(sequence - 1, proof.leafHash, proof.tree, proof.hashes);
+    if (!isProven || !agree(proof.tree, today)) throw damaged();
+    return proof;
+  }
+
+  /** @throws VALIDATION_ERROR for sizes that the tree never had, or in the wrong order. */
+  async consistency(from: number, asked?: number): Promise<ConsistencyProof> {
+    const today = await this.tree.head();
+    const to = asked ?? today.size;
+    if (to > today.size) throw invalidField('query.to', `must be at most today's size, ${today.size}`);
+    if (from > to)
+      throw invalidField('query.from', `must be at most ${asked === undefined ? "today's size" : 'to'}, ${to}`);
+    const proof = await this.tree.consistency(from, to);
+    const isProven = from === 0 || isConsistent(proof.earlier, proof.later, proof.hashes);
+    if (!isProven || !agree(proof.later, today)) throw damaged();
+    return proof;
+  }
+}
+
+/** Trees of the same size have the same root. */
+function agree(one: TreeHead, other: TreeHead): boolean {
+  return one.size !== other.size || one.rootHash === other.rootHash;
+}
+
+function damaged(): Error {
+  return new TreeDamagedError('The stored tree does not lead to the root of the head record.');
+}

@@ -1,0 +1,58 @@
+import type { Condition } from '../../ledger/record-page';
+import type { ListedEntry } from '../../ledger/reading/entry-reader';
+
+/** Which entries are requested; members left out do not restrict them. */
+export interface EventFilter {
+  /** Any of these. */
+  readonly actions?: readonly string[];
+  readonly agentId?: string;
+  readonly entityId?: string;
+  readonly subjectId?: string;
+}
+
+type FilteredMembers = Pick<ListedEntry, 'action' | 'agentId' | 'entityId' | 'subjectId'>;
+
+const IDS = ['agentId', 'entityId', 'subjectId'] as const;
+
+export function matchesFilter(filter: EventFilter, entry: FilteredMembers): boolean {
+  const { actions } = filter;
+  if (actions !== undefined && !actions.some((pattern) => matchesAction(pattern, entry.action))) return false;
+  return IDS.every((member) => filter[member] === undefined || filter[member] === entry[member]);
+}
+
+/** The part of a filter that the database's indexes can serve; the rest is compared here. */
+export function conditionsOfFilter(filter: EventFilter): Condition[] {
+  const [only = '*', ...others] = filter.actions ?? [];
+  const action = others.length === 0 && !only.endsWith('*') ? only : undefined;
+  return [...IDS.flatMap((column) => equals(column, filter[column])), ...equals('action', action)];
+}
+
+function equals(column: string, value: string | undefined): Condition[] {
+  return value === undefined ? [] : [{ column, comparison: 'equals', value }];
+}
+
+/** Longest pattern in characters. */
+export const LONGEST_PATTERN = 500;
+
+const ANY = '*';
+const FAMILY_END = '.*';
+
+/** What is wrong with a pattern that names one action, or a family of them as `<family>.*`; undefined if nothing is. */
+export function actionPatternFault(pattern: string): string | undefined {
+  const name = pattern.endsWith(FAMILY_END) ? pattern.slice(0, -FAMILY_END.length) : pattern;
+  return name === '' || name.includes('*')
+    ? 'must be an action, such as entity.created, or a family of actions, such as entity.*'
+    : undefined;
+}
+
+/** The same, also accepting `*` for every action. */
+export function actionPatternOrAnyFault(pattern: string): string | undefined {
+  return pattern === ANY || actionPatternFault(pattern) === undefined
+    ? undefined
+    : 'must be an action, such as entity.created, a family of actions, such as entity.*, or * for every action';
+}
+
+export function matchesAction(pattern: string, action: string): boolean {
+  if (pattern === ANY) return true;
+  return pattern.endsWith(FAMILY_END) ? action.startsWith(pattern.slice(0, -1)) : action === pattern;
+}

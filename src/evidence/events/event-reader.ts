@@ -1,0 +1,110 @@
+import { hasAgentId, withAgentId } from '../../governance/agents/find-agent';
+import { endOf } from '../../http/answers/answer-end';
+import type { EventStream } from '../../http/answers/event-stream';
+import type { Caller } from '../../ledger/caller';
+import type { CounterReader } from '../../ledger/reading/counter-reader';
+import type { EntryReader } from '../../ledger/reading/entry-reader';
+import type { RecordReader } from '../../ledger/reading/record-reader';
+import { conditionsOfFilter, type EventFilter } from './event-filter';
+import { EventChunk, type EntryFollower, type LiveEntries, pageAfter } from './live-entries';
+
+/** Sources of entries: past ones, and new ones as they are written. */
+export interface EventSource {
+  readonly records: RecordReader;
+  readonly entries: EntryReader;
+  readonly counters: CounterReader;
+  readonly live: LiveEntries;
+}
+
+/** Who reads which events, and from where. */
+export interface EventReading {
+  readonly caller: Caller;
+  /** Of an agent by its id or name, which there may not be yet. */
+  readonly filter: EventFilter;
+  readonly after: number;
+  readonly stream: EventStream;
+}
+
+/** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
+export class EventReader implements EntryFollower {
+  private position: number;
+  /** With the agent's id as soon as there is such an agent. */
+  private filter: EventFilter;
+  private wake: (() => void) | null = null;
+
+  constructor(
+    private readonly source: EventSource,
+    private readonly reading: EventReading,
+  ) {
+    this.position = reading.after;
+    this.filter = reading.filter;
+    reading.stream.signal.addEventListener('abort', () => this.wake?.(), { once: true });
+  }
+
+  /** Resolves when the stream is over. */
+  async read(): Promise<void> {
+    while (!this.isOver) {
+      await this.catchUp();
+      await this.follow();
+    }
+  }
+
+  /** To be called periodically: ends the stream of a caller that is no longer admitted. */
+  check(): void {
+    const { caller, stream } = this.reading;
+    if (endOf(caller) !== null) stream.end();
+    else stream.keepAlive();
+  }
+
+  take(chunk: EventChunk): void {
+    if (this.mayHaveItsAgent(chunk)) {
+      // They are read again, by the agent's id.
+      this.source.live.leave(this);
+      this.wake?.();
+      return;
+    }
+    const bytes = chunk.bytes(this.filter, this.position);
+    this.position = Math.max(this.position, chunk.last);
+    if (bytes.length > 0) this.reading.stream.send(bytes);
+  }
+
+  abort(): void {
+    this.reading.stream.abort();
+  }
+
+  private get isOver(): boolean {
+    return this.reading.stream.signal.aborted;
+  }
+
+  /** Until the stream is over, or what was committed has to be read again. */
+  private async follow(): Promise<void> {
+    const { live } = this.source;
+    if (this.isOver || !live.join(this, this.position)) return;
+    await new Promise<void>((resolve) => (this.wake = resolve));
+    live.leave(this);
+  }
+
+  /** Whether the agent of a name that there was not may have been created. */
+  private mayHaveItsAgent({ entries }: EventChunk): boolean {
+    return !hasAgentId(this.filter) && entries.some(({ action }) => action === 'agent.created');
+  }
+
+  /** Sends what has been committed so far. */
+  private async catchUp(): Promise<void> {
+    const { stream } = this.reading;
+    const { records, entries, counters } = this.source;
+    const head = await counters.headSequence();
+    // After the head was read: if the agent does not exist, no entry up to there concerns it.
+    this.filter = await withAgentId(records, this.filter, 'agentId');
+    const { filter } = this;
+    const conditions = conditionsOfFilter(filter);
+    for (let more = true; more && !stream.signal.aborted;) {
+      const page = await entries.page(pageAfter(this.position, conditions));
+      const chunk = new EventChunk(page.rows);
+      const bytes = chunk.bytes(filter, this.position);
+      ({ more } = page);
+      this.position = Math.max(this.position, chunk.last, more ? 0 : head);
+      if (bytes.length > 0) await stream.sendInTime(bytes);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { invalidField, unavailable } from '../../core/errors/domain-error';
+import type { EventStream } from '../../http/answers/event-stream';
+import { LAST_EVENT_ID } from '../../http/pipeline/last-event-id.decorator';
+import { ShutdownGate } from '../../http/shutdown/shutdown';
+import { Gates, nameOf } from '../../http/gates';
+import type { Caller } from '../../ledger/caller';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { EntryReader } from '../../ledger/reading/entry-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { EventFilter } from './event-filter';
+import { EventReader, type EventSource } from './event-reader';
+import { LiveEntries } from './live-entries';
+
+/** Milliseconds between checks of the callers of all streams; a stream ends within a second of its caller's end. */
+const INTERVAL = 250;
+/** Seconds after which a client that found no place may retry. */
+const RETRY_AFTER = 5;
+
+/** What a client asks for. */
+export interface EventsAsked {
+  readonly filter: EventFilter;
+  readonly after?: number | undefined;
+  /** Takes precedence over `after`. */
+  readonly lastEventId?: number | undefined;
+}
+
+/**
+ * Streams of events, each of which lasts until its client leaves, its caller is not admitted any more, or the
+ * service stops.
+ */
+@Injectable()
+export class EventsService implements OnModuleDestroy {
+  private readonly logger = new Logger('Events');
+  private readonly open = new Map<EventReader, EventStream>();
+  private readonly source: EventSource;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly gates: Gates,
+    records: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly gate: ShutdownGate,
+    entries: EntryReader,
+    live: LiveEntries,
+  ) {
+    this.source = { records, entries, counters, live };
+    gate.signal.addEventListener('abort', () => this.endAll(), { once: true });
+  }
+
+  onModuleDestroy(): void {
+    this.endAll();
+  }
+
+  /**
+   * Sends what is asked for until the stream is over.
+   * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE when too many streams are open.
+   */
+  async begin(caller: Caller, asked: EventsAsked, stream: EventStream): Promise<void> {
+    const head = await this.counters.headSequence();
+    const after = placeIn(asked, head);
+    if (this.gate.isClosed) throw unavailable('The service is stopping.');
+    if (stream.signal.aborted) return;
+    const pass = this.gates.of('eventStreams').tryEnter(nameOf(caller));
+    if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
+    stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
+    stream.open({ 'X-Head-Sequence': String(head) });
+    void this.serve(new EventReader(this.source, { caller, filter: asked.filter, after, stream }), stream);
+  }
+
+  private async serve(reader: EventReader, stream: EventStream): Promise<void> {
+    this.open.set(reader, stream);
+    this.timer ??= setInterval(() => this.checkAll(), INTERVAL).unref();
+    try {
+      await reader.read();
+    } catch (error) {
+      this.logger.error({ err: error }, 'An event stream was cut short.');
+      stream.abort();
+    }
+    this.open.delete(reader);
+    if (this.open.size === 0) this.stopChecking();
+  }
+
+  private checkAll(): void {
+    for (const reader of this.open.keys()) reader.check();
+  }
+
+  private endAll(): void {
+    this.stopChecking();
+    for (const stream of this.open.values()) stream.end();
+  }
+
+  private stopChecking(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+  }
+}
+
+/** The sequence after which a stream begins. */
+function placeIn({ lastEventId, after }: EventsAsked, head: number): number {
+  const place = lastEventId ?? after ?? head;
+  if (place <= head) return place;
+  const field = lastEventId === undefined ? 'query.after' : LAST_EVENT_ID;
+  throw invalidField(field, `must not be beyond the last event, which is ${head}`);
+}

@@ -1,0 +1,128 @@
+import { addAbortSignal, Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { unavailable } from '../../core/errors/domain-error';
+import { countedClient } from '../../http/request/client-address';
+import { Gates } from '../../http/gates';
+import { ShutdownGate } from '../../http/shutdown/shutdown';
+import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';
+import { entriesFromJson } from '../../ledger/chain/entry-columns';
+import type { StoredEntry } from '../../ledger/chain/hash-chain';
+import { ExportEndResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
+import type { ChainHeadResponse } from './dto/verification.response';
+
+/** Most lines sent together, and the number of characters that are enough to send. */
+const LINES_TOGETHER = 50;
+const CHARACTERS_TOGETHER = 64 * 1024;
+
+/**
+ * The chain as lines of JSON, up to the head found when the export was opened, and a last line that names that head.
+ */
+export interface OpenedExport {
+  readonly head: ChainHeadResponse;
+  /** Fails rather than end before the head, or omit an entry. */
+  readonly lines: Readable;
+}
+
+/**
+ * Reads the chain in chunks, each when the previous one has been sent: memory stays flat however slow the client is.
+ */
+@Injectable()
+export class ChainExport {
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly gate: ShutdownGate,
+    private readonly gates: Gates,
+  ) {}
+
+  /**
+   * @param after the sequence before the first entry; a fault in the first lines is thrown, not streamed.
+   * @param address of the client.
+   * @param leaving aborted when the client leaves: the export ends, and its place is released.
+   * @throws UNAVAILABLE when too many exports, or too many of one client, are running.
+   */
+  async open(after: number, address: string | null, leaving: AbortSignal): Promise<OpenedExport> {
+    const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));
+    try {
+      const opened = await this.opened(after);
+      // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
+      if (leaving.aborted || this.gate.isClosed) throw unavailable('The service is stopping, or the client has left.');
+      for (const signal of [leaving, this.gate.signal]) addAbortSignal(signal, opened.lines);
+      // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
+      opened.lines.once('close', () => pass.leave());
+      return opened;
+    } catch (error) {
+      pass.leave();
+      throw error;
+    }
+  }
+
+  private async opened(after: number): Promise<OpenedExport> {
+    const extent = await this.entries.extent();
+    const chunks = this.chunks(after, extent);
+    const first = await chunks.next();
+    return { head: headOf(extent), lines: Readable.from(resumed(first, chunks)) };
+  }
+
+  private async *chunks(after: number, extent: ChainExtent): AsyncGenerator<string, void> {
+    let last = after;
+    const upTo = extent.lastSequence ?? 0;
+    for (
+      let chunk = await this.entries.chunk(last, upTo);
+      chunk !== null;
+      chunk = await this.entries.chunk(last, upTo)
+    ) {
+      const entries = entriesFromJson(chunk.entries);
+      refuseGaps(entries, last);
+      yield* linesTogether(entries);
+      last = chunk.last;
+    }
+    refuseAsWhole(extent, after, last);
+    yield lineOf(ExportEndResponse.of(headOf(extent)));
+  }
+}
+
+function headOf({ sequence, hash }: ChainExtent): ChainHeadResponse {
+  if (sequence === null || hash === null) throw new Error('The head record of the chain is gone.');
+  return { sequence, hash };
+}
+
+/** Throws if the entries after a sequence, up to the last given one, are not consecutive. */
+function refuseGaps(entries: readonly StoredEntry[], after: number): void {
+  const missing = entries.findIndex(({ sequence }, index) => sequence !== after + 1 + index);
+  if (missing >= 0) throw new Error(`The entry ${after + 1 + missing} is missing.`);
+}
+
+/** Throws if the extent shows that entries between a sequence and the last one are missing. */
+function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
+  const { sequence, entriesBefore, entriesBeyond } = extent;
+  if (sequence === null || last < sequence) {
+    throw new Error(`The chain ends at ${last}, and not at its head (${sequence ?? 'which is gone'}).`);
+  }
+  const leftOut = entriesBeyond + (after === 0 ? entriesBefore : 0);
+  if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence outside 1 to 2^53 - 1.`);
+}
+
+function* linesTogether(entries: readonly StoredEntry[]): Generator<string, void> {
+  let [text, lines] = ['', 0];
+  for (const entry of entries) {
+    text += lineOf(ProvenanceProofResponse.of(answeredEntry(entry)));
+    lines += 1;
+    if (lines < LINES_TOGETHER && text.length < CHARACTERS_TOGETHER) continue;
+    yield text;
+    [text, lines] = ['', 0];
+  }
+  if (lines > 0) yield text;
+}
+
+function lineOf(line: ProvenanceProofResponse | ExportEndResponse): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+async function* resumed(
+  first: IteratorResult<string, void>,
+  others: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* others;
+}

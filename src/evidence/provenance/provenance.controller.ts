@@ -1,0 +1,130 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import type { Response } from 'express';
+import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../../governance/agents/find-agent';
+import { readCheckpoint } from '../checkpoints/checkpoint';
+import { LogSigner } from '../checkpoints/log-signer';
+import { notFound } from '../../core/errors/domain-error';
+import { IgnoresIdempotencyKey, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiNdjson, ndjsonStream } from '../../http/answers/ndjson';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { ApiSequence, sequenceOf } from '../../http/query/sequence-parameter';
+import { EntryReader } from '../../ledger/reading/entry-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ChainExport } from './chain-export';
+import { ChainVerifier, checkpointVerdict } from '../verification/chain-verifier';
+import { EXPORT_LINE, ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
+import { ExportQuery, ProvenanceListQuery, VerifyChainRequest } from './dto/provenance.requests';
+import { VerificationResponse } from './dto/verification.response';
+import { StateVerifier } from '../verification/state-verifier';
+
+/** The provenance view of the ledger's entries: the chain that seals them. */
+@ApiTags('Provenance')
+@RequiresScope('audit')
+@Controller('provenance')
+export class ProvenanceController {
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly verifier: ChainVerifier,
+    private readonly states: StateVerifier,
+    private readonly exports: ChainExport,
+    private readonly lists: Lists,
+    private readonly records: RecordReader,
+    private readonly signer: LogSigner,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'List the chain',
+    description: 'An entry of the chain seals an entry of the audit trail and the state it left behind.',
+  })
+  @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: ProvenanceListQuery,
+  ): Promise<ListAnswer<ProvenanceEntryResponse>> {
+    const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, leaving);
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
+      entityId: ['entityId', 'equals'],
+      agentId: ['agentId', 'equals'],
+      subjectId: ['subjectId', 'equals'],
+      action: ['action', 'equals'],
+      from: ['timestamp', 'atLeast'],
+      to: ['timestamp', 'atMost'],
+      after: ['sequence', 'after'],
+    });
+    return list.answer(await this.entries.page(list.request(conditions)), ProvenanceEntryResponse.from);
+  }
+
+  @Post('verify')
+  @HttpCode(200)
+  @IgnoresIdempotencyKey()
+  @ApiOperation({
+    summary: 'Verify the chain',
+    description:
+      'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +
+      'that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a ' +
+      'checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where ' +
+      'the chain and its head are sound.',
+  })
+  @ApiBody({ type: VerifyChainRequest, required: false })
+  @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
+  async verify(
+    @Body() { from, state, checkpoint: text }: VerifyChainRequest,
+    @ClientLeft() leaving: AbortSignal,
+  ): Promise<VerificationResponse> {
+    const checkpoint = text === undefined ? null : readCheckpoint(text);
+    const chain = await this.verifier.verify({ from, sizes: checkpoint === null ? [] : [checkpoint.size], leaving });
+    return VerificationResponse.from(
+      chain,
+      state === true ? await this.states.verify(leaving) : null,
+      checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.signer.verifierKeys),
+    );
+  }
+
+  @Get('export')
+  @ApiOperation({
+    summary: 'Export the chain',
+    description:
+      'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
+      'last one with the `end`. If it cannot be sent in full, the connection is reset; an export with its `end` is complete.',
+  })
+  @ApiNdjson(EXPORT_LINE, {
+    'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last entry.' },
+    'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
+  })
+  async export(
+    @Caller() { ip }: Caller,
+    @Query() { after = 0 }: ExportQuery,
+    @ClientLeft() leaving: AbortSignal,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    const { head, lines } = await this.exports.open(after, ip, leaving);
+    response.setHeader('X-Head-Sequence', head.sequence);
+    response.setHeader('X-Head-Hash', head.hash);
+    return ndjsonStream(lines, response);
+  }
+
+  @Get(':sequence')
+  @ApiOperation({
+    summary: 'Read an entry with its audit entry and the state it sealed',
+    description: 'Everything its hashes are computed from, so that anyone can recompute them.',
+  })
+  @ApiSequence()
+  @ApiOkResponse({
+    type: ProvenanceProofResponse,
+    description: 'Everything the hashes of the entry were computed from.',
+  })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
+    const entry = await this.entries.find(sequenceOf(sequence));
+    if (entry === undefined) throw notFound('provenance entry');
+    return ProvenanceProofResponse.of(entry);
+  }
+}

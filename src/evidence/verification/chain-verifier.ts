@@ -1,0 +1,129 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import type { Checkpoint, SignedCheckpoint } from '../checkpoints/checkpoint';
+import { unavailable } from '../../core/errors/domain-error';
+import { EntryReader } from '../../ledger/reading/entry-reader';
+import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
+import { SingleFlight } from '../../core/concurrency/single-flight';
+import { TreeReader } from '../../ledger/reading/tree-reader';
+import { CHAIN_START, type ChainEnd, type ChainVerdict, withEntriesBeyond } from './chain-check';
+import { type ChainHasher, openHasher } from './chain-hasher';
+import { treeVerdict, type TreeVerdict } from './tree-check';
+
+/** Milliseconds between lines of progress. */
+const PROGRESS_INTERVAL = 10_000;
+
+/** The default beginning, low enough to include an entry inserted before the first one. */
+const BEGINNING = Number.MIN_SAFE_INTEGER;
+
+export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
+  /** Null if the run did not begin at the first entry. */
+  readonly tree: TreeVerdict | null;
+  /** Roots of the recomputed tree at the requested sizes, if there are that many entries. */
+  readonly roots: Readonly<Record<number, string>>;
+  /** Milliseconds from the beginning of the run to the verdict. */
+  readonly duration: number;
+}
+
+interface HashedPart {
+  readonly from: number;
+  readonly upTo: number;
+  readonly abandoned: AbortSignal;
+}
+
+export interface VerificationOptions {
+  /** The first sequence to check; its link to the previous entry is checked, too. Absent: the whole chain. */
+  readonly from?: number | undefined;
+  /** Sizes of the Merkle tree whose roots are wanted; only for the whole chain. */
+  readonly sizes?: readonly number[];
+  /** Aborted when the caller leaves; a run that nobody waits for ends. */
+  readonly leaving?: AbortSignal;
+}
+
+/** Verifies the chain in chunks, one run at a time. */
+@Injectable()
+export class ChainVerifier implements OnModuleDestroy {
+  private readonly logger = new Logger('Provenance');
+  private readonly runs = new SingleFlight(
+    (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
+    BEGINNING,
+  );
+  private isStopping = false;
+  private reached = 0;
+
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly tree: TreeReader,
+  ) {}
+
+  /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
+  verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+    return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
+  }
+
+  /** The last entry that the run under way has hashed; 0 while none runs. */
+  get at(): number {
+    return this.reached;
+  }
+
+  /** Runs end at their next chunk, before the database is closed. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.runs.ended();
+  }
+
+  private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
+    this.refuseWhenStopping();
+    const begin = performance.now();
+    const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
+    const previous = (await this.entries.before(from)) ?? CHAIN_START;
+    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null });
+    try {
+      if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
+      const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
+      const { tree: recomputed, ...verdict } = withEntriesBeyond(await hasher.finish(head), entriesBeyond);
+      const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
+      const duration = Math.round(performance.now() - begin);
+      return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
+    } finally {
+      this.reached = 0;
+      await hasher.close();
+    }
+  }
+
+  /** While one chunk is hashed, the next is read. */
+  private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
+    let reportedAt = performance.now();
+    let chunk = await this.entries.chunk(from - 1, upTo);
+    while (chunk !== null) {
+      this.refuseWhenStopping();
+      abandoned.throwIfAborted();
+      const { last } = chunk;
+      [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.add(chunk.entries)]);
+      this.reached = last;
+      if (chunk === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
+      reportedAt = performance.now();
+      this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
+    }
+  }
+
+  private refuseWhenStopping(): void {
+    if (this.isStopping) throw unavailable('The service is stopping.');
+  }
+}
+
+/** Whether the log still extends an earlier checkpoint. */
+export interface CheckpointVerdict extends Checkpoint {
+  readonly signature: SignatureVerdict;
+  /** The first `size` entries have the root hash of the checkpoint. */
+  readonly extended: boolean;
+}
+
+/** @param roots computed from the entries, by size. */
+export function checkpointVerdict(
+  checkpoint: SignedCheckpoint,
+  roots: Readonly<Record<number, string>>,
+  keys: readonly VerifierKey[],
+): CheckpointVerdict {
+  const { origin, size, rootHash, note } = checkpoint;
+  return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
+}

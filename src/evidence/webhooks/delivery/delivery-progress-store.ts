@@ -1,0 +1,239 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomInt } from 'node:crypto';
+import { Database } from '../../../ledger/database/database';
+import { DatabaseFault } from '../../../ledger/database/database-fault';
+import { quoted, type ColumnDefinition } from '../../../ledger/database/dialect';
+import type { SqlSessions, SqlRow, SqlValue } from '../../../ledger/database/sql-connection';
+import { LEASE } from './delivery-lease';
+import type { DeliveryProgress } from './delivery-progress.entity';
+import type { SideWrite } from '../../../ledger/ledger-transaction';
+
+const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgress })[] = [
+  { name: 'webhookId', type: 'text' },
+  { name: 'sequence', type: 'integer' },
+  { name: 'epoch', type: 'integer' },
+  { name: 'replayHead', type: 'integer' },
+  { name: 'term', type: 'integer' },
+  { name: 'attempts', type: 'integer' },
+  { name: 'failingSince', type: 'text' },
+  { name: 'failingSequence', type: 'integer' },
+  { name: 'failingUrl', type: 'text' },
+  { name: 'lastAttemptAt', type: 'text' },
+  { name: 'lastStatus', type: 'integer' },
+  { name: 'nextAttemptAt', type: 'text' },
+];
+const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
+const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
+const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
+
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const HOLD =
+  `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
+  `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
+  `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
+  `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
+const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
+
+/** Milliseconds after which a statement is retried that found a SQLite file locked by the ledger's writer. */
+const BUSY_PAUSE = 5;
+
+/**
+ * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
+ * connection, but for what callers set (set-position.ts).
+ */
+@Injectable()
+export class DeliveryProgressStore implements OnApplicationShutdown {
+  private readonly upsert: string;
+  private connection: Promise<SqlSessions> | null = null;
+
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const values = COLUMNS.map((column, index) => dialect.jsonAt(index, column)).join(', ');
+    const taken = COLUMNS.slice(1).map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`);
+    this.upsert =
+      `INSERT INTO "webhook_standings" (${NAMES}) SELECT ${values} FROM ${dialect.jsonElements('$1')} WHERE 1 = 1 ` +
+      `ON CONFLICT ("webhookId") DO UPDATE SET ${taken.join(', ')} ` +
+      `WHERE "webhook_standings"."epoch" = excluded."epoch" AND "webhook_standings"."term" <= excluded."term" ` +
+      `RETURNING "webhookId"`;
+  }
+
+  /** Whether other processes may deliver, too. */
+  get areShared(): boolean {
+    return this.database.isShared;
+  }
+
+  async all(): Promise<ReadonlyMap<string, DeliveryProgress>> {
+    const rows = await this.database.points.all<DeliveryProgress>(SELECT);
+    return new Map(rows.map((row) => [row.webhookId, row]));
+  }
+
+  async of(webhookId: string): Promise<DeliveryProgress | undefined> {
+    const [row] = await this.database.points.all<DeliveryProgress>(`${SELECT} WHERE "webhookId" = $1`, [webhookId]);
+    return row;
+  }
+
+  /**
+   * Returns the ids of those that were written: the others have since been set by a caller, or belong to another
+   * process.
+   */
+  async write(all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
+    const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name]));
+    const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
+    return new Set(written.map(({ webhookId }) => webhookId));
+  }
+
+  async forget(webhookId: string): Promise<void> {
+    await this.run(DELETE, [webhookId]);
+  }
+
+  /** The term of the lease if this process holds it; null: another one does. */
+  async hold(): Promise<number | null> {
+    if (!this.areShared) return 1;
+    const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
+    return lease?.term ?? null;
+  }
+
+  async releaseLease(): Promise<void> {
+    if (this.areShared) await this.run(RELEASE_LEASE, [this.database.processId]);
+  }
+
+  /** Before the ledger closes the database. */
+  async close(): Promise<void> {
+    await (await this.connection)?.close();
+    this.connection = null;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  /** A SQLite file has one writer at a time, and the ledger's takes precedence. */
+  private async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    this.connection ??= this.database.openSideWriter();
+    const connection = await this.connection.catch((error: unknown) => this.unopened(error));
+    for (;;) {
+      try {
+        return await connection.all<Row>(sql, parameters);
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+      }
+      await sleep(BUSY_PAUSE);
+    }
+  }
+
+  private unopened(error: unknown): never {
+    this.connection = null;
+    throw error;
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY';
+}
+
+/** Milliseconds after which a failed write is retried. */
+const RETRY = 500;
+
+interface Pending {
+  readonly progress: DeliveryProgress;
+  readonly resolve: (isWritten: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes the positions of endpoints, many in one statement: those that arrive during a write are part of the next. */
+export class ProgressWriter {
+  private pending: Pending[] = [];
+  private isWriting = false;
+
+  /** @param mayWrite false: another process delivers now. */
+  constructor(
+    private readonly store: DeliveryProgressStore,
+    private readonly mayWrite: () => boolean,
+  ) {}
+
+  /** Resolves when it is on disk; false if somebody else has set it since. One write per endpoint at a time. */
+  write(progress: DeliveryProgress): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.pending.push({ progress, resolve, reject });
+      if (!this.isWriting) void this.writeAll();
+    });
+  }
+
+  private async writeAll(): Promise<void> {
+    this.isWriting = true;
+    while (this.pending.length > 0) {
+      const group = this.pending;
+      this.pending = [];
+      await this.writeGroup(group);
+    }
+    this.isWriting = false;
+  }
+
+  /** Retries while the database is unavailable, as long as this process delivers. */
+  private async writeGroup(group: readonly Pending[]): Promise<void> {
+    for (;;) {
+      try {
+        const written = await this.store.write(group.map(({ progress }) => progress));
+        for (const { progress, resolve } of group) resolve(written.has(progress.webhookId));
+        return;
+      } catch (error) {
+        if (!this.mayWrite()) {
+          for (const { reject } of group) reject(error);
+          return;
+        }
+      }
+      await sleep(RETRY);
+    }
+  }
+}
+
+const START =
+  `INSERT INTO "webhook_standings" ("webhookId", "sequence", "replayHead", "epoch", "term", "attempts") ` +
+  `VALUES ($1, $2, $3, $4, 0, 0)`;
+const REPLAY =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
+  `"replayHead" = excluded."replayHead", "epoch" = excluded."epoch", "attempts" = 0, ` +
+  `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = NULL`;
+/** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
+const RESUME =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", ` +
+  `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
+  `"failingSequence" = ${unlessGivenUp('failingSequence', 'NULL')}, ` +
+  `"failingUrl" = ${unlessGivenUp('failingUrl', 'NULL')}, "nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
+const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
+/** Epochs are random: a count that goes on after a lost commit could be what another process has set in its place. */
+const EPOCHS = 2 ** 47;
+
+/**
+ * Makes an endpoint continue after this sequence, also one that was given up.
+ *
+ * @param head the ledger's last sequence: up to there, the current filter chooses what is delivered.
+ */
+export function replayed(webhookId: string, after: number, head: number): SideWrite {
+  return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()], proof: proofFor(webhookId) };
+}
+
+/**
+ * Has an endpoint tried at once, with its failures cleared if it was given up. What is under way is of the past.
+ *
+ * @param start the position of an endpoint that has none yet.
+ */
+export function resumed(webhookId: string, start: number): SideWrite {
+  return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()], proof: proofFor(webhookId) };
+}
+
+function newEpoch(): number {
+  return randomInt(1, EPOCHS);
+}
+
+function proofFor(webhookId: string): SideWrite['proof'] {
+  return { sql: SELECT_EPOCH, parameters: [webhookId] };
+}
+
+/** An endpoint that is to be tried again has a time for it. */
+function unlessGivenUp(column: keyof DeliveryProgress, otherwise: string): string {
+  const [next, kept] = ['nextAttemptAt', column].map((name) => `"webhook_standings".${quoted(name)}`);
+  return `CASE WHEN ${next} IS NULL THEN ${otherwise} ELSE ${kept} END`;
+}

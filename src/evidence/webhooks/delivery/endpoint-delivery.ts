@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import { within } from '../../../core/concurrency/within';
+import { signingAt } from '../signing-secrets';
+import type { Webhook } from '../webhook.entity';
+import { bodyOf } from './delivery-content';
+import { EndpointEntries, type EntrySources } from './endpoint-entries';
+import { nextAttemptAt } from './retry-schedule';
+import type { Attempt, WebhookSender } from './webhook-sender';
+import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
+
+/** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
+const SKIPPED = 1_000;
+/** Milliseconds that a delivery in progress may still take when deliveries stop. */
+const GRACE = 3_000;
+
+/** What an endpoint's deliveries need from the process. */
+export interface DeliveryMeans extends EntrySources {
+  readonly sender: WebhookSender;
+  /** Writes its position; returns false if another process, or a caller, has set it since. */
+  readonly write: (progress: DeliveryProgress) => Promise<boolean>;
+  /** Whether this process still delivers, without another one having done so since the term began. */
+  readonly mayDeliver: (term: number) => boolean;
+  /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
+  readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
+}
+
+/** Delivers to one endpoint, one entry after another, until it is stopped. */
+export class EndpointDelivery {
+  private readonly over = new AbortController();
+  private readonly connections;
+  private readonly entries: EndpointEntries;
+  private writing: Promise<boolean> = Promise.resolve(true);
+  private readonly ended: Promise<void>;
+
+  /** @param progress as this process is to write it: with its epoch, and the term of the present lease. */
+  constructor(
+    private webhook: Webhook,
+    private progress: DeliveryProgress,
+    private readonly means: DeliveryMeans,
+    onFailure: (error: unknown) => void,
+  ) {
+    const { sequence: after, replayHead } = progress;
+    const firstFilterAt = replayHead ?? webhook.createdSequence;
+    this.entries = new EndpointEntries(means, { webhookId: webhook.id, after, firstFilterAt }, this.over.signal);
+    this.connections = means.sender.connections();
+    this.ended = this.runToEnd(onFailure);
+  }
+
+  get isOver(): boolean {
+    return this.over.signal.aborted;
+  }
+
+  /** Whether it delivers under this term, and knows the position that a caller has set. */
+  isOf(term: number, epoch: number): boolean {
+    return this.progress.term === term && this.progress.epoch === epoch;
+  }
+
+  /** Continues with the changed record; returns false if entries are now delivered elsewhere. */
+  follow(webhook: Webhook): boolean {
+    const isSame = webhook.url === this.webhook.url;
+    if (isSame) this.webhook = webhook;
+    return isSame;
+  }
+
+  /** Resolves when nothing is in progress; a delivery under way gets a moment to finish. */
+  async stop(): Promise<void> {
+    this.over.abort();
+    await within(this.ended, GRACE, undefined);
+    this.connections.close();
+    await this.ended;
+  }
+
+  private async runToEnd(onFailure: (error: unknown) => void): Promise<void> {
+    try {
+      await this.run();
+    } catch (error) {
+      if (!this.isOver) onFailure(error);
+    } finally {
+      await this.end();
+    }
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isOver) {
+      const entry = await this.next();
+      if (entry !== null && !(await this.deliver(entry))) return;
+    }
+  }
+
+  /** The next entry that concerns the endpoint; null: ask again. */
+  private async next(): Promise<AnsweredListedEntry | null> {
+    const entry = this.entries.shift();
+    if (entry !== undefined) return entry;
+    const { position } = this.entries;
+    if (position - this.progress.sequence <= SKIPPED) await this.entries.readOn();
+    else if (!(await this.save({ ...NO_FAILURES, sequence: position }))) this.over.abort();
+    return null;
+  }
+
+  /**
+   * Retries until the delivery is confirmed; returns false if somebody else has taken over the endpoint, or it has
+   * failed for good.
+   */
+  private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
+    const body = bodyOf(entry);
+    const { failingSequence, failingUrl } = this.progress;
+    // The failures of another entry, or of another URL, say nothing about this one.
+    if (failingSequence !== entry.sequence || failingUrl !== this.webhook.url) {
+      this.progress = { ...this.progress, ...NO_FAILURES };
+    }
+    while (!this.isOver) {
+      await this.untilDue();
+      const attempt = await this.attempt(entry, body);
+      if (attempt === null) return false;
+      const { status } = attempt;
+      const at = new Date().toISOString();
+      if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
+      const { attempts: before, failingSince } = this.progress;
+      const [attempts, since] = [before + 1, failingSince ?? at];
+      const due = nextAttemptAt(
+        { now: Date.parse(at), status, retryAfter: attempt.retryAfter, attempts, since: Date.parse(since) },
+        Math.random(),
+      );
+      const isKept = await this.save({
+        attempts,
+        failingSince: since,
+        failingSequence: entry.sequence,
+        failingUrl: this.webhook.url,
+        lastAttemptAt: at,
+        lastStatus: status,
+        nextAttemptAt: due === null ? null : new Date(due).toISOString(),
+      });
+      if (!isKept) return false;
+      if (due !== null) continue;
+      await this.means.fail(this.progress, attempt);
+      return false;
+    }
+    return false;
+  }
+
+  private async untilDue(): Promise<void> {
+    const { nextAttemptAt: due } = this.progress;
+    const delay = due === null ? 0 : Date.parse(due) - Date.now();
+    if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
+  }
+
+  /** Null: this process may no longer deliver. */
+  private async attempt(entry: AnsweredListedEntry, body: Buffer): Promise<Attempt | null> {
+    const { sender, mayDeliver } = this.means;
+    const { term } = this.progress;
+    const mayStill = (): boolean => !this.isOver && mayDeliver(term);
+    if (!mayStill()) return null;
+    const { url, secrets } = this.webhook;
+    const signing = signingAt(secrets, new Date().toISOString());
+    const { connections } = this;
+    const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
+    const wasCut = attempt.status === null && this.isOver;
+    return mayDeliver(term) && !wasCut ? attempt : null;
+  }
+
+  /**
+   * The next delivery starts while the position after this one is being written, but the one after it does not: after a
+   * crash at most two are repeated.
+   */
+  private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
+    const isKept = await this.writing;
+    this.progress = { ...this.progress, ...NO_FAILURES, sequence, lastAttemptAt: at, lastStatus: status };
+    this.writing = this.written();
+    // An error is thrown where the write is awaited.
+    this.writing.catch(() => undefined);
+    return isKept;
+  }
+
+  private async save(change: Partial<DeliveryProgress>): Promise<boolean> {
+    if (!(await this.writing)) return false;
+    this.progress = { ...this.progress, ...change };
+    this.writing = this.written();
+    return this.writing;
+  }
+
+  private written(): Promise<boolean> {
+    return this.means.write(this.progress);
+  }
+
+  private async end(): Promise<void> {
+    this.over.abort();
+    this.connections.close();
+    await this.writing.catch(() => undefined);
+  }
+}

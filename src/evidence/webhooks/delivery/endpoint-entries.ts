@@ -1,0 +1,135 @@
+import { type EventChunk, type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
+import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
+import type { CounterReader } from '../../../ledger/reading/counter-reader';
+import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
+import type { PastRecords } from '../../../ledger/reading/past-records';
+import { filterOf, WEBHOOK } from '../webhook.entity';
+
+/** Most entries held in memory for one endpoint; further ones are read again later. */
+const MOST_WAITING = 500;
+
+/** What reading the entries of an endpoint needs from the process. */
+export interface EntrySources {
+  readonly entries: EntryReader;
+  readonly counters: CounterReader;
+  readonly live: LiveEntries;
+  readonly past: PastRecords;
+  /** Resolves when every delivery has its webhook as it is now, and those that must not go on have been stopped. */
+  readonly refresh: (leaving: AbortSignal) => Promise<void>;
+}
+
+/** Whose entries, and from where. */
+export interface EntryRange {
+  readonly webhookId: string;
+  /** The sequence after which they begin. */
+  readonly after: number;
+  /** The filter of this moment chooses the entries before, too: the webhook was created then, or replayed. */
+  readonly firstFilterAt: number;
+}
+
+/**
+ * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written,
+ * which the ledger knows: whoever reads, and however late, finds the same.
+ */
+export class EndpointEntries implements EntryFollower {
+  private readonly waiting: AnsweredListedEntry[] = [];
+  private filter: EventFilter = {};
+  private read: number;
+  /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
+  private isAtChange = false;
+  private isLive = false;
+  private wake: (() => void) | null = null;
+
+  constructor(
+    private readonly sources: EntrySources,
+    private readonly range: EntryRange,
+    private readonly over: AbortSignal,
+  ) {
+    this.read = range.after;
+    over.addEventListener('abort', () => this.abort(), { once: true });
+  }
+
+  /** All entries up to this sequence have been read. */
+  get position(): number {
+    return this.read;
+  }
+
+  /** The next one that was read; undefined: read on. */
+  shift(): AnsweredListedEntry | undefined {
+    return this.waiting.shift();
+  }
+
+  /** Reads committed entries, or waits for new ones: afterwards there may be some. */
+  async readOn(): Promise<void> {
+    if (this.isLive) {
+      await new Promise<void>((resolve) => (this.wake = resolve));
+      this.wake = null;
+      return;
+    }
+    await this.readCommitted();
+    const isUpToDate = this.waiting.length === 0 && !this.isAtChange;
+    if (isUpToDate && !this.over.aborted) this.isLive = this.sources.live.join(this, this.read);
+  }
+
+  take({ entries, last }: EventChunk): void {
+    const { webhookId } = this.range;
+    const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
+    this.accept(entries, last, change?.sequence ?? Infinity);
+    this.wake?.();
+  }
+
+  abort(): void {
+    this.leaveLive();
+    this.wake?.();
+  }
+
+  private async readCommitted(): Promise<void> {
+    const { entries, counters, refresh } = this.sources;
+    // What was written after a change is sent to the URL, and signed with the secrets, of the changed webhook.
+    if (this.isAtChange) await refresh(this.over);
+    this.filter = await this.filterOfNext();
+    const head = await counters.headSequence();
+    const page = await entries.page(pageAfter(this.read, conditionsOfFilter(this.filter)));
+    // After the page, so that no change among its entries is missed.
+    const change = await this.nextChange();
+    this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
+  }
+
+  /** @param upTo all entries were read that the filter chooses up to this sequence. */
+  private accept(entries: readonly AnsweredListedEntry[], upTo: number, change: number): void {
+    const end = Math.min(Math.max(this.read, upTo), change);
+    const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
+    const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
+    const hasRoom = this.waiting.length + found.length <= MOST_WAITING;
+    if (hasRoom) {
+      this.waiting.push(...found);
+      this.read = end;
+      this.isAtChange = end === change;
+    }
+    if (!hasRoom || this.isAtChange) this.leaveLive();
+  }
+
+  /** The entry that the filter of the next one is as of. */
+  private get filterAt(): number {
+    return Math.max(this.read, this.range.firstFilterAt);
+  }
+
+  private async filterOfNext(): Promise<EventFilter> {
+    const { webhookId } = this.range;
+    const webhook = await this.sources.past.find(WEBHOOK, webhookId, this.filterAt);
+    if (webhook === undefined) throw new Error(`The ledger does not say what ${webhookId} is to receive.`);
+    return filterOf(webhook);
+  }
+
+  /** Sequence of the next change of the webhook; infinite: there is none. */
+  private async nextChange(): Promise<number> {
+    const ofWebhook = { column: 'subjectId', comparison: 'equals', value: this.range.webhookId } as const;
+    const { rows } = await this.sources.entries.page({ ...pageAfter(this.filterAt, [ofWebhook]), limit: 1 });
+    return rows[0]?.sequence ?? Infinity;
+  }
+
+  private leaveLive(): void {
+    if (this.isLive) this.sources.live.leave(this);
+    this.isLive = false;
+  }
+}

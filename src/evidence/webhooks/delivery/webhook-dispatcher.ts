@@ -1,0 +1,174 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { LiveEntries } from '../../events/live-entries';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { LedgerService } from '../../../ledger/ledger.service';
+import { byId } from '../../../ledger/lookup';
+import { CounterReader } from '../../../ledger/reading/counter-reader';
+import { EntryReader } from '../../../ledger/reading/entry-reader';
+import { PastRecords } from '../../../ledger/reading/past-records';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { Repeated } from '../../../core/lifecycle/repeated';
+import { SingleFlight } from '../../../core/concurrency/single-flight';
+import { failingNote, WEBHOOK, type Webhook } from '../webhook.entity';
+import { DeliveryLease, LEASE, RENEWAL, thisMoment } from './delivery-lease';
+import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
+import { DeliveryProgressStore, ProgressWriter } from './delivery-progress-store';
+import { type Attempt, WebhookSender } from './webhook-sender';
+import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
+
+/** Webhooks read at once. */
+const CHUNK = 100;
+
+/**
+ * Delivers audit entries to the endpoints of webhooks, each at its own pace. If there are several processes, the one
+ * with the lease does it; it reads from the ledger, so a crash loses nothing.
+ */
+@Injectable()
+export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Webhooks');
+  private readonly lease: DeliveryLease;
+  private readonly deliveries = new Map<string, EndpointDelivery>();
+  /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
+  private readonly stopped = new Set<string>();
+  private readonly means: DeliveryMeans;
+  private readonly polls = new SingleFlight<never, void>(() => this.poll());
+  private readonly repeated = new Repeated(
+    RENEWAL,
+    () => this.polls.call(0),
+    (error) => this.logger.warn(`Webhooks cannot be delivered now: ${String(error)}`),
+  );
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly store: DeliveryProgressStore,
+    entries: EntryReader,
+    counters: CounterReader,
+    live: LiveEntries,
+    past: PastRecords,
+    sender: WebhookSender,
+  ) {
+    // A file has one process: however long that is delayed, no other takes over.
+    this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
+    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
+    const writer = new ProgressWriter(store, mayDeliver);
+    this.means = {
+      ...{ entries, counters, live, past, sender },
+      refresh: (leaving) => this.refresh(leaving),
+      mayDeliver: (term) => term === this.lease.term && mayDeliver(),
+      write: (progress) => writer.write(progress),
+      fail: (progress, attempt) => this.fail(progress, attempt),
+    };
+  }
+
+  onApplicationBootstrap(): void {
+    this.pollSoon();
+    this.repeated.begin();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.repeated.stop();
+    await this.polls.ended();
+    await this.stopAll();
+    await this.store
+      .releaseLease()
+      .catch((error: unknown) => this.logger.warn(`The lease was not released and will lapse: ${String(error)}`));
+  }
+
+  /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
+  pollSoon(): void {
+    if (this.repeated.isStopping) return;
+    this.polls.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
+  }
+
+  /** No delivery begins any more when the service stops. */
+  private async refresh(leaving: AbortSignal): Promise<void> {
+    if (!this.repeated.isStopping) await this.polls.call(0, { leaving });
+  }
+
+  private async poll(): Promise<void> {
+    this.stopped.clear();
+    // In this order, so that the webhook of every position is found, even if it was created in between.
+    const positions = await this.store.all();
+    const webhooks = await this.all();
+    if (webhooks.length === 0 && positions.size === 0) return this.stopAll();
+    const asked = thisMoment();
+    const term = await this.store.hold();
+    if (term === null) {
+      this.lease.lost();
+      return this.stopAll();
+    }
+    const isSame = term === this.lease.term;
+    this.lease.renewed(term, asked);
+    // Since these positions were read, another process may have delivered. Under the same term, none has.
+    if (!isSame) return this.poll();
+    this.align(webhooks, positions);
+    for (const id of positions.keys()) {
+      if (!webhooks.some((webhook) => webhook.id === id)) await this.store.forget(id);
+    }
+  }
+
+  private async all(): Promise<readonly Webhook[]> {
+    const all: Webhook[] = [];
+    for await (const chunk of this.records.chunks(WEBHOOK, [], CHUNK)) all.push(...chunk);
+    return all;
+  }
+
+  /** Starts missing deliveries, and stops those that must not continue as they are. */
+  private align(webhooks: readonly Webhook[], positions: ReadonlyMap<string, DeliveryProgress>): void {
+    const active = new Map(
+      webhooks.filter(({ status }) => status === 'active').map((webhook) => [webhook.id, webhook]),
+    );
+    for (const [id, delivery] of this.deliveries) {
+      const webhook = active.get(id);
+      const isCurrent = delivery.isOf(this.lease.term, positions.get(id)?.epoch ?? 0);
+      if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
+    }
+    for (const [id, webhook] of active) {
+      if (!this.deliveries.has(id) && !this.stopped.has(id)) this.begin(webhook, positions.get(id) ?? startOf(webhook));
+    }
+  }
+
+  private begin(webhook: Webhook, progress: DeliveryProgress): void {
+    const onFailure = (error: unknown): void =>
+      this.logger.warn(`Deliveries to ${webhook.id} are held up: ${String(error)}`);
+    const ours = { ...progress, term: this.lease.term };
+    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, ours, this.means, onFailure));
+  }
+
+  /** A new delivery starts only when nothing of this one is in progress. */
+  private stop(id: string, delivery: EndpointDelivery): void {
+    void delivery.stop().then(() => {
+      if (this.deliveries.get(id) !== delivery) return;
+      this.deliveries.delete(id);
+      this.stopped.add(id);
+      this.pollSoon();
+    });
+  }
+
+  private async stopAll(): Promise<void> {
+    const all = [...this.deliveries.values()];
+    await Promise.all(all.map((delivery) => delivery.stop()));
+    this.deliveries.clear();
+  }
+
+  private fail({ webhookId: id, epoch, term }: DeliveryProgress, { status }: Attempt): Promise<void> {
+    return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
+      const webhook = await transaction.find(WEBHOOK, id);
+      if (webhook?.status !== 'active') return;
+      // Callers set it in commands: either it is seen here, or the caller sees what is written here.
+      const stored = await this.store.of(id);
+      if (stored?.epoch !== epoch || stored.term !== term) return;
+      // What the endpoint of another URL has answered says nothing about this one.
+      if (stored.failingUrl !== webhook.url) return;
+      const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
+      transaction.update(WEBHOOK, failing, failingNote(status));
+    });
+  }
+}
+
+/** A new webhook starts after its own creation. */
+function startOf({ id, createdSequence }: Webhook): DeliveryProgress {
+  const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
+  return { webhookId: id, sequence: createdSequence, epoch: 0, replayHead: null, term: 0, ...none };
+}

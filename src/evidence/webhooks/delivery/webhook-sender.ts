@@ -1,0 +1,217 @@
+import { Injectable } from '@nestjs/common';
+import type { LookupAddress } from 'node:dns';
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { BlockList, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import { Configuration } from '../../../core/config/configuration';
+import { refusedTargetFault, type WebhookTerms, webhookUrlFault, isRefusedAddress } from '../webhook-url';
+import { signatures, type SignedContent } from './delivery-content';
+
+/** Milliseconds from the beginning of an attempt to the end of its answer. */
+const LONGEST_ATTEMPT = 15_000;
+/** Milliseconds that one of several addresses has to accept a connection: an endpoint may be far away. */
+const PER_ADDRESS = 4_000;
+/** Most bytes read of an answer. */
+const MOST_READ = 64 * 1024;
+/** Milliseconds for which an idle connection is kept. */
+const KEPT = 30_000;
+/** Errors that show that the other end has closed a kept connection. */
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
+/** What is sent, and to whom. */
+export interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly connections: Connections;
+  /** Checked right before sending: if false, nothing is sent. */
+  readonly mayStill: () => boolean;
+}
+
+/** The result of an attempt. */
+export interface Attempt {
+  /** Null: no answer came in time. */
+  readonly status: number | null;
+  readonly retryAfter: string | null;
+  readonly durationMs: number;
+}
+
+/** The kept connections to one endpoint. */
+export interface Connections {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  close(): void;
+}
+
+/**
+ * Sends deliveries, only to public addresses unless private ones are allowed: each address is checked when a connection
+ * is opened.
+ */
+@Injectable()
+export class WebhookSender {
+  private readonly terms: WebhookTerms;
+  private readonly names = new NameLookup();
+
+  constructor({ webhookAllowHttp, webhookAllowPrivate }: Configuration) {
+    this.terms = { webhookAllowHttp, webhookAllowPrivate };
+  }
+
+  connections(): Connections {
+    const closed = new AbortController();
+    const options = {
+      ...{ keepAlive: true, maxSockets: 1, timeout: KEPT },
+      ...{ lookup: this.lookupUntil(closed.signal), autoSelectFamilyAttemptTimeout: PER_ADDRESS },
+    };
+    const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
+    const close = (): void => {
+      closed.abort();
+      http.destroy();
+      https.destroy();
+    };
+    return { http, https, close };
+  }
+
+  /** One attempt; never rejects. */
+  async send(delivery: Delivery): Promise<Attempt> {
+    const began = performance.now();
+    const over = AbortSignal.timeout(LONGEST_ATTEMPT);
+    const first = await this.exchange(delivery, over);
+    // The endpoint had closed the kept connection: it is unknown whether it received anything.
+    const answer = first === 'stale' && delivery.mayStill() ? await this.exchange(delivery, over) : first;
+    const { status, retryAfter } = answer === 'stale' ? NO_ANSWER : answer;
+    return { status, retryAfter, durationMs: Math.round(performance.now() - began) };
+  }
+
+  private exchange(delivery: Delivery, over: AbortSignal): Promise<Answer | 'stale'> {
+    return new Promise((resolve) => {
+      const url = new URL(delivery.url);
+      // What was allowed when it was created may not be any more.
+      if ((webhookUrlFault(delivery.url) ?? refusedTargetFault(delivery.url, this.terms)) !== undefined) {
+        resolve(NO_ANSWER);
+        return;
+      }
+      const request = this.requestTo(url, delivery, over);
+      let answer: Answer | null = null;
+      request.on('socket', (socket) =>
+        onceConnected(socket, () => {
+          // Headers and body are written together, and nothing before.
+          if (delivery.mayStill()) request.end(delivery.body);
+          else request.destroy();
+        }),
+      );
+      request.on('response', (response) => {
+        answer = { status: response.statusCode ?? null, retryAfter: response.headers['retry-after'] ?? null };
+        readSome(response);
+      });
+      request.on('error', ({ code }: NodeJS.ErrnoException) => {
+        if (answer === null) resolve(request.reusedSocket && CLOSED.has(String(code)) ? 'stale' : NO_ANSWER);
+      });
+      request.on('close', () => resolve(answer ?? NO_ANSWER));
+    });
+  }
+
+  private requestTo(url: URL, { id, body, secrets, connections }: Delivery, signal: AbortSignal): ClientRequest {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const headers = {
+      'Content-Type': 'application/json',
+      'Content-Length': body.length,
+      'User-Agent': 'agent-governance-service',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatures(secrets, { id, timestamp, body }),
+    };
+    const options = { method: 'POST', headers, signal };
+    return url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, agent: connections.https })
+      : httpRequest(url, { ...options, agent: connections.http });
+  }
+
+  private lookupUntil(closed: AbortSignal): LookupFunction {
+    return (name, { all = false }, callBack) => {
+      this.permittedAddresses(name, closed).then(
+        ([first, ...others]) => {
+          if (all) callBack(null, [first, ...others]);
+          else callBack(null, first.address, first.family);
+        },
+        (error: unknown) => callBack(error instanceof Error ? error : refusal('EFAULT'), '', 0),
+      );
+    };
+  }
+
+  /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
+  private async permittedAddresses(name: string, closed: AbortSignal): Promise<[LookupAddress, ...LookupAddress[]]> {
+    const all = await this.names.addressesOf(name, closed);
+    const isRefused = ({ address }: LookupAddress): boolean =>
+      !this.terms.webhookAllowPrivate && isRefusedAddress(address);
+    const [first, ...others] = all.some(isRefused) ? [] : reachable(all);
+    if (first === undefined) throw refusal('EACCES');
+    return [first, ...others];
+  }
+}
+
+type Answer = Pick<Attempt, 'status' | 'retryAfter'>;
+
+const NO_ANSWER: Answer = { status: null, retryAfter: null };
+
+function onceConnected(socket: Socket, callBack: () => void): void {
+  if (!socket.connecting) callBack();
+  else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
+}
+
+const IPV4 = { kind: 'ipv4', name: 'IPv4' } as const;
+const IPV6 = { kind: 'ipv6', name: 'IPv6' } as const;
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Those of families that this host has an address of, so that no time is lost on others; all, if none remain. */
+function reachable(all: readonly LookupAddress[]): readonly LookupAddress[] {
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  const families = new Set(own.filter(({ internal }) => !internal).map(({ family }) => family));
+  const found = all.filter(({ address, family }) => {
+    const { kind, name } = family === 6 ? IPV6 : IPV4;
+    return families.has(name) || LOOPBACK.check(address, kind);
+  });
+  return found.length > 0 ? found : all;
+}
+
+/** Unread data keeps a connection from being reused; an endless answer is not read to its end. */
+function readSome(response: IncomingMessage): void {
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_READ) response.destroy();
+  });
+  response.on('error', () => undefined);
+}
+
+/** Without the name, which is part of a URL that must not be logged. */
+function refusal(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error('The address is refused.'), { code });
+}
+
+/**
+ * Asks the system for the addresses of endpoints, for one name at a time. What it is asked cannot be taken back, and
+ * occupies one of the two threads that look up names for the whole process until the name servers have answered.
+ * Attempts have a time limit; one that is repeated meanwhile waits for the same answer.
+ */
+export class NameLookup {
+  private readonly asked = new Map<string, Promise<LookupAddress[]>>();
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @param over aborted when nobody needs the addresses any more: then the system is not asked. */
+  addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {
+    const pending = this.asked.get(name);
+    if (pending !== undefined) return pending;
+    const answer = this.last
+      .then(() => {
+        over.throwIfAborted();
+        return lookup(name, { all: true });
+      })
+      .finally(() => this.asked.delete(name));
+    this.asked.set(name, answer);
+    this.last = answer.catch(() => undefined);
+    return answer;
+  }
+}

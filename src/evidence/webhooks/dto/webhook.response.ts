@@ -1,0 +1,95 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { type ShownWebhook, WEBHOOK_STATUSES, type WebhookStatus } from '../webhook.entity';
+import type { WebhookWithProgress, WebhookWithSecret } from '../webhooks.service';
+
+export class WebhookResponse {
+  @ApiProperty({ example: sampleId('whk') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'https://hooks.example.com/governance' })
+  readonly url!: string;
+
+  @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
+  readonly actions!: readonly string[];
+
+  @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: entries of all agents.' })
+  readonly agentId!: string | null;
+
+  @ApiProperty({ example: 'Informs the finance channel of decisions.' })
+  readonly description!: string;
+
+  @ApiProperty({
+    enum: WEBHOOK_STATUSES,
+    enumName: 'WebhookStatus',
+    example: 'active',
+    description: '`failing`: not delivered to until it is resumed or replayed.',
+  })
+  readonly status!: WebhookStatus;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly updatedAt!: string;
+
+  static from(this: void, row: ShownWebhook): WebhookResponse {
+    const { id, url, actions, agentId, description, status, createdAt, updatedAt } = row;
+    return { id, url, actions, agentId, description, status, createdAt, updatedAt };
+  }
+}
+
+export class WebhookWithSecretResponse extends WebhookResponse {
+  @ApiProperty({
+    example: `whsec_${'x'.repeat(43)}=`,
+    description:
+      'Secret with which deliveries are signed, according to Standard Webhooks. It is returned only in this answer.',
+  })
+  readonly secret!: string;
+
+  static of({ webhook, secret }: WebhookWithSecret): WebhookWithSecretResponse {
+    return { ...WebhookResponse.from(webhook), secret };
+  }
+}
+
+export class WebhookDeliveryResponse {
+  @ApiProperty({
+    type: 'integer',
+    example: 1,
+    description: 'Sequence of the last entry that no longer needs delivery.',
+  })
+  readonly sequence!: number;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly lastAttemptAt!: string | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer.' })
+  readonly lastStatus!: number | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Null: no retry is pending.',
+  })
+  readonly nextAttemptAt!: string | null;
+}
+
+export class WebhookWithDeliveryResponse extends WebhookResponse {
+  @ApiProperty({ type: WebhookDeliveryResponse, description: 'How far deliveries have come; not part of the record.' })
+  readonly delivery!: WebhookDeliveryResponse;
+
+  static of({ webhook, progress }: WebhookWithProgress): WebhookWithDeliveryResponse {
+    const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = progress;
+    return { ...WebhookResponse.from(webhook), delivery: { sequence, lastAttemptAt, lastStatus, nextAttemptAt } };
+  }
+}
+
+export class WebhookTestResponse {
+  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer in time.' })
+  readonly status!: number | null;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 12 })
+  readonly durationMs!: number;
+}

@@ -1,0 +1,134 @@
+import { isIP, BlockList } from 'node:net';
+
+/** What the operator permits as targets of deliveries. */
+export interface WebhookTerms {
+  readonly webhookAllowHttp: boolean;
+  readonly webhookAllowPrivate: boolean;
+}
+
+const FORM = /^https?:\/\/([^/?]+)/i;
+/** A URL parser would drop these characters, or take a backslash for a slash. */
+const UNPRINTABLE = /[\s\p{Cc}\p{Cf}\\]/u;
+
+/** What is wrong with a URL as the target of deliveries, whatever is permitted; undefined if nothing is. */
+export function webhookUrlFault(text: string): string | undefined {
+  const [, authority = ''] = FORM.exec(text) ?? [];
+  if (UNPRINTABLE.test(text) || authority === '' || !URL.canParse(text)) return 'must be an absolute https URL';
+  if (authority.includes('@')) return 'must not have user info';
+  if (text.includes('#')) return 'must not have a fragment';
+  return undefined;
+}
+
+/** Why a valid URL is not permitted; undefined if it is. Its name is looked up when a connection is opened. */
+export function refusedTargetFault(url: string, terms: WebhookTerms): string | undefined {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !terms.webhookAllowHttp)
+    return 'must begin with https://, since WEBHOOK_ALLOW_HTTP is not set';
+  if (!terms.webhookAllowPrivate && isRefusedLiteral(addressOf(hostname)))
+    return 'must not be at a private or special address, since WEBHOOK_ALLOW_PRIVATE is not set';
+  return undefined;
+}
+
+/** Whether a host is an address that is refused. */
+function isRefusedLiteral(host: string): boolean {
+  return isIP(host) !== 0 && isRefusedAddress(host);
+}
+
+/** An IPv6 address without its brackets. */
+function addressOf(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Networks that are not part of the public internet, or where cloud providers serve their metadata. */
+const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+/** Unspecified, loopback, local translation, unique local, link-local, site-local and multicast. */
+const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
+  ['::', 128],
+  ['::1', 128],
+  ['64:ff9b:1::', 48],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+];
+
+const GROUPS = 8;
+/** Prefixes, in groups, of addresses that embed an IPv4 address, and the group at which it starts. */
+const TRANSLATED: readonly { readonly begin: readonly number[]; readonly at: number; readonly isInverted?: true }[] = [
+  // Compatible, mapped, translated (SIIT) and NAT64.
+  { begin: [0, 0, 0, 0, 0, 0], at: 6 },
+  { begin: [0, 0, 0, 0, 0, 0xffff], at: 6 },
+  { begin: [0, 0, 0, 0, 0xffff, 0], at: 6 },
+  { begin: [0x64, 0xff9b, 0, 0, 0, 0], at: 6 },
+  // 6to4, and Teredo: its server, and its client in the complement.
+  { begin: [0x2002], at: 1 },
+  { begin: [0x2001, 0], at: 2 },
+  { begin: [0x2001, 0], at: 6, isInverted: true },
+];
+/** Interface identifiers of ISATAP, which are followed by an IPv4 address. */
+const ISATAP: readonly number[] = [0, 0x0200];
+const ISATAP_MARK = 0x5efe;
+
+const refused = new BlockList();
+for (const [network, prefix] of REFUSED_IPV4) refused.addSubnet(network, prefix, 'ipv4');
+for (const [network, prefix] of REFUSED_IPV6) refused.addSubnet(network, prefix, 'ipv6');
+
+/**
+ * Whether deliveries to an address are refused unless private ones are allowed; anything that is not an address is
+ * refused, too.
+ */
+export function isRefusedAddress(address: string): boolean {
+  const [bare = ''] = address.split('%');
+  switch (isIP(bare)) {
+    case 4:
+      return refused.check(bare, 'ipv4');
+    case 6:
+      return (
+        refused.check(bare, 'ipv6') || embeddedIpv4(groupsOf(bare)).some((inside) => refused.check(inside, 'ipv4'))
+      );
+    default:
+      return true;
+  }
+}
+
+function embeddedIpv4(groups: readonly number[]): string[] {
+  const found = TRANSLATED.filter(({ begin }) => begin.every((group, index) => groups[index] === group));
+  const inside = found.map(({ at, isInverted }) => ipv4At(groups, at, isInverted === true ? 0xffff : 0));
+  const isIsatap = groups[5] === ISATAP_MARK && ISATAP.includes(groups[4] ?? -1);
+  return isIsatap ? [...inside, ipv4At(groups, 6, 0)] : inside;
+}
+
+function ipv4At(groups: readonly number[], at: number, mask: number): string {
+  const [high, low] = [(groups[at] ?? 0) ^ mask, (groups[at + 1] ?? 0) ^ mask];
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** The eight groups of an IPv6 address, however it is written. */
+function groupsOf(address: string): number[] {
+  const [head = '', tail] = address.split('::');
+  const [before, after] = [partsOf(head), partsOf(tail ?? '')];
+  const zeros = tail === undefined ? 0 : GROUPS - before.length - after.length;
+  return [...before, ...Array.from({ length: zeros }, () => 0), ...after];
+}
+
+function partsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [parseInt(part, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
+    return [(a << 8) | b, (c << 8) | d];
+  });
+}

@@ -1,0 +1,150 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiErrors, AnswersSecret, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { ListQuery } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
+import {
+  WebhookWithDeliveryResponse,
+  WebhookResponse,
+  WebhookTestResponse,
+  WebhookWithSecretResponse,
+} from './dto/webhook.response';
+import { WEBHOOK } from './webhook.entity';
+import { WebhookTests } from './webhook-tests';
+import { WebhooksService } from './webhooks.service';
+
+@ApiTags('Events')
+@RequiresScope('admin')
+@Controller('webhooks')
+export class WebhooksController {
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly tests: WebhookTests,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List webhooks', description: 'Including those that are failing.' })
+  @ApiList(WebhookResponse, 'Webhooks in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
+    const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
+    return list.answer(await this.webhooks.list(list.request([])), WebhookResponse.from);
+  }
+
+  @Post()
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Create a webhook',
+    description:
+      'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
+      'with a 2xx status. The secret is returned only in this answer.',
+  })
+  @ApiExamples({ 'one to keep': {}, 'one to delete': { description: 'Was tried out.' } })
+  @ApiCreatedResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its secret.' })
+  @ApiErrors('CONFLICT')
+  async create(@Caller() caller: Caller, @Body() body: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
+    return WebhookWithSecretResponse.of(await this.webhooks.create(caller, body));
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read a webhook', description: 'Includes how far its deliveries have come.' })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string): Promise<WebhookWithDeliveryResponse> {
+    return WebhookWithDeliveryResponse.of(await this.webhooks.get(id));
+  }
+
+  @Patch(':id')
+  @ApiOperation({
+    summary: 'Change a webhook',
+    description:
+      'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
+  @ApiErrors('NOT_FOUND')
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: UpdateWebhookRequest,
+  ): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.update(caller, id, body));
+  }
+
+  @Post(':id/test')
+  @IgnoresIdempotencyKey()
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Try a webhook',
+    description: 'Delivers one `webhook.test` event; its result changes nothing.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
+  @ApiErrors('NOT_FOUND')
+  test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
+    return this.tests.test(caller, id);
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Give a webhook a new secret',
+    description:
+      'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
+  @ApiErrors('NOT_FOUND')
+  async rotateSecret(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookWithSecretResponse> {
+    return WebhookWithSecretResponse.of(await this.webhooks.rotateSecret(caller, id));
+  }
+
+  @Post(':id/replay')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Deliver again',
+    description:
+      'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @ApiErrors('NOT_FOUND')
+  async replay(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { after }: ReplayWebhookRequest,
+  ): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.replay(caller, id, after));
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Resume a webhook',
+    description: 'A failing one continues where it stopped; one that is waiting to retry does so now.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @ApiErrors('NOT_FOUND')
+  async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.resume(caller, id));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing more is delivered; its history stays.' })
+  @ApiRecordId(WEBHOOK, { sample: 2 })
+  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @ApiErrors('NOT_FOUND')
+  remove(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
+    return this.webhooks.remove(caller, id);
+  }
+}

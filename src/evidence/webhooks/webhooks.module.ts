@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { SchemaContribution } from '../../ledger/database/start-condition';
+import { EventsModule } from '../events/events.module';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { DeliveryProgressStore } from './delivery/delivery-progress-store';
+import { WebhookDispatcher } from './delivery/webhook-dispatcher';
+import { WebhookLease } from './delivery/delivery-lease';
+import { WebhookSender } from './delivery/webhook-sender';
+import { DeliveryProgress } from './delivery/delivery-progress.entity';
+import { WEBHOOK } from './webhook.entity';
+import { WebhooksController } from './webhooks.controller';
+import { WebhookTests } from './webhook-tests';
+import { WebhooksService } from './webhooks.service';
+
+const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
+
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [] }), EventsModule],
+  controllers: [WebhooksController],
+  providers: [
+    WebhooksService,
+    WebhookTests,
+    WebhookDispatcher,
+    WebhookSender,
+    DeliveryProgressStore,
+    { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
+  ],
+})
+export class WebhooksModule {}

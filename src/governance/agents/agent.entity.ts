@@ -1,0 +1,64 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { AgentKind } from './agent-name';
+import type { RecordKind } from '../../ledger/record-kind';
+
+export const AGENT_STATUSES = ['active', 'suspended'] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+/** An agent as it is stored. */
+@Entity('agents')
+@Index(['name'], { unique: true })
+@Index(['status', 'createdSequence'])
+@Index(['kind', 'createdSequence'])
+export class Agent {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('bigint')
+  readonly createdSequence!: number;
+
+  /** In Unicode normal form C; never changes. */
+  @Column('text')
+  readonly name!: string;
+
+  /** Never changes. */
+  @Column('text', { default: 'machine' })
+  readonly kind!: AgentKind;
+
+  @Column('text')
+  readonly description!: string;
+
+  /** Names of the actions the agent may use. */
+  @Column('simple-json')
+  readonly capabilities!: readonly string[];
+
+  @Column('simple-json')
+  readonly roles!: readonly string[];
+
+  @Column('text')
+  readonly status!: AgentStatus;
+
+  @Column('text')
+  readonly createdAt!: string;
+
+  @Column('text')
+  readonly updatedAt!: string;
+
+  @Column('integer')
+  readonly revision!: number;
+}
+
+/** How the ledger keeps agents. The hashed members are frozen. */
+export const AGENT: RecordKind<Agent> = {
+  subjectType: 'agent',
+  idPrefix: 'agt',
+  table: Agent,
+  hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
+  laterMembers: { kind: 'machine' },
+  uniqueKeys: [['name']],
+  counter: 'agents',
+  countedBy: ['status', 'kind'],
+  listColumns: ['capabilities', 'roles'],
+  decisive: { capabilities: 'texts', roles: 'texts', status: AGENT_STATUSES },
+};

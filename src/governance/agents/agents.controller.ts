@@ -1,0 +1,134 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../../http/openapi/documentation.decorators';
+import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { IfMatch } from '../../http/conditional/if-match.decorator';
+import type { Precondition } from '../../http/conditional/precondition';
+import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { AgentsService } from './agents.service';
+import { AgentListQuery, ChangeStatusRequest, CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
+import { AgentResponse } from './dto/agent.response';
+
+const ApiIdOrName = (): MethodDecorator =>
+  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' });
+
+@ApiTags('Agents')
+@Controller('agents')
+export class AgentsController {
+  constructor(
+    private readonly agents: AgentsService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @RequiresScope('read')
+  @ApiOperation({ summary: 'List agents', description: 'Oldest first; filtered by capability, role or status.' })
+  @ApiList(AgentResponse, 'Agents in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
+    const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);
+    const conditions = conditionsOf(list.filters, {
+      capability: ['capabilities', 'contains'],
+      role: ['roles', 'contains'],
+      status: ['status', 'equals'],
+      kind: ['kind', 'equals'],
+    });
+    return list.answer(await this.agents.list(list.request(conditions)), AgentResponse.from);
+  }
+
+  @Post()
+  @RequiresScope('agents')
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Create an agent',
+    description:
+      'It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.',
+  })
+  @ApiExamples({
+    'a proposer': {},
+    'an approver': {
+      name: 'change-reviewer',
+      kind: 'human',
+      description: 'Reviews what other agents propose.',
+      capabilities: [],
+      roles: ['reviewer'],
+    },
+  })
+  @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
+  @ApiErrors('CONFLICT')
+  async create(@Caller() caller: Caller, @Body() body: CreateAgentRequest): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.create(caller, body));
+  }
+
+  @Get(':id')
+  @RequiresScope('read')
+  @Revisioned()
+  @ApiOperation({ summary: 'Read an agent', description: 'The agent with this id or name.' })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.get(id, asOf));
+  }
+
+  @Patch(':id')
+  @RequiresScope('agents')
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Update an agent',
+    description: 'Absent members stay as they are; a list is replaced as a whole.',
+  })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
+  @ApiErrors('NOT_FOUND')
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @IfMatch() precondition: Precondition,
+    @Body() body: UpdateAgentRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.update(caller, id, precondition, body));
+  }
+
+  @Post(':id/suspend')
+  @RequiresScope('agents')
+  @HttpCode(200)
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Suspend an agent',
+    description: 'From then on it cannot execute, propose or approve anything. Repeating it changes nothing.',
+  })
+  @ApiIdOrName()
+  @ApiBody({ type: ChangeStatusRequest, required: false })
+  @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
+  @ApiErrors('NOT_FOUND')
+  async suspend(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: ChangeStatusRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.suspend(caller, id, reason ?? null));
+  }
+
+  @Post(':id/resume')
+  @RequiresScope('agents')
+  @HttpCode(200)
+  @Revisioned()
+  @ApiOperation({ summary: 'Resume a suspended agent', description: 'Repeating it changes nothing.' })
+  @ApiIdOrName()
+  @ApiBody({ type: ChangeStatusRequest, required: false })
+  @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })
+  @ApiErrors('NOT_FOUND')
+  async resume(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: ChangeStatusRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.resume(caller, id, reason ?? null));
+  }
+}

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { conflict, notFound } from '../../core/errors/domain-error';
+import type { Precondition } from '../../http/conditional/precondition';
+import type { Caller } from '../../ledger/caller';
+import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byKey } from '../../ledger/lookup';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { agentLookup, findAgent, findAgentAsOf, requireMayChange, requireMayKeep } from './find-agent';
+import { type Agent, AGENT, type AgentStatus } from './agent.entity';
+import type { CreateAgentRequest } from './dto/agent.requests';
+import { SuspendedAgents, WatchedAgents } from './suspended-agents';
+
+@Injectable()
+export class AgentsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly suspended: SuspendedAgents,
+    private readonly watched: WatchedAgents,
+  ) {}
+
+  list(request: PageRequest): Promise<Page<Agent>> {
+    return this.reader.page(AGENT, request);
+  }
+
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
+    const agent = await findAgentAsOf(this.history, idOrName, asOf);
+    if (agent === undefined) throw notFound('agent');
+    return agent;
+  }
+
+  /** @throws CONFLICT when the name is taken. */
+  create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
+    const { name, kind = 'machine', description = '', capabilities = [], roles = [] } = request;
+    return this.ledger.prefetching(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
+      const { now } = transaction;
+      requireMayKeep(caller, kind);
+      if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
+      const id = transaction.newId(AGENT);
+      const times = { createdAt: now, updatedAt: now, revision: 1 };
+      const agent = { id, name, kind, description, capabilities, roles, status: 'active', ...times } as const;
+      return transaction.insert(AGENT, agent, noteOn(id, 'agent.created'));
+    });
+  }
+
+  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
+    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
+      const agent = await existing(transaction, idOrName);
+      requireMayChange(caller, agent);
+      precondition.require(agent.revision);
+      const fields = changedFields(agent, update);
+      if (fields.length === 0) return agent;
+      const changed = updated(agent, update, transaction.now);
+      this.watched.follow(transaction, changed);
+      return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
+    });
+  }
+
+  /** From this commit on the agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
+  suspend(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
+    return this.changeStatus(caller, idOrName, 'suspended', 'agent.suspended', reason);
+  }
+
+  /** Idempotent. @throws NOT_FOUND */
+  resume(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
+    return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
+  }
+
+  private changeStatus(
+    caller: Caller,
+    idOrName: string,
+    status: AgentStatus,
+    action: string,
+    reason: string | null,
+  ): Promise<Agent> {
+    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
+      const agent = await existing(transaction, idOrName);
+      requireMayChange(caller, agent);
+      if (agent.status === status) return agent;
+      const changed = withStatus(agent, status, transaction.now);
+      this.suspended.follow(transaction, changed);
+      return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
+    });
+  }
+}
+
+async function existing(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
+  const agent = await findAgent(transaction, idOrName);
+  if (agent === undefined) throw notFound('agent');
+  return agent;
+}
+
+function nameTaken(name: string): Error {
+  return conflict(`An agent with the name "${name}" exists already; names are unique.`);
+}
+
+function noteOn(agentId: string, action: string): EntryNote {
+  return { action, agentId };
+}
+
+/** The members of an agent that an update may change. */
+interface AgentUpdate {
+  readonly description?: string | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly roles?: readonly string[] | undefined;
+}
+
+const CHANGEABLE = ['description', 'capabilities', 'roles'] as const;
+
+type ChangedField = (typeof CHANGEABLE)[number];
+
+/** The fields that an update really changes: those with a different value. The order of a list counts. */
+function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
+  return CHANGEABLE.filter((field) => {
+    const value = update[field];
+    return value !== undefined && JSON.stringify(value) !== JSON.stringify(agent[field]);
+  });
+}
+
+function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
+  const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
+  return { ...agent, description, capabilities, roles, ...nextRevision(agent, now) };
+}
+
+function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {
+  return { ...agent, status, ...nextRevision(agent, now) };
+}
+
+function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
+  return { updatedAt: now, revision: revision + 1 };
+}

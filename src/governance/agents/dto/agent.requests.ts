@@ -1,0 +1,102 @@
+import { labelFault } from '../../../core/values/label-fault';
+import { ListQuery } from '../../../http/lists/list.query';
+import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
+import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
+import { AGENT_STATUSES, type AgentStatus } from '../agent.entity';
+import { DistinctStrings, OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { AtLeastOneOf } from '../../../http/validation/body-fields';
+
+/** What a request may say about an agent, at creation and afterwards. */
+export const DESCRIPTION = {
+  max: 2_000,
+  mayBeBlank: true,
+  description: 'What the agent is for.',
+  example: 'Sends reminders of invoices.',
+};
+
+export const CAPABILITIES = {
+  optional: true,
+  maxItems: 200,
+  item: { max: 100, rule: labelFault },
+  description:
+    'Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and ' +
+    'white space at their ends.',
+  example: ['send-reminder', 'read-document', 'write-off'],
+};
+
+export const ROLES = {
+  optional: true,
+  maxItems: 50,
+  item: { max: 100, rule: labelFault },
+  description:
+    'Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at ' +
+    'their ends.',
+  example: ['collections'],
+};
+
+export class AgentListQuery extends ListQuery {
+  @QueryText({ max: 100, description: 'Only agents with this capability.' })
+  readonly capability?: string;
+
+  @QueryText({ max: 100, description: 'Only agents with this role.' })
+  readonly role?: string;
+
+  @QueryOneOf(AGENT_STATUSES, { enumName: 'AgentStatus', description: 'Only agents of this status.' })
+  readonly status?: AgentStatus;
+
+  @QueryOneOf(AGENT_KINDS, { enumName: 'AgentKind', description: 'Only agents of this kind.' })
+  readonly kind?: AgentKind;
+}
+
+export class CreateAgentRequest {
+  @RequiredText({
+    max: 200,
+    description:
+      'Unique; also usable as the lookup key. Kept in Unicode normal form C. Without control characters, `/`, `*` and ' +
+      'white space at its ends; not beginning with `agt_`, `agent:`, `role:` or `kind:`.',
+    example: 'reminder-bot',
+    normalise: normaliseAgentName,
+    rule: agentNameFault,
+  })
+  readonly name!: string;
+
+  @OneOf(AGENT_KINDS, {
+    optional: true,
+    default: 'machine',
+    description: 'A person who reviews is an agent of kind `human`. It never changes.',
+    example: 'machine',
+  })
+  readonly kind?: AgentKind;
+
+  @OptionalText({ ...DESCRIPTION, default: '' })
+  readonly description?: string;
+
+  @DistinctStrings({ ...CAPABILITIES, default: [] })
+  readonly capabilities?: readonly string[];
+
+  @DistinctStrings({ ...ROLES, default: [] })
+  readonly roles?: readonly string[];
+}
+
+/** Absent members stay unchanged; a list is replaced as a whole. */
+@AtLeastOneOf('description', 'capabilities', 'roles')
+export class UpdateAgentRequest {
+  @OptionalText(DESCRIPTION)
+  readonly description?: string;
+
+  @DistinctStrings(CAPABILITIES)
+  readonly capabilities?: readonly string[];
+
+  @DistinctStrings(ROLES)
+  readonly roles?: readonly string[];
+}
+
+export class ChangeStatusRequest {
+  @OptionalText({
+    max: 2_000,
+    mayBeBlank: true,
+    description: 'Why; kept in the audit entry.',
+    example: 'Unusual activity since this morning.',
+  })
+  readonly reason?: string;
+}

@@ -1,0 +1,129 @@
+import { byId, byKey, type Lookup } from '../../ledger/lookup';
+import type { Moment, RecordHistory } from '../../ledger/record-history';
+import type { RecordKind } from '../../ledger/record-kind';
+import { type Agent, AGENT } from './agent.entity';
+import { normaliseAgentName } from './agent-name';
+import {
+  type DomainError,
+  invalidField,
+  notThisAgent,
+  ownAgent,
+  permissionDenied,
+  scopeMissing,
+} from '../../core/errors/domain-error';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { Caller } from '../../ledger/caller';
+
+/** Something that looks up agents: a command's transaction, or the reader. */
+export interface AgentLookup {
+  find(kind: RecordKind<Agent>, id: string): Promise<Agent | undefined>;
+  findBy(kind: RecordKind<Agent>, key: { name: string }): Promise<Agent | undefined>;
+}
+
+/** An agent by id or name; no name has the form of an id. */
+export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent | undefined> {
+  return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
+}
+
+/** The same as of a moment. */
+export function findAgentAsOf(
+  history: RecordHistory,
+  idOrName: string,
+  asOf: Moment | undefined,
+): Promise<Agent | undefined> {
+  const records: AgentLookup = {
+    find: (kind, id) => history.find(kind, id, asOf),
+    findBy: (kind, key) => history.findBy(kind, key, asOf),
+  };
+  return findAgent(records, idOrName);
+}
+
+/** Many agents as they are now, in few statements; by the texts that name them, where there is such an agent. */
+export async function findAgents(
+  history: RecordHistory,
+  idsOrNames: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Agent>> {
+  const asked = [...idsOrNames];
+  const names = new Map(asked.flatMap((text) => (isId(text) ? [] : [[text, normaliseAgentName(text)] as const])));
+  const found = new Map<string, Agent>();
+  for (const agent of await history.allAmong(AGENT, 'id', asked.filter(isId))) found.set(agent.id, agent);
+  const agents = await history.allAmong(AGENT, 'name', [...new Set(names.values())]);
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+  for (const [text, name] of names) {
+    const agent = byName.get(name);
+    if (agent !== undefined) found.set(text, agent);
+  }
+  return found;
+}
+
+/** The lookup that `findAgent` will make. */
+export function agentLookup(idOrName: string): Lookup {
+  return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));
+}
+
+/** Replaces an agent's name in a filter by its id; a text that names no agent stays, and finds nothing. */
+export async function withAgentId<Member extends string, Filtered extends Readonly<Partial<Record<Member, string>>>>(
+  records: AgentLookup,
+  filters: Filtered,
+  member: Member,
+): Promise<Filtered> {
+  const idOrName: string | undefined = filters[member];
+  if (idOrName === undefined || isId(idOrName)) return filters;
+  const agent = await findAgent(records, idOrName);
+  return agent === undefined ? filters : { ...filters, [member]: agent.id };
+}
+
+/** Whether a filter names its agent by id, or none. */
+export function hasAgentId({ agentId }: { readonly agentId?: string }): boolean {
+  return agentId === undefined || isId(agentId);
+}
+
+function isId(idOrName: string): boolean {
+  return idOrName.startsWith(`${AGENT.idPrefix}_`);
+}
+
+/** The agent that a field of a body names by id or name. @throws VALIDATION_ERROR when there is none. */
+export async function referencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
+  const agent = await findAgent(transaction, idOrName);
+  if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
+  return agent;
+}
+
+/** Why a suspended agent is refused; null for an active one. */
+export function suspension(agent: Agent): DomainError | null {
+  if (agent.status === 'active') return null;
+  return permissionDenied('agent_suspended', `The agent "${agent.name}" is suspended. Resume it before it acts again.`);
+}
+
+/** A caller bound to an agent can only act as that agent. @throws PERMISSION_DENIED */
+export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string | undefined): void {
+  if (agentId !== null && agentId !== id) throw notThisAgent();
+}
+
+/**
+ * The agent that a caller says it acts as, by id or name.
+ * @throws PERMISSION_DENIED when the caller is bound to another; VALIDATION_ERROR when the agent does not exist.
+ */
+export async function actingAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
+  const agent = await findAgent(transaction, idOrName);
+  requireActsAs(transaction.caller, agent?.id);
+  if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
+  return agent;
+}
+
+/**
+ * A caller bound to an agent must not change that agent, and only admins may change people.
+ * @throws PERMISSION_DENIED
+ */
+export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' | 'kind'>): void {
+  if (caller.agentId === id) throw ownAgent();
+  requireMayKeep(caller, kind);
+}
+
+/**
+ * Only admins may create people, who review: otherwise a caller that manages agents could create its own reviewer.
+ * @throws PERMISSION_DENIED
+ */
+export function requireMayKeep({ grants }: Pick<Caller, 'grants'>, kind: Agent['kind']): void {
+  if (kind === 'human' && !grants.has('admin')) throw scopeMissing(['admin']);
+}

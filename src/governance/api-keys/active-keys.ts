@@ -1,0 +1,115 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { SuspendedAgents } from '../agents/suspended-agents';
+import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
+import { IssuedKeys } from '../../http/authentication/authentication';
+import { grantsOf, type Identity } from '../../ledger/caller';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LiveRows } from '../../ledger/live-rows';
+import type { Condition } from '../../ledger/record-page';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { API_KEY, type ApiKey } from './api-key.entity';
+import { prefixIn } from './secret';
+
+/** Most keys read at once. */
+const CHUNK = 1_000;
+const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
+
+interface HeldKey {
+  readonly id: string;
+  readonly secretHash: Buffer;
+  readonly expiresAt: string | null;
+  readonly identity: Identity;
+}
+
+/** The active keys, in memory, so that identifying a caller takes no query. */
+@Injectable()
+export class ActiveKeys extends IssuedKeys implements OnModuleInit {
+  /** By prefix. */
+  private readonly active = new Map<string, HeldKey>();
+  private readonly rows = new LiveRows<ApiKey>({
+    kind: API_KEY,
+    actions: ['api_key.created', 'api_key.revoked', 'api_key.expired'],
+    keep: (keys) => keys.forEach((key) => this.keep(key)),
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly suspended: SuspendedAgents,
+  ) {
+    super();
+  }
+
+  async onModuleInit(): Promise<void> {
+    const upTo = await this.counters.headSequence();
+    for await (const keys of this.reader.chunks(API_KEY, ACTIVE, CHUNK)) keys.forEach((key) => this.keep(key));
+    this.ledger.follow(this.rows, upTo);
+  }
+
+  holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null> {
+    const prefix = prefixIn(secret);
+    if (prefix === null) return null;
+    if (this.isUsable(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
+    return this.changedHolder(prefix, digest);
+  }
+
+  /** Called inside the command that issues or ends the key. */
+  follow(transaction: LedgerTransaction, key: ApiKey): void {
+    this.rows.follow(transaction, [key]);
+  }
+
+  /** The ids of keys that have expired and are not settled yet. */
+  due(now: string): string[] {
+    const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
+    return due.map(({ id }) => id);
+  }
+
+  private isUsable(prefix: string): boolean {
+    const key = this.active.get(prefix);
+    if (key === undefined) return false;
+    const { agentId } = key.identity;
+    return agentId === null || !this.suspended.has(agentId);
+  }
+
+  /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
+  private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
+    await this.ledger.catchUp(this.rows);
+    const holder = this.holder(prefix, digest);
+    if (holder !== null && holder.agentId !== null) await this.suspended.catchUp();
+    return holder;
+  }
+
+  private holder(prefix: string, digest: Buffer): Identity | null {
+    const key = this.active.get(prefix);
+    if (key === undefined || !timingSafeEqual(key.secretHash, digest)) return null;
+    return this.isExpired(key) ? null : key.identity;
+  }
+
+  private keep(key: ApiKey): void {
+    const { prefix, status } = key;
+    if (status !== 'active') this.active.delete(prefix);
+    // Nothing else of a key changes, and requests in progress keep its identity object.
+    else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
+  }
+
+  private held({ id, prefix, scopes, agentId, secretHash, expiresAt }: ApiKey): HeldKey {
+    const refusal = (ledgerTime?: string): DomainError | null => {
+      if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
+      return agentId !== null && this.suspended.has(agentId) ? callerSuspended() : null;
+    };
+    const actor = { type: 'api_key', id } as const;
+    const identity = { actor, agentId, scopes, grants: grantsOf(scopes), expiresAt, refusal };
+    const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
+    return key;
+  }
+
+  /** Expired once either clock has reached the time: the machine's, or the ledger's, which may be ahead of it. */
+  private isExpired({ expiresAt }: HeldKey, ledgerTime?: string): boolean {
+    if (expiresAt === null) return false;
+    return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);
+  }
+}

@@ -1,0 +1,95 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { AnswersSecret, RequiresScope, ApiErrors, AnyScope } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { API_KEY } from './api-key.entity';
+import { ApiKeysService } from './api-keys.service';
+import { ApiKeyListQuery, CreateApiKeyRequest, RevokeApiKeyRequest } from './dto/api-key.requests';
+import { ApiKeyResponse, IssuedApiKeyResponse, MeResponse } from './dto/api-key.response';
+
+@ApiTags('API keys')
+@RequiresScope('admin')
+@Controller('api-keys')
+export class ApiKeysController {
+  constructor(
+    private readonly keys: ApiKeysService,
+    private readonly lists: Lists,
+    private readonly records: RecordReader,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'List API keys',
+    description: 'Including those that have ended; the key of the environment is not listed.',
+  })
+  @ApiList(ApiKeyResponse, 'Keys in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
+    const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, { status: ['status', 'equals'], agentId: ['agentId', 'equals'] });
+    return list.answer(await this.keys.list(list.request(conditions)), ApiKeyResponse.from);
+  }
+
+  @Post()
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Issue an API key',
+    description:
+      'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
+  })
+  @ApiCreatedResponse({ type: IssuedApiKeyResponse, description: 'The key and its secret.' })
+  async issue(@Caller() caller: Caller, @Body() body: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
+    return IssuedApiKeyResponse.of(await this.keys.issue(caller, body));
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read an API key' })
+  @ApiRecordId(API_KEY)
+  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, without its secret.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string): Promise<ApiKeyResponse> {
+    return ApiKeyResponse.from(await this.keys.get(id));
+  }
+
+  @Post(':id/revoke')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Revoke an API key',
+    description:
+      'From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.',
+  })
+  @ApiRecordId(API_KEY)
+  @ApiBody({ type: RevokeApiKeyRequest, required: false })
+  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, which has ended.' })
+  @ApiErrors('NOT_FOUND')
+  async revoke(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: RevokeApiKeyRequest,
+  ): Promise<ApiKeyResponse> {
+    return ApiKeyResponse.from(await this.keys.revoke(caller, id, reason ?? null));
+  }
+}
+
+@ApiTags('API keys')
+@AnyScope()
+@Controller('me')
+export class MeController {
+  @Get()
+  @ApiOperation({
+    summary: 'Show who you are',
+    description: 'What your key or token allows you to do, and on whose behalf.',
+  })
+  @ApiOkResponse({ type: MeResponse, description: 'The caller.' })
+  get(@Caller() caller: Caller): MeResponse {
+    return MeResponse.of(caller);
+  }
+}

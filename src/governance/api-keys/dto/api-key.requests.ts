@@ -1,0 +1,79 @@
+import { normaliseAgentName } from '../../agents/agent-name';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { WholeRequest } from '../../../http/validation/dto-shape';
+import { ExpiryField } from '../../../http/validation/expiry-field';
+import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { type Scope, SCOPES } from '../../../ledger/caller';
+import { ListQuery } from '../../../http/lists/list.query';
+import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
+import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
+
+@WholeRequest(({ scopes, agentId }) =>
+  agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
+    ? [
+        {
+          field: 'agentId',
+          message:
+            'must be left out if the scopes include admin: a key that acts as one agent cannot administer others',
+        },
+      ]
+    : [],
+)
+export class CreateApiKeyRequest {
+  @RequiredText({
+    max: 100,
+    description: 'For people: who holds the key, or what it is for.',
+    example: 'reminder-bot in production',
+  })
+  readonly name!: string;
+
+  @DistinctStrings({
+    minItems: 1,
+    maxItems: SCOPES.length,
+    item: { max: 20, rule: scopeFault },
+    description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` includes all of them.`,
+    example: ['execute', 'propose'],
+  })
+  readonly scopes!: Scope[];
+
+  @OptionalText({
+    max: 500,
+    normalise: normaliseAgentName,
+    description:
+      'Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.',
+    example: sampleId('agt'),
+  })
+  readonly agentId?: string;
+
+  @ExpiryField({
+    description:
+      'From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.',
+  })
+  readonly expiresAt?: string;
+}
+
+function scopeFault(text: string): string | undefined {
+  return SCOPES.some((scope) => scope === text) ? undefined : `must be one of ${SCOPES.join(', ')}`;
+}
+
+export class RevokeApiKeyRequest {
+  @OptionalText({
+    max: 2000,
+    mayBeBlank: true,
+    description: 'Goes on record.',
+    example: 'It was left in a public repository.',
+  })
+  readonly reason?: string;
+}
+
+export class ApiKeyListQuery extends ListQuery {
+  @QueryOneOf(API_KEY_STATUSES, { enumName: 'ApiKeyStatus', description: 'Only keys of this status.' })
+  readonly status?: ApiKeyStatus;
+
+  @QueryText({
+    max: 500,
+    description: 'Only keys that are bound to the agent with this id or name.',
+    normalise: normaliseAgentName,
+  })
+  readonly agentId?: string;
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import type { Agent } from '../../agents/agent.entity';
+import { findAgent } from '../../agents/find-agent';
+import { SuspendedAgents } from '../../agents/suspended-agents';
+import { Configuration } from '../../../core/config/configuration';
+import { notThisAgent } from '../../../core/errors/domain-error';
+import { type Caller, SYSTEM_CALLER } from '../../../ledger/caller';
+import { LedgerService } from '../../../ledger/ledger.service';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { AlikeRecords, type Alike, type Trait } from '../../../ledger/reading/alike-records';
+import type { Condition, Page, PageRequest } from '../../../ledger/record-page';
+import { arraysOfOne } from '../../../ledger/records/statements';
+import { onlyAgentSeen } from '../../../ledger/records/visibility';
+import { groupsOf } from '../../policies/approval/approver-groups';
+import { Turn } from '../../../core/concurrency/turn';
+import { isExpired } from '../decision-rules';
+import type { Decision } from '../decision.entity';
+import { DECISION } from '../decision.kind';
+import { ReviewPolicies } from '../reviewers';
+import { inability, type OpenDecision } from './decision-approvers.service';
+
+/** Decisions examined at once. */
+const CHUNK = 5_000;
+/** The same for decisions with long traits. */
+const LONG_CHUNK = 200;
+const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
+const own: Trait = (column) => column;
+const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
+
+/** The result of a search: the sequences of the page's rows and of the one after it. */
+interface Found {
+  readonly places: readonly number[];
+  readonly total: number;
+}
+
+/**
+ * The decisions that one agent could approve now. No index answers that, so proposed decisions are examined, each kind
+ * of them judged once, up to the end of the page; for the first page, to the end of the list to count them.
+ */
+@Injectable()
+export class AwaitingDecisions {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly alike: AlikeRecords,
+    private readonly ledger: LedgerService,
+    private readonly policies: ReviewPolicies,
+    private readonly suspended: SuspendedAgents,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws PERMISSION_DENIED when the caller may see nothing of that agent. */
+  async page(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
+    const agent = await findAgent(this.records, idOrName);
+    requireMayAsk(caller, agent);
+    if (agent?.status !== 'active') return NOTHING;
+    const { limit, order } = request;
+    const { places, total } = await this.search(caller, agent, request);
+    const shown = places.slice(0, limit);
+    if (shown.length === 0) return { ...NOTHING, total };
+    const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(shown) } as const];
+    const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
+    // The search has already applied the caller's visibility.
+    const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
+    const totalOf = onlyAgentSeen(DECISION, caller);
+    return { rows: page.rows, total, totalOf, more: page.more || places.length > limit };
+  }
+
+  private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
+    const { limit, order, position } = request;
+    // A total found for a caller who sees other decisions is not reused.
+    const known = (request.totalOf ?? null) === onlyAgentSeen(DECISION, caller) ? request.total : null;
+    const conditions = [...request.conditions, PROPOSED];
+    const range = { conditions, order, position: known === null ? null : position, atOnce: CHUNK };
+    const places: number[] = [];
+    let [total, offset] = [0, request.offset];
+    for await (const kinds of this.alike.chunks(DECISION, this.traits(agent), range, caller)) {
+      for (const sequence of await this.approvable(agent, kinds, request)) {
+        total += 1;
+        if (!isBeyond(sequence, position, order) || offset-- > 0) continue;
+        if (places.length <= limit) places.push(sequence);
+        else if (known !== null) return { places, total: known };
+      }
+    }
+    return { places, total: known ?? total };
+  }
+
+  /** Only what decides whether the agent could approve a decision, so that many decisions share it. */
+  private traits({ id }: Agent): Readonly<Record<keyof OpenDecision, Trait>> {
+    const { now } = this.ledger;
+    return {
+      type: own,
+      proposedBy: own,
+      riskLevel: own,
+      status: own,
+      approvers: own,
+      reviews: (column, parameters) =>
+        `CASE WHEN ${column} LIKE '%' || ${parameters.add(id)} || '%' THEN ${column} ELSE '[]' END`,
+      expiresAt: (column, parameters) => `CASE WHEN ${column} <= ${parameters.add(now)} THEN ${column} END`,
+      executionId: (column) => `CASE WHEN ${column} IS NOT NULL THEN '' END`,
+    };
+  }
+
+  /** The sequences of the decisions that the agent could approve, in order. */
+  private async approvable(
+    agent: Agent,
+    kinds: readonly Alike<OpenDecision>[],
+    { order, leaving }: PageRequest,
+  ): Promise<number[]> {
+    const turn = new Turn();
+    const found: number[] = [];
+    const long: number[] = [];
+    for (const { traits, sequences } of kinds) {
+      if (turn.isOver) await turn.next();
+      leaving?.throwIfAborted();
+      if (traits === null) long.push(...sequences);
+      else if (this.couldApprove(agent, traits)) found.push(...sequences);
+    }
+    if (long.length > 0) {
+      const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(long) } as const];
+      for await (const decisions of this.records.chunks(DECISION, conditions, LONG_CHUNK, SYSTEM_CALLER)) {
+        for (const decision of decisions) {
+          if (turn.isOver) await turn.next();
+          leaving?.throwIfAborted();
+          if (this.couldApprove(agent, decision)) found.push(decision.createdSequence);
+        }
+      }
+    }
+    return found.sort((one, other) => (order === 'asc' ? one - other : other - one));
+  }
+
+  private couldApprove(agent: Agent, decision: OpenDecision): boolean {
+    if (isExpired(decision, this.ledger.now)) return false;
+    if (decision.approvers !== null && groupsOf(agent, decision.approvers).length === 0) return false;
+    const obstacle = inability(decision, agent, {
+      mayApproveOwn: this.configuration.allowSelfApproval,
+      isProposerSuspended: this.suspended.has(decision.proposedBy),
+      isForbidden: () => this.policies.denying(decision, 'approve', agent).length > 0,
+    });
+    return obstacle === null;
+  }
+}
+
+/** Whoever sees only its own decisions may learn nothing of what others could approve. */
+function requireMayAsk(caller: Caller, agent: Agent | undefined): void {
+  const onlyAgent = onlyAgentSeen(DECISION, caller);
+  if (onlyAgent !== null && agent?.id !== onlyAgent) throw notThisAgent();
+}
+
+function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {
+  return position === null || (order === 'asc' ? sequence > position : sequence < position);
+}

@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { actingAgent, agentLookup, suspension } from '../agents/find-agent';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import { Configuration } from '../../core/config/configuration';
+import { conflict, type DomainError, notFound, policyDenied } from '../../core/errors/domain-error';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import { groupsOf } from '../policies/approval/approver-groups';
+import { ReviewPolicies, unboundRefusal } from './reviewers';
+import { expireDecision, settleDecision } from './decision-settlement';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
+import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
+import type { Decision, Review, Verdict } from './decision.entity';
+
+export interface ReviewRequest {
+  readonly verdict: Verdict;
+  /** Id or name of an agent. Null: the holder of the API key rejects. */
+  readonly approver: string | null;
+  readonly comment: string | null;
+}
+
+interface Parties {
+  readonly approver: Agent;
+  readonly proposer: Agent | undefined;
+  /** The groups that the approver can approve for; null if the decision names none. */
+  readonly groups: readonly number[] | null;
+}
+
+interface Denial {
+  readonly error: DomainError;
+  readonly policies: readonly DecidingPolicy[];
+}
+
+/** Approves and rejects. If two reviews race for the same decision, the ledger's order decides. */
+@Injectable()
+export class DecisionReviewsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly policies: ReviewPolicies,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * @throws NOT_FOUND; VALIDATION_ERROR for an unknown approver; CONFLICT for a settled decision or a second review;
+   * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
+   */
+  async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
+    const { approver } = request;
+    // The proposer of a decision never changes, so it may be read beforehand.
+    const proposerId = (await this.reader.find(DECISION, decisionId, SYSTEM_CALLER))?.proposedBy ?? null;
+    const agents = [approver, proposerId].flatMap((idOrName) => (idOrName === null ? [] : [agentLookup(idOrName)]));
+    return this.ledger
+      .prefetching(byId(DECISION, decisionId), ...agents)
+      .write(caller, (transaction) => this.settle(transaction, decisionId, request));
+  }
+
+  private async settle(
+    transaction: LedgerTransaction,
+    decisionId: string,
+    request: ReviewRequest,
+  ): Promise<Decision | Refusal> {
+    const { verdict, comment } = request;
+    const decision = await transaction.findVisible(DECISION, decisionId);
+    if (decision === undefined) throw notFound('decision');
+    const unbound = unboundRefusal(transaction.caller, decision);
+    if (unbound !== null) throw unbound;
+    const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
+    const approverId = approver?.id ?? null;
+    if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
+    const obstacle = reviewConflict(decision, approverId);
+    if (obstacle !== null) throw obstacle;
+    const proposer = await transaction.find(AGENT, decision.proposedBy);
+    const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
+    const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer, groups });
+    if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
+    const review = { approverId, verdict, comment, createdAt: transaction.now, ...(groups !== null && { groups }) };
+    const after = reviewed(decision, review);
+    return settleDecision(transaction, after, reviewNote(after, review));
+  }
+
+  private denialOf(decision: Decision, verdict: Verdict, { approver, proposer, groups }: Parties): Denial | null {
+    const error =
+      selfApproval(decision, verdict, approver.id, this.configuration.allowSelfApproval) ??
+      suspension(approver) ??
+      proposerSuspension(verdict, proposer) ??
+      approverFault(decision, verdict, approver, groups);
+    return error === null ? this.policyDenial(decision, verdict, approver) : { error, policies: [] };
+  }
+
+  private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
+    const policies = this.policies.denying(decision, verdict, approver);
+    const [first] = policies;
+    if (first === undefined) return null;
+    const { id, name, version } = first;
+    const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
+    return { error: policyDenied({ id, name, version }, message), policies };
+  }
+}
+
+/** A late review triggers the expiry: it is recorded, and the review is refused. */
+async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
+  await expireDecision(transaction, decision);
+  return new Refusal(conflict('The decision expired before this review, which is final.'));
+}
+
+function recordDenial(
+  transaction: LedgerTransaction,
+  decision: Decision,
+  { verdict, approverId }: Pick<Review, 'verdict' | 'approverId'>,
+  { error, policies }: Denial,
+): Refusal {
+  transaction.record(DECISION, decision, deniedReviewNote(verdict, approverId, error.extras.reason ?? null, policies));
+  return new Refusal(error);
+}

@@ -1,0 +1,132 @@
+import { suspension } from '../agents/find-agent';
+import type { Agent } from '../agents/agent.entity';
+import { conflict, permissionDenied, type DomainError } from '../../core/errors/domain-error';
+import { labelFault } from '../../core/values/label-fault';
+import { wantedApprovals } from '../policies/approval/approval-requirement';
+import { areFilled } from '../policies/approval/approver-groups';
+import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
+
+/** True from `expiresAt` on, for a decision that was not settled before. */
+export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expiresAt'>, now: string): boolean {
+  return status === 'proposed' && expiresAt !== null && expiresAt <= now;
+}
+
+/** Why a decision cannot be reviewed at the moment, by anyone; null if it can. */
+export function reviewConflict(decision: Decision, approverId: string | null): DomainError | null {
+  const settled = finalityConflict(decision);
+  if (settled !== null) return settled;
+  if (approverId !== null && decision.reviews.some((review) => review.approverId === approverId)) {
+    return conflict(`The agent ${approverId} has reviewed this decision already; each approver reviews once.`);
+  }
+  return null;
+}
+
+/**
+ * Proposing and approving take two; withdrawing one's own proposal does not.
+ * @param mayApproveOwn from the configuration; it never applies to decisions about executions.
+ */
+export function selfApproval(
+  decision: Pick<Decision, 'proposedBy' | 'executionId'>,
+  verdict: Verdict,
+  approverId: string,
+  mayApproveOwn: boolean,
+): DomainError | null {
+  if (verdict === 'reject' || approverId !== decision.proposedBy) return null;
+  if (mayApproveOwn && decision.executionId === null) return null;
+  const remedy = decision.executionId === null ? ' ALLOW_SELF_APPROVAL=true would allow it.' : '';
+  return permissionDenied(
+    'self_approval',
+    `The proposer of a decision cannot approve it; another agent has to.${remedy}`,
+  );
+}
+
+/**
+ * Why a reviewer who belongs to no group of approvers is refused; null for a member of a group, and if the decision
+ * names no approvers. Its proposer may still reject it.
+ * @param groups indexes of the groups that the reviewer can approve for; null if the decision names none.
+ */
+export function approverFault(
+  decision: Decision,
+  verdict: Verdict,
+  approver: Agent,
+  groups: readonly number[] | null,
+): DomainError | null {
+  if (decision.approvers === null || groups === null || groups.length > 0) return null;
+  if (verdict === 'reject' && approver.id === decision.proposedBy) return null;
+  return permissionDenied(
+    'not_an_approver',
+    `The agent "${approver.name}" is not one of the approvers of this decision: it needs ${wantedApprovals(decision.approvers)}.`,
+  );
+}
+
+/** A proposal of a suspended agent waits until the agent is resumed; it can be rejected. */
+export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined): DomainError | null {
+  if (verdict === 'reject' || proposer === undefined || suspension(proposer) === null) return null;
+  return permissionDenied(
+    'agent_suspended',
+    `The agent "${proposer.name}", which proposed this decision, is suspended. Resume it first, or reject the decision.`,
+  );
+}
+
+/** What the type of a decision has to be, or undefined if it is valid: policies name it as part of a path. */
+export function decisionTypeFault(type: string): string | undefined {
+  // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
+  return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
+}
+
+/** The decision after a review: a single rejection rejects, the last required approval approves. */
+export function reviewed(decision: Decision, review: Review): Decision {
+  const reviews = [...decision.reviews, review];
+  const status = statusAfter(decision, reviews);
+  const resolvedAt = status === 'proposed' ? null : review.createdAt;
+  return { ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt };
+}
+
+export function expired(decision: Decision, now: string): Decision {
+  return { ...decision, status: 'expired', updatedAt: now, resolvedAt: now };
+}
+
+export function cancelled(decision: Decision, now: string): Decision {
+  return { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now };
+}
+
+/** Whether it can still be decided. */
+export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
+  return status === 'proposed';
+}
+
+/** Why a decision can no longer be settled; null if it can. */
+export function finalityConflict({ status }: Decision): DomainError | null {
+  return status === 'proposed' ? null : conflict(`The decision is ${status} already, which is final.`);
+}
+
+/** For each group of approvers, how many approvals are assigned to it. */
+export function givenApprovals({ approvers, reviews }: Decision): number[] {
+  const approvals = reviews.filter(({ verdict }) => verdict === 'approve');
+  return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
+}
+
+export function approvalsOf(reviews: readonly Review[]): number {
+  return reviews.filter(({ verdict }) => verdict === 'approve').length;
+}
+
+function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readonly Review[]): DecisionStatus {
+  if (reviews.some(({ verdict }) => verdict === 'reject')) return 'rejected';
+  const isApproved =
+    approvers === null ? approvalsOf(reviews) >= requiredApprovals : areFilled(approvers, fillableGroups(reviews));
+  return isApproved ? 'approved' : 'proposed';
+}
+
+/** For each approval, the groups that it may count for. */
+export function fillableGroups(reviews: readonly Review[]): (readonly number[])[] {
+  return reviews.filter(({ verdict }) => verdict === 'approve').map(({ groups = [] }) => groups);
+}
+
+/**
+ * The resource that a policy names to forbid an approver: `decisions/<riskLevel>/<type>`. The type is one segment: each
+ * `/` in it becomes `_`, and so do the types `.` and `..`.
+ */
+export function decisionResource({ riskLevel, type }: Pick<Decision, 'riskLevel' | 'type'>): string {
+  const segment = type === '.' || type === '..' ? '_' : type.replaceAll('/', '_');
+  return `decisions/${riskLevel}/${segment}`;
+}

@@ -1,0 +1,44 @@
+import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
+import type { DueRecords } from '../../ledger/due-settlement';
+import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { cancelledNote, expiredNote, DECISION } from './decision.kind';
+import { cancelled, expired, isExpired } from './decision-rules';
+import type { Decision } from './decision.entity';
+
+/** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
+export async function settleDecision(
+  transaction: LedgerTransaction,
+  decision: Decision,
+  note: EntryNote,
+  forExecution: SettlementNote = {},
+): Promise<Decision> {
+  const { status, executionId, executeWithin } = decision;
+  const written = transaction.update(DECISION, decision, note);
+  if (status !== 'proposed') {
+    await settleExecutionOf(transaction, { executionId, status, executeWithin }, forExecution);
+  }
+  return written;
+}
+
+export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
+  const after = expired(decision, transaction.now);
+  return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
+}
+
+/** Decisions that are due to expire. */
+export const DUE_DECISIONS: DueRecords<Decision> = {
+  kind: DECISION,
+  settle: async (transaction, decision) => {
+    // A review may have been faster.
+    if (isExpired(decision, transaction.now)) await expireDecision(transaction, decision);
+  },
+};
+
+export function cancelDecision(
+  transaction: LedgerTransaction,
+  decision: Decision,
+  reason: string | null,
+): Promise<Decision> {
+  const after = cancelled(decision, transaction.now);
+  return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
+}

@@ -1,0 +1,102 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { RiskLevel } from '../../core/config/configuration';
+import type { ApproverGroup } from '../policies/approval/approval-requirement';
+import type { JsonObject } from '../../core/json/json-value';
+
+export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
+export type DecisionStatus = (typeof DECISION_STATUSES)[number];
+
+export const VERDICTS = ['approve', 'reject'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** One reviewer's verdict. `approverId` is null when the holder of the API key rejected. */
+export interface Review {
+  readonly approverId: string | null;
+  readonly verdict: Verdict;
+  readonly comment: string | null;
+  readonly createdAt: string;
+  /**
+   * Indexes of the approver groups that the reviewer could approve for at the time; absent if the decision names none.
+   */
+  readonly groups?: readonly number[];
+}
+
+/** The condition of the index of decisions that can expire. */
+export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
+
+/** Something an agent proposed, and its outcome. */
+@Entity('decisions')
+@Index(['status', 'createdSequence'])
+@Index(['riskLevel', 'createdSequence'])
+@Index(['type', 'createdSequence'])
+@Index(['proposedBy', 'createdSequence'])
+@Index(['expiresAt', 'id'], { where: CAN_EXPIRE })
+@Index(['status', 'riskLevel', 'createdSequence'])
+@Index(['status', 'type', 'createdSequence'])
+@Index(['status', 'proposedBy', 'createdSequence'])
+@Index(['executionId', 'createdSequence'])
+export class Decision {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('bigint')
+  readonly createdSequence!: number;
+
+  @Column('text')
+  readonly type!: string;
+
+  @Column('text')
+  readonly title!: string;
+
+  @Column('text')
+  readonly description!: string;
+
+  @Column('simple-json')
+  readonly context!: JsonObject;
+
+  /** Id of an agent. */
+  @Column('text')
+  readonly proposedBy!: string;
+
+  @Column('text')
+  readonly riskLevel!: RiskLevel;
+
+  @Column('text')
+  readonly status!: DecisionStatus;
+
+  @Column('integer')
+  readonly requiredApprovals!: number;
+
+  @Column('simple-json')
+  readonly reviews!: readonly Review[];
+
+  @Column('text', { nullable: true })
+  readonly expiresAt!: string | null;
+
+  @Column('text')
+  readonly createdAt!: string;
+
+  @Column('text')
+  readonly updatedAt!: string;
+
+  /** When it was approved, rejected, cancelled, or expired. */
+  @Column('text', { nullable: true })
+  readonly resolvedAt!: string | null;
+
+  /** The execution that waits for it; null if there is none. */
+  @Column('text', { nullable: true })
+  readonly executionId!: string | null;
+
+  /** Hex SHA-256 of the action that the execution asks for. */
+  @Column('text', { nullable: true })
+  readonly actionHash!: string | null;
+
+  /** Who has to approve; null: anyone who may, only the number counts. */
+  @Column('simple-json', { nullable: true })
+  readonly approvers!: readonly ApproverGroup[] | null;
+
+  /** How long its execution may be started after approval: an ISO 8601 duration. */
+  @Column('text', { nullable: true })
+  readonly executeWithin!: string | null;
+}

@@ -1,0 +1,197 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { WaitQuery, Waits } from '../../http/waiting/waits';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { AwaitingDecisions } from './approvers/awaiting-decisions';
+import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { BoundReviewers } from './reviewers';
+import { DecisionReviewsService } from './decision-reviews.service';
+import { isOpen } from './decision-rules';
+import type { Decision } from './decision.entity';
+import { DECISION } from './decision.kind';
+import { DecisionsService } from './decisions.service';
+import {
+  ApproveDecisionRequest,
+  ApproverListQuery,
+  CancelDecisionRequest,
+  DecisionListQuery,
+  ProposeDecisionRequest,
+  RejectDecisionRequest,
+} from './dto/decision.requests';
+import { ApproverListResponse, DecisionResponse } from './dto/decision.response';
+
+@ApiTags('Decisions')
+@Controller('decisions')
+export class DecisionsController {
+  constructor(
+    private readonly decisions: DecisionsService,
+    private readonly reviews: DecisionReviewsService,
+    private readonly lists: Lists,
+    private readonly waits: Waits,
+    private readonly records: RecordReader,
+    private readonly awaited: AwaitingDecisions,
+    private readonly approvers: DecisionApproversService,
+  ) {}
+
+  @Get()
+  @RequiresScope('read', 'propose', 'review')
+  @ApiOperation({
+    summary: 'List decisions',
+    description:
+      'Oldest first; filtered by status, risk level, type or proposer, or by an agent that could approve them.',
+  })
+  @ApiList(DecisionResponse, 'Decisions in order of creation.')
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: DecisionListQuery,
+  ): Promise<ListAnswer<DecisionResponse>> {
+    const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, leaving);
+    const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
+    const conditions = conditionsOf(filters, {
+      status: ['status', 'equals'],
+      riskLevel: ['riskLevel', 'equals'],
+      type: ['type', 'equals'],
+      proposedBy: ['proposedBy', 'equals'],
+      executionId: ['executionId', 'equals'],
+    });
+    const request = list.request(conditions);
+    const page =
+      awaiting === undefined
+        ? await this.decisions.list(caller, request)
+        : await this.awaited.page(caller, awaiting, request);
+    return list.answer(page, DecisionResponse.from);
+  }
+
+  @Post()
+  @RequiresScope('propose')
+  @OwnAgentIn('proposedBy')
+  @ApiOperation({
+    summary: 'Propose a decision',
+    description: 'Other agents approve or reject it. Its risk level determines how many approvals it needs.',
+  })
+  @ApiExamples({
+    'one to cancel': {},
+    'one to reject': { title: 'Deploy release 4.3 of the payment gateway', context: { change: 'CHG-1043' } },
+  })
+  @ApiCreatedResponse({ type: DecisionResponse, description: 'The recorded decision.' })
+  @ApiErrors('PERMISSION_DENIED')
+  async propose(@Caller() caller: Caller, @Body() body: ProposeDecisionRequest): Promise<DecisionResponse> {
+    return DecisionResponse.from(await this.decisions.propose(caller, body));
+  }
+
+  @Get(':id')
+  @RequiresScope('read', 'propose', 'review')
+  @ApiOperation({ summary: 'Read a decision', description: 'Includes its reviews so far.' })
+  @ApiRecordId(DECISION)
+  @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
+  @ApiErrors('NOT_FOUND')
+  async get(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { wait: seconds, asOf }: WaitQuery,
+  ): Promise<DecisionResponse> {
+    const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
+    return DecisionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen }));
+  }
+
+  @Get(':id/approvers')
+  @RequiresScope('read', 'review')
+  @IsList()
+  @ApiOperation({
+    summary: 'List who can approve a decision',
+    description:
+      'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +
+      'decision can still be approved.',
+  })
+  @ApiRecordId(DECISION)
+  @ApiOkResponse({
+    type: ApproverListResponse,
+    description: 'The approvers; once the decision is settled none of them can approve it.',
+  })
+  @ApiErrors('NOT_FOUND')
+  async listApprovers(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { limit = 50, offset = 0 }: ApproverListQuery,
+  ): Promise<ApproverListResponse> {
+    return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }, leaving));
+  }
+
+  @Post(':id/approve')
+  @RequiresScope('review')
+  @OwnAgentIn('approverId')
+  @AdmittedBy(BoundReviewers)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Approve a decision',
+    description:
+      'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
+      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver.',
+  })
+  @ApiRecordId(DECISION)
+  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async approve(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { approverId, comment }: ApproveDecisionRequest,
+  ): Promise<DecisionResponse> {
+    const review = { verdict: 'approve', approver: approverId, comment: comment ?? null } as const;
+    return DecisionResponse.from(await this.reviews.review(caller, id, review));
+  }
+
+  @Post(':id/reject')
+  @RequiresScope('review')
+  @OwnAgentIn('approverId')
+  @AdmittedBy(BoundReviewers)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Reject a decision',
+    description:
+      'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.',
+  })
+  @ApiRecordId(DECISION, { sample: 4 })
+  @ApiBody({ type: RejectDecisionRequest, required: false })
+  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async reject(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { approverId, comment, reason }: RejectDecisionRequest,
+  ): Promise<DecisionResponse> {
+    const review = { verdict: 'reject', approver: approverId ?? null, comment: comment ?? reason ?? null } as const;
+    return DecisionResponse.from(await this.reviews.review(caller, id, review));
+  }
+
+  @Post(':id/cancel')
+  @RequiresScope('propose')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Cancel a proposed decision',
+    description:
+      'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
+  })
+  @ApiRecordId(DECISION, { sample: 3 })
+  @ApiBody({ type: CancelDecisionRequest, required: false })
+  @ApiOkResponse({ type: DecisionResponse, description: 'The cancelled decision.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async cancel(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: CancelDecisionRequest,
+  ): Promise<DecisionResponse> {
+    return DecisionResponse.from(await this.decisions.cancel(caller, id, reason ?? null));
+  }
+}

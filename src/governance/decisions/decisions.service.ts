@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { actingAgent, agentLookup, requireActsAs, suspension } from '../agents/find-agent';
+import { AGENT } from '../agents/agent.entity';
+import { Configuration } from '../../core/config/configuration';
+import { conflict, notFound } from '../../core/errors/domain-error';
+import { requireAhead } from '../../http/validation/expiry-field';
+import type { Caller } from '../../ledger/caller';
+import { Refusal } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
+import { filledGroups } from '../policies/approval/given-approval';
+import { DECISION, deniedProposalNote, proposedNote } from './decision.kind';
+import { finalityConflict, isExpired } from './decision-rules';
+import { cancelDecision, expireDecision } from './decision-settlement';
+import type { Decision } from './decision.entity';
+import type { ProposeDecisionRequest } from './dto/decision.requests';
+
+@Injectable()
+export class DecisionsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly configuration: Configuration,
+  ) {}
+
+  list(caller: Caller, request: PageRequest): Promise<Page<Decision>> {
+    return this.reader.page(DECISION, request, caller);
+  }
+
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
+    const decision = await this.history.find(DECISION, id, asOf, caller);
+    if (decision === undefined) throw notFound('decision');
+    return decision;
+  }
+
+  /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
+  async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
+    const groups = request.approvers === undefined ? null : filledGroups(request.approvers);
+    return this.ledger.prefetching(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
+      requireAhead(request.expiresAt, this.ledger.clockTime);
+      const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
+      const refused = suspension(proposer);
+      if (refused !== null) {
+        transaction.record(AGENT, proposer, deniedProposalNote(proposer.id, request.riskLevel));
+        return new Refusal(refused);
+      }
+      const id = transaction.newId(DECISION);
+      const decision = this.proposed(id, { ...request, proposedBy: proposer.id }, groups, transaction.now);
+      return transaction.insert(DECISION, decision, proposedNote(decision));
+    });
+  }
+
+  /** @throws NOT_FOUND; CONFLICT for a settled decision. */
+  cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
+    return this.ledger.prefetching(byId(DECISION, id)).write(caller, async (transaction) => {
+      const decision = await transaction.findVisible(DECISION, id);
+      if (decision === undefined) throw notFound('decision');
+      requireActsAs(transaction.caller, decision.proposedBy);
+      if (isExpired(decision, transaction.now)) {
+        await expireDecision(transaction, decision);
+        return new Refusal(conflict('The decision expired before it was cancelled, which is final.'));
+      }
+      const obstacle = finalityConflict(decision);
+      if (obstacle !== null) throw obstacle;
+      return cancelDecision(transaction, decision, reason);
+    });
+  }
+
+  private proposed(
+    id: string,
+    request: ProposeDecisionRequest,
+    approvers: readonly ApproverGroup[] | null,
+    now: string,
+  ): Omit<Decision, 'createdSequence'> {
+    const required = this.configuration.requiredApprovals;
+    const { type, title, description = '', context = {}, proposedBy, riskLevel, expiresAt = null } = request;
+    return {
+      id,
+      type,
+      title,
+      description,
+      context,
+      proposedBy,
+      riskLevel,
+      status: 'proposed',
+      requiredApprovals: approvers === null ? required[riskLevel] : sumOfApprovals(approvers),
+      reviews: [],
+      expiresAt,
+      createdAt: now,
+      updatedAt: now,
+      resolvedAt: null,
+      executionId: null,
+      actionHash: null,
+      approvers,
+      executeWithin: null,
+    };
+  }
+}

@@ -1,0 +1,154 @@
+import { normaliseAgentName } from '../../agents/agent-name';
+import { RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto-shape';
+import { FreeFormObject } from '../../../http/validation/body-fields';
+import { ExpiryField } from '../../../http/validation/expiry-field';
+import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import type { JsonObject } from '../../../core/json/json-value';
+import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
+import { sumOfApprovals } from '../../policies/approval/approval-requirement';
+import { ApproversField } from '../../policies/dto/policy-fields';
+import { decisionTypeFault } from '../decision-rules';
+import { ListQuery } from '../../../http/lists/list.query';
+import { QueryOneOf, QueryText, QueryInteger } from '../../../http/validation/query-fields';
+import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
+
+/** Members that are not valid are reported by their own rules. */
+const enoughApprovals: ConfiguredRule = ({ approvers, riskLevel }, { requiredApprovals }) => {
+  const level = RISK_LEVELS.find((known) => known === riskLevel);
+  if (level === undefined || !areDistinctApprovers(approvers)) return [];
+  const required = requiredApprovals[level];
+  if (sumOfApprovals(filledGroups(approvers)) >= required) return [];
+  const message = `must ask for at least ${required} approvals together, as REQUIRED_APPROVALS says for the risk level ${level}`;
+  return [{ field: 'approvers', message }];
+};
+
+@ConfiguredRequest(enoughApprovals)
+export class ProposeDecisionRequest {
+  @RequiredText({
+    max: 100,
+    description: 'Kind of decision. Without control and format characters, `;`, and white space at its ends.',
+    example: 'deployment',
+    rule: decisionTypeFault,
+  })
+  readonly type!: string;
+
+  @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
+  readonly title!: string;
+
+  @RequiredText({
+    max: 200,
+    description: 'Id or name of the proposing agent.',
+    example: sampleId('agt'),
+    normalise: normaliseAgentName,
+  })
+  readonly proposedBy!: string;
+
+  @OneOf(RISK_LEVELS, {
+    enumName: 'RiskLevel',
+    description: 'Determines how many approvals are needed.',
+    example: 'high',
+  })
+  readonly riskLevel!: RiskLevel;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, default: '', example: 'Rolls out the new fraud checks.' })
+  readonly description?: string;
+
+  @FreeFormObject({ optional: true, default: {}, description: 'Free-form members.', example: { change: 'CHG-1042' } })
+  readonly context?: JsonObject;
+
+  @ExpiryField({
+    description:
+      'From this time on the decision can no longer be reviewed. In the future, by at most ten years; with a zone.',
+  })
+  readonly expiresAt?: string;
+
+  @ApproversField({
+    description:
+      'Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says ' +
+      'for the risk level. Without it, that number of any active agents.',
+  })
+  readonly approvers?: readonly GivenGroup[];
+}
+
+export class ApproveDecisionRequest {
+  @RequiredText({
+    max: 200,
+    description: 'Id or name of the approving agent.',
+    example: sampleId('agt', 2),
+    normalise: normaliseAgentName,
+  })
+  readonly approverId!: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, example: 'Checked against the change calendar.' })
+  readonly comment?: string;
+}
+
+@WholeRequest(({ comment, reason }) =>
+  comment === undefined || reason === undefined
+    ? []
+    : [{ field: 'reason', message: 'is an alias of comment; give only one of them' }],
+)
+export class RejectDecisionRequest {
+  @OptionalText({
+    max: 200,
+    description: 'Id or name of the rejecting agent; without it the holder of the API key rejects.',
+    example: sampleId('agt', 2),
+    normalise: normaliseAgentName,
+  })
+  readonly approverId?: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, example: 'Outside the maintenance window.' })
+  readonly comment?: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, description: 'Alias of `comment`.' })
+  readonly reason?: string;
+}
+
+export class CancelDecisionRequest {
+  @OptionalText({
+    max: 2000,
+    mayBeBlank: true,
+    description: 'Kept in the audit trail only.',
+    example: 'The release was withdrawn.',
+  })
+  readonly reason?: string;
+}
+
+export class DecisionListQuery extends ListQuery {
+  @QueryOneOf(DECISION_STATUSES, { enumName: 'DecisionStatus', description: 'Only decisions of this status.' })
+  readonly status?: DecisionStatus;
+
+  @QueryOneOf(RISK_LEVELS, { enumName: 'RiskLevel', description: 'Only decisions of this risk level.' })
+  readonly riskLevel?: RiskLevel;
+
+  @QueryText({ max: 100, description: 'Only decisions of this type.' })
+  readonly type?: string;
+
+  @QueryText({
+    max: 500,
+    description: 'Only decisions proposed by the agent with this id or name.',
+    normalise: normaliseAgentName,
+  })
+  readonly proposedBy?: string;
+
+  @QueryText({ max: 100, description: 'Only the decision of the execution with this id.' })
+  readonly executionId?: string;
+
+  @QueryText({
+    max: 500,
+    description: 'Only the proposed decisions that the agent with this id or name could approve now.',
+    normalise: normaliseAgentName,
+  })
+  readonly awaiting?: string;
+}
+
+/** Approvers change with every agent and policy, so their list has no cursor. */
+export class ApproverListQuery {
+  @QueryInteger({ min: 1, max: 1000, description: 'Maximum number of rows. Default: 50.' })
+  readonly limit?: number;
+
+  @QueryInteger({ min: 0, max: 2 ** 31 - 1, description: 'Rows to skip.' })
+  readonly offset?: number;
+}

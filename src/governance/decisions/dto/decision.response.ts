@@ -1,0 +1,230 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import type { JsonObject } from '../../../core/json/json-value';
+import { givenApprovals } from '../decision-rules';
+import {
+  DECISION_STATUSES,
+  VERDICTS,
+  type Decision,
+  type DecisionStatus,
+  type Review,
+  type Verdict,
+} from '../decision.entity';
+import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
+import {
+  INABILITIES,
+  type Inability,
+  type DecisionApprover,
+  type DecisionApprovers,
+} from '../approvers/decision-approvers.service';
+
+export class ReviewResponse {
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: sampleId('agt', 2),
+    description: 'Null when the holder of the API key rejected.',
+  })
+  readonly approverId!: string | null;
+
+  @ApiProperty({ enum: VERDICTS, enumName: 'ReviewVerdict', example: 'approve' })
+  readonly verdict!: Verdict;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Checked against the change calendar.' })
+  readonly comment!: string | null;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:21:40.002Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({
+    type: [Number],
+    nullable: true,
+    example: null,
+    description: 'Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.',
+  })
+  readonly groups!: readonly number[] | null;
+
+  static from(this: void, { approverId, verdict, comment, createdAt, groups }: Review): ReviewResponse {
+    return { approverId, verdict, comment, createdAt, groups: groups ?? null };
+  }
+}
+
+export class DecisionApproversResponse {
+  @ApiProperty({ type: [String], example: ['role:finance'] })
+  readonly subjects!: readonly string[];
+
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 100, example: 1, description: 'By different reviewers.' })
+  readonly approvals!: number;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    example: 0,
+    description: 'Approvals so far that may count for the group.',
+  })
+  readonly given!: number;
+}
+
+export class DecisionResponse {
+  @ApiProperty({ example: sampleId('dec') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'deployment' })
+  readonly type!: string;
+
+  @ApiProperty({ example: 'Deploy release 4.2 of the payment gateway' })
+  readonly title!: string;
+
+  @ApiProperty({ example: 'Rolls out the new fraud checks.' })
+  readonly description!: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { change: 'CHG-1042' } })
+  readonly context!: JsonObject;
+
+  @ApiProperty({ example: sampleId('agt') })
+  readonly proposedBy!: string;
+
+  @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'high' })
+  readonly riskLevel!: RiskLevel;
+
+  @ApiProperty({ enum: DECISION_STATUSES, enumName: 'DecisionStatus', example: 'proposed' })
+  readonly status!: DecisionStatus;
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Fixed when the decision was proposed.' })
+  readonly requiredApprovals!: number;
+
+  @ApiProperty({ type: [ReviewResponse] })
+  readonly reviews!: readonly ReviewResponse[];
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly expiresAt!: string | null;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly updatedAt!: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly resolvedAt!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The execution that waits for it.' })
+  readonly executionId!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Hex SHA-256 of what the execution requests, as in the execution.',
+  })
+  readonly actionHash!: string | null;
+
+  @ApiProperty({
+    type: [DecisionApproversResponse],
+    nullable: true,
+    example: null,
+    description:
+      'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
+  })
+  readonly approvers!: readonly DecisionApproversResponse[] | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'How long the execution may be started once it is approved: an ISO 8601 duration.',
+  })
+  readonly executeWithin!: string | null;
+
+  static from(this: void, row: Decision): DecisionResponse {
+    const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals } = row;
+    const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
+    const given = givenApprovals(row);
+    return {
+      id,
+      type,
+      title,
+      description,
+      context,
+      proposedBy,
+      riskLevel,
+      status,
+      requiredApprovals,
+      reviews: row.reviews.map(ReviewResponse.from),
+      expiresAt,
+      createdAt,
+      updatedAt,
+      resolvedAt,
+      executionId,
+      actionHash,
+      approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
+      executeWithin,
+    };
+  }
+}
+
+export class ApproverResponse {
+  @ApiProperty({ example: sampleId('agt', 2) })
+  readonly agentId!: string;
+
+  @ApiProperty({ example: 'change-reviewer' })
+  readonly name!: string;
+
+  @ApiProperty({ enum: AGENT_KINDS, enumName: 'AgentKind', example: 'human' })
+  readonly kind!: AgentKind;
+
+  @ApiProperty({
+    type: [Number],
+    example: [0],
+    description:
+      "Indexes of the groups of the decision's `approvers` that the agent can approve for; none without `approvers`.",
+  })
+  readonly groups!: readonly number[];
+
+  @ApiProperty({ example: true, description: 'Whether the agent could approve the decision now.' })
+  readonly able!: boolean;
+
+  @ApiProperty({
+    type: 'string',
+    enum: [...INABILITIES, null],
+    nullable: true,
+    example: null,
+    description:
+      'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; a ' +
+      'policy denies it `decision:approve`. Null when none does.',
+  })
+  readonly why!: Inability | null;
+
+  static from(this: void, { agent, groups, able, why }: DecisionApprover): ApproverResponse {
+    const { id: agentId, name, kind } = agent;
+    return { agentId, name, kind, groups, able, why };
+  }
+}
+
+export class ApproverListResponse {
+  @ApiProperty({ type: [ApproverResponse] })
+  readonly data!: readonly ApproverResponse[];
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    example: 1,
+    description: 'Number of rows of the whole list, not only of this page.',
+  })
+  readonly total!: number;
+
+  @ApiProperty({
+    type: Boolean,
+    nullable: true,
+    example: true,
+    description:
+      'Whether the decision can still be approved, given its approvals and the agents that can approve it. Null if the first 10,000 ' +
+      'are not enough and there are more.',
+  })
+  readonly feasible!: boolean | null;
+
+  static from(this: void, { approvers, total, feasible }: DecisionApprovers): ApproverListResponse {
+    return { data: approvers.map(ApproverResponse.from), total, feasible };
+  }
+}

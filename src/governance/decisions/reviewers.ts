@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Configuration } from '../../core/config/configuration';
+import { reviewerNotBound, type DomainError } from '../../core/errors/domain-error';
+import type { AdmissionRule } from '../../http/request/routes';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Decision, Verdict } from './decision.entity';
+import { DECISION } from './decision.kind';
+import { ActivePolicies } from '../policies/active-policies';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
+import { decisionResource } from './decision-rules';
+
+/**
+ * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who
+ * reviewed.
+ */
+@Injectable()
+export class BoundReviewers implements AdmissionRule {
+  private readonly areRequired: boolean;
+
+  constructor(
+    { requireBoundReviewers }: Configuration,
+    private readonly reader: RecordReader,
+  ) {
+    this.areRequired = requireBoundReviewers;
+  }
+
+  async refusalOf(caller: Caller, { params }: Request<{ id: string }>): Promise<DomainError | null> {
+    if (caller.agentId !== null) return null;
+    if (this.areRequired) return reviewerNotBound();
+    if (isOperator(caller)) return null;
+    // Only for the order of checks: the review checks again, under the ledger's lock.
+    const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
+    return decision === undefined ? null : unboundRefusal(caller, decision);
+  }
+}
+
+/** Reviews of what an agent asks to do require the reviewer's own key; the operator's key is exempt. */
+export function unboundRefusal(caller: Caller, { executionId }: Decision): DomainError | null {
+  return executionId !== null && caller.agentId === null && !isOperator(caller) ? reviewerNotBound() : null;
+}
+
+function isOperator({ actor }: Caller): boolean {
+  return actor.type === 'api_key' && actor.id === 'env';
+}
+
+/** Reviewers need no policy that allows them, but one that denies stops them. */
+@Injectable()
+export class ReviewPolicies {
+  constructor(private readonly policies: ActivePolicies) {}
+
+  /** The policies in force that deny an agent this verdict, oldest first; none if it may give it. */
+  denying(
+    decision: Pick<Decision, 'riskLevel' | 'type'>,
+    verdict: Verdict,
+    agent: PolicyAgent,
+  ): readonly DecidingPolicy[] {
+    const { effect, policies } = this.policies.inForce.evaluate({
+      subject: subjectOf(agent),
+      action: `decision:${verdict}`,
+      resourceType: 'decision',
+      resourceId: decisionResource(decision),
+      parameters: {},
+      isReview: true,
+    });
+    return effect === 'deny' ? policies : [];
+  }
+}

@@ -1,0 +1,106 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { invalidField } from '../../core/errors/domain-error';
+import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { IfMatch } from '../../http/conditional/if-match.decorator';
+import type { Precondition } from '../../http/conditional/precondition';
+import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { CreateEntityRequest, EntityListQuery, UpdateEntityRequest } from './dto/entity.requests';
+import { EntityResponse } from './dto/entity.responses';
+import { EntitiesService } from './entities.service';
+import { ENTITY } from './governed-entity.entity';
+
+@ApiTags('Entities')
+@Controller('entities')
+export class EntitiesController {
+  constructor(
+    private readonly entities: EntitiesService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: 'List entities',
+    description: 'Oldest first, a page at a time; filtered by type and by name.',
+  })
+  @ApiList(EntityResponse, 'Entities in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
+    const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
+    const page = await this.entities.list(
+      list.request(conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] })),
+    );
+    return list.answer(page, EntityResponse.from);
+  }
+
+  @Post()
+  @RequiresScope('entities')
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Create an entity',
+    description:
+      'What agents work with: a customer, a service, a document. Its `properties` are free-form and are returned as they were sent.',
+  })
+  @ApiExamples({ 'one to keep': {}, 'one to delete': { name: 'Fax gateway', properties: { owner: 'team-payments' } } })
+  @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
+  async create(@Caller() caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
+    return EntityResponse.from(await this.entities.create(caller, body));
+  }
+
+  @Get(':id')
+  @RequiresScope('read')
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Read an entity',
+    description: 'Its `ETag` names its revision, for changes with `If-Match`.',
+  })
+  @ApiRecordId(ENTITY)
+  @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
+    return EntityResponse.from(await this.entities.get(id, asOf));
+  }
+
+  @Put(':id')
+  @RequiresScope('entities')
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Update an entity',
+    description:
+      'Absent members stay as they are; `properties` is replaced as a whole. An answer can be edited and sent back. An update that changes ' +
+      'nothing does not create an audit entry.',
+  })
+  @ApiRecordId(ENTITY)
+  @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
+  @ApiErrors('NOT_FOUND')
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @IfMatch() precondition: Precondition,
+    @Body() body: UpdateEntityRequest,
+  ): Promise<EntityResponse> {
+    if (body.id !== undefined && body.id !== id) throw invalidField('id', `must equal the id in the path, ${id}`);
+    return EntityResponse.from(await this.entities.update(caller, id, precondition, body));
+  }
+
+  @Delete(':id')
+  @RequiresScope('entities')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Delete an entity and its claims',
+    description: 'Its history stays: entries about it can still be read and verified.',
+  })
+  @ApiRecordId(ENTITY, { sample: 2 })
+  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @ApiErrors('NOT_FOUND')
+  remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
+    return this.entities.remove(caller, id, precondition);
+  }
+}

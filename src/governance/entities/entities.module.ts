@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { CLAIM } from './claim.entity';
+import { ClaimsController } from './claims.controller';
+import { ClaimsService } from './claims.service';
+import { EntitiesSchema1763600000001 } from './entities-schema.migration';
+import { EntitiesController } from './entities.controller';
+import { EntitiesService } from './entities.service';
+import { ENTITY } from './governed-entity.entity';
+
+@Module({
+  imports: [
+    LedgerModule.forFeature({
+      kinds: [ENTITY, CLAIM],
+      migrations: [EntitiesSchema1763600000001],
+    }),
+  ],
+  controllers: [EntitiesController, ClaimsController],
+  providers: [EntitiesService, ClaimsService],
+})
+export class EntitiesModule {}

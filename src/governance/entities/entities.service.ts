@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '../../core/errors/domain-error';
+import type { Precondition } from '../../http/conditional/precondition';
+import type { Caller } from '../../ledger/caller';
+import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { CLAIM } from './claim.entity';
+import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.requests';
+import { ENTITY, type GovernedEntity } from './governed-entity.entity';
+import { canonicalJson } from '../../ledger/chain/canonical-json';
+
+@Injectable()
+export class EntitiesService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+  ) {}
+
+  list(request: PageRequest): Promise<Page<GovernedEntity>> {
+    return this.reader.page(ENTITY, request);
+  }
+
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {
+    const entity = await this.history.find(ENTITY, id, asOf);
+    if (entity === undefined) throw notFound('entity');
+    return entity;
+  }
+
+  create(caller: Caller, { type, name, properties = {} }: CreateEntityRequest): Promise<GovernedEntity> {
+    return this.ledger.write(caller, async (transaction) => {
+      const { now } = transaction;
+      const id = transaction.newId(ENTITY);
+      const entity = { id, type, name, properties, createdAt: now, updatedAt: now, revision: 1 };
+      return transaction.insert(ENTITY, entity, noteOn(id, 'entity.created'));
+    });
+  }
+
+  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
+    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
+      const entity = await existing(transaction, id, precondition);
+      const fields = changedFields(entity, update);
+      if (fields.length === 0) return entity;
+      const changed = updated(entity, update, transaction.now);
+      return transaction.update(ENTITY, changed, { ...noteOn(id, 'entity.updated'), details: { fields } });
+    });
+  }
+
+  /** Its claims are removed with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
+  remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
+    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
+      const entity = await existing(transaction, id, precondition);
+      const claims = await transaction.removeWithOwner(CLAIM, id);
+      transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });
+    });
+  }
+}
+
+async function existing(
+  transaction: LedgerTransaction,
+  id: string,
+  precondition: Precondition,
+): Promise<GovernedEntity> {
+  const entity = await transaction.find(ENTITY, id);
+  if (entity === undefined) throw notFound('entity');
+  precondition.require(entity.revision);
+  return entity;
+}
+
+function noteOn(entityId: string, action: string): EntryNote {
+  return { action, entityId };
+}
+
+const CHANGEABLE = ['type', 'name', 'properties'] as const;
+
+type ChangedField = (typeof CHANGEABLE)[number];
+
+/** The fields that an update really changes: those with a different value. */
+function changedFields(entity: GovernedEntity, update: UpdateEntityRequest): ChangedField[] {
+  return CHANGEABLE.filter((field) => {
+    const value = update[field];
+    return value !== undefined && canonicalJson(value) !== canonicalJson(entity[field]);
+  });
+}
+
+function updated(entity: GovernedEntity, update: UpdateEntityRequest, now: string): GovernedEntity {
+  const { type = entity.type, name = entity.name, properties = entity.properties } = update;
+  return { ...entity, type, name, properties, updatedAt: now, revision: entity.revision + 1 };
+}

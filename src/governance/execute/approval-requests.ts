@@ -1,0 +1,189 @@
+import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
+import { DECISION, proposedNote } from '../decisions/decision.kind';
+import { isExpired } from '../decisions/decision-rules';
+import { expireDecision } from '../decisions/decision-settlement';
+import type { Decision } from '../decisions/decision.entity';
+import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
+import { expireApproval } from '../executions/execution-approvals';
+import { decidedNote, EXECUTION, type Execution, type ExecutionOutcome } from '../executions/execution.entity';
+import { isApprovalOver } from '../executions/execution-rules';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { endOf } from '../../core/values/duration';
+import type { AskedExecution } from './asked-execution';
+
+/** Most executions of one action that are examined: the newest ones. */
+const MOST_READ = 100;
+/** The longest time that a rejection is binding. */
+const REJECTION_HOLDS = 'P1D';
+const TITLE_LENGTH = 500;
+
+const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
+
+/** What decides which of several executions is the answer; their parameters may be large. */
+type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
+
+/** What policies require, and the set of policies that requires it. */
+export interface RequiredApproval {
+  readonly requirement: ApprovalRequirement;
+  readonly policySet: string;
+}
+
+/**
+ * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; or why the agent is refused.
+ */
+export type ApprovalAnswer =
+  | { readonly execution: Execution; readonly isNew: boolean }
+  | { readonly refusal: DomainError; readonly decisionId: string | null };
+
+/**
+ * Asks for the approval of an action. A repeated request gets the current answer; a rejection is binding until its
+ * decision would have expired, at most for a day.
+ * @throws CONFLICT when the agent has too many requests pending, with nothing written.
+ */
+export async function askForApproval(
+  transaction: LedgerTransaction,
+  asked: AskedExecution,
+  { requirement, policySet }: RequiredApproval,
+  maxPending: number,
+): Promise<ApprovalAnswer> {
+  // Everything is read before anything is changed: reading settles what is due.
+  const pending = await requestsFor(transaction, asked, 'pending_approval');
+  const approved = await requestsFor(transaction, asked, 'approved');
+  const rejected = await requestsFor(transaction, asked, 'rejected');
+  const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
+  const open = await openRequests(transaction, [...pending, ...approved]);
+  const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
+  if (standing !== undefined) return { execution: await executionOf(transaction, standing.request), isNew: false };
+  const rejection = await rejectionAmong(transaction, rejected);
+  if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
+  refuseTooManyPending(pendingOfAgent, maxPending);
+  return { execution: requested(transaction, asked, { requirement, policySet }), isNew: true };
+}
+
+interface OpenRequest {
+  readonly request: Request;
+  readonly decision: Decision;
+}
+
+/** The requests that are still pending or approved once due ones are settled, the newest first. */
+async function openRequests(transaction: LedgerTransaction, found: readonly Request[]): Promise<OpenRequest[]> {
+  const open: OpenRequest[] = [];
+  for (const request of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
+    const decision = await decisionOf(transaction, request);
+    const { now } = transaction;
+    if (isExpired(decision, now)) await expireDecision(transaction, decision);
+    else if (isApprovalOver(request, now)) expireApproval(transaction, await executionOf(transaction, request));
+    else open.push({ request, decision });
+  }
+  return open;
+}
+
+/** The newest rejection that is still binding. */
+async function rejectionAmong(
+  transaction: LedgerTransaction,
+  rejected: readonly Request[],
+): Promise<Decision | undefined> {
+  for (const request of rejected) {
+    const decision = await decisionOf(transaction, request);
+    if (rejectionEnd(decision) > transaction.now) return decision;
+  }
+  return undefined;
+}
+
+/** ISO 8601. */
+function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
+  const dayLater = endOf(REJECTION_HOLDS, resolvedAt ?? createdAt);
+  return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
+}
+
+function rejectedError({ id, expiresAt }: Decision): DomainError {
+  return permissionDenied(
+    'approval_rejected',
+    `This action was rejected by the decision ${id}. It can be requested again once that decision would have expired (${String(expiresAt)}), or after a day.`,
+    { decisionId: id },
+  );
+}
+
+/** The newest first. */
+function requestsFor(
+  transaction: LedgerTransaction,
+  { actionHash }: AskedExecution,
+  outcome: ExecutionOutcome,
+): Promise<Request[]> {
+  return transaction.findNewest(EXECUTION, OF_REQUESTS, { actionHash, outcome }, MOST_READ);
+}
+
+async function executionOf(transaction: LedgerTransaction, { id }: Request): Promise<Execution> {
+  const execution = await transaction.find(EXECUTION, id);
+  if (execution === undefined) throw new Error(`The execution ${id} no longer exists.`);
+  return execution;
+}
+
+/** The decision that an execution waits for, or waited for. */
+export async function decisionOf(
+  transaction: LedgerTransaction,
+  { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
+): Promise<Decision> {
+  const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
+  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that no longer exists.`);
+  return decision;
+}
+
+/** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
+async function pendingRequests(transaction: LedgerTransaction, agentId: string, maximum: number): Promise<number> {
+  const notSettled = await transaction.count(EXECUTION, { agentId, outcome: 'pending_approval' });
+  if (notSettled < maximum) return notSettled;
+  const greater = { executionId: '', expiresAt: transaction.now };
+  return transaction.count(DECISION, { proposedBy: agentId, status: 'proposed' }, greater);
+}
+
+function refuseTooManyPending(pending: number, maximum: number): void {
+  if (pending < maximum) return;
+  throw conflict(
+    `The agent has ${pending} requests that wait for approval, and the maximum is ${maximum} (MAX_PENDING_APPROVALS). ` +
+      'Have some of them decided, or cancel some.',
+  );
+}
+
+/** Proposes the decision and records the waiting execution, in one commit. */
+function requested(
+  transaction: LedgerTransaction,
+  asked: AskedExecution,
+  { requirement, policySet }: RequiredApproval,
+): Execution {
+  const { now } = transaction;
+  const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
+  transaction.insert(DECISION, decision, proposedNote(decision));
+  const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
+  return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', policySet));
+}
+
+function proposedDecision(
+  id: string,
+  asked: AskedExecution,
+  { riskLevel, approvers, decideWithin, executeWithin }: ApprovalRequirement,
+  now: string,
+): Omit<Decision, 'createdSequence'> {
+  const { agentId, agentName, action, resourceType, resourceId } = asked;
+  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
+  return {
+    id,
+    type: 'execution',
+    title: [...title].slice(0, TITLE_LENGTH).join(''),
+    description: '',
+    context: {},
+    proposedBy: agentId,
+    riskLevel,
+    status: 'proposed',
+    requiredApprovals: sumOfApprovals(approvers),
+    reviews: [],
+    expiresAt: endOf(decideWithin, now),
+    createdAt: now,
+    updatedAt: now,
+    resolvedAt: null,
+    executionId: asked.id,
+    actionHash: asked.actionHash,
+    approvers,
+    executeWithin,
+  };
+}

@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import { requireActsAs } from '../agents/find-agent';
+import { AGENT, type Agent } from '../agents/agent.entity';
+import { isExpired } from '../decisions/decision-rules';
+import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
+import type { Review } from '../decisions/decision.entity';
+import { conflict, type DomainError, notFound, permissionDenied } from '../../core/errors/domain-error';
+import { expireApproval } from '../executions/execution-approvals';
+import { decidedNote, EXECUTION, type Execution, outcomeNote } from '../executions/execution.entity';
+import { cancelConflict, endedExecution, isApprovalOver, resumeConflict } from '../executions/execution-rules';
+import { ExecutionRunner } from '../executions/execution-runner';
+import type { Caller } from '../../ledger/caller';
+import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import { decisionOf } from './approval-requests';
+import { type Permission, Permissions } from '../permissions/permissions';
+import { areFilled, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
+import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
+
+/** Uses approvals, each once, and cancels executions that wait for one or have one. */
+@Injectable()
+export class ApprovalsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly permissions: Permissions,
+    private readonly runner: ExecutionRunner,
+  ) {}
+
+  /**
+   * @throws NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
+   * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
+   */
+  async resume(caller: Caller, id: string): Promise<Execution> {
+    const execution = await this.ledger
+      .prefetching(byId(EXECUTION, id))
+      .write(caller, (transaction) => this.takeUp(transaction, id), {
+        beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
+      });
+    return this.runner.carriedOut(caller, execution);
+  }
+
+  /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
+  cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = await requiredExecution(transaction, id);
+      const obstacle = cancelConflict(execution);
+      if (obstacle !== null) throw obstacle;
+      if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
+      if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
+      const cancelled = endedExecution(execution, 'cancelled', transaction.now);
+      return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
+    });
+  }
+
+  private async takeUp(transaction: LedgerTransaction, id: string): Promise<Execution | Refusal> {
+    const execution = await requiredExecution(transaction, id);
+    if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
+    const obstacle = resumeConflict(execution);
+    if (obstacle !== null) throw obstacle;
+    const { permission, refusal } = await this.held(transaction, execution);
+    if (refusal !== null) return recordDenied(transaction, execution, permission, refusal);
+    const { policies, policySet } = permission;
+    const resumed = { ...execution, ...this.runner.startOf(execution.action), policies };
+    return transaction.update(EXECUTION, resumed, decidedNote(resumed, 'execution.resumed', policySet));
+  }
+
+  private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
+    if (first.outcome !== 'authorized') return null;
+    const execution = await requiredExecution(transaction, first.id);
+    const { permission, refusal } = await this.held(transaction, execution);
+    return refusal === null ? null : recordDenied(transaction, execution, permission, refusal);
+  }
+
+  /** Checks the approval against the agent and the policies as they are now. */
+  private async held(transaction: LedgerTransaction, execution: Execution): Promise<Held> {
+    const agent = await transaction.find(AGENT, execution.agentId);
+    if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
+    const permission = this.permissions.of(agent, execution);
+    const { requirement } = permission;
+    if (requirement === null) return { permission, refusal: permission.refusal };
+    const decision = await decisionOf(transaction, execution);
+    const approvals = await approvalsOf(transaction, decision.reviews);
+    return { permission, refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals) };
+  }
+}
+
+interface Held {
+  readonly permission: Permission;
+  readonly refusal: DomainError | null;
+}
+
+async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
+  const execution = await transaction.findVisible(EXECUTION, id);
+  if (execution === undefined) throw notFound('execution');
+  requireActsAs(transaction.caller, execution.agentId);
+  return execution;
+}
+
+async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {
+  const approvals: Approval[] = [];
+  for (const { verdict, approverId, groups = [] } of reviews) {
+    const approver =
+      verdict === 'reject' || approverId === null ? undefined : await transaction.find(AGENT, approverId);
+    if (approver !== undefined) approvals.push({ approver, groups });
+  }
+  return approvals;
+}
+
+async function cancelPending(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  reason: string | null,
+): Promise<Execution | Refusal> {
+  const decision = await decisionOf(transaction, execution);
+  if (isExpired(decision, transaction.now)) {
+    await expireDecision(transaction, decision);
+    return new Refusal(conflict('The request for approval expired before it was cancelled, which is final.'));
+  }
+  await cancelDecision(transaction, decision, reason);
+  return requiredExecution(transaction, execution.id);
+}
+
+/** A late request triggers the expiry: it is recorded, and the request is refused. */
+function refuseLate(transaction: LedgerTransaction, execution: Execution): Refusal {
+  expireApproval(transaction, execution);
+  return new Refusal(
+    conflict(`The approval of this execution ended at ${String(execution.approvedUntil)}. Ask for the action again.`),
+  );
+}
+
+function recordDenied(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  { policies, policySet }: Permission,
+  refusal: DomainError,
+): Refusal {
+  const note = decidedNote({ ...execution, policies }, 'execution.resume_denied', policySet);
+  transaction.record(EXECUTION, execution, { ...note, outcome: 'denied', reason: refusal.extras.reason ?? null });
+  return new Refusal(refusal);
+}
+
+/**
+ * A reviewer who approved: the agent as it is now, and the groups of the decision that it could approve for at the
+ * time.
+ */
+export interface Approval {
+  readonly approver: Agent;
+  readonly groups: readonly number[];
+}
+
+/**
+ * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
+ * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
+ * not count.
+ */
+export function approvalFault(
+  required: readonly ApproverGroup[],
+  decided: readonly ApproverGroup[],
+  approvals: readonly Approval[],
+): DomainError | null {
+  const named = required.map(({ subjects }) => decided.findIndex((group) => areEqualSets(group.subjects, subjects)));
+  const counting = approvals.filter(({ approver }) => approver.status === 'active');
+  const fillable = counting.map((approval) => fillableBy(approval, required, named));
+  if (areFilled(required, fillable)) return null;
+  return permissionDenied(
+    'approval_insufficient',
+    `The approval given is not the one that the policies in force require: ${wantedApprovals(required)}. Request the action again.`,
+  );
+}
+
+/** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
+function fillableBy(
+  { approver, groups }: Approval,
+  required: readonly ApproverGroup[],
+  named: readonly number[],
+): FillableGroups {
+  const now = groupsOf(approver, required);
+  return required.flatMap((_, index) => {
+    const then = named[index] ?? -1;
+    const isMet = then === -1 ? now.includes(index) : groups.includes(then);
+    return isMet ? [index] : [];
+  });
+}

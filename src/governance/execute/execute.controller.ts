@@ -1,0 +1,64 @@
+import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { ExecutionOutcome } from '../executions/execution.entity';
+import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ApiExamples } from '../../http/openapi/documentation.decorators';
+import { ExecuteActionRequest } from './dto/execute-action.request';
+import { ExecutionResponse } from '../executions/dto/execution.response';
+import { ExecuteService } from './execute.service';
+
+/** Outcomes with which the action may not be carried out yet. */
+const AWAITING: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved']);
+/** The header of the 202 that opened a request for approval: whoever asks again gets the same execution without it. */
+const REQUESTED = 'Approval-Requested';
+
+@ApiTags('Executions')
+@Controller('agents/:id/execute')
+export class ExecuteController {
+  constructor(private readonly executions: ExecuteService) {}
+
+  @Post()
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Execute an action as an agent',
+    description:
+      'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
+      'handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an ' +
+      'approval, the answer is 202, and asking again returns the same one. A refusal is recorded.',
+  })
+  @ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' })
+  @ApiExamples({
+    'allowed by a policy': {},
+    'one that needs an approval': { action: 'write-off', resourceId: 'invoices/2026/0042', parameters: { amount: 80 } },
+    'one to cancel': { action: 'write-off', resourceId: 'invoices/2026/0043', parameters: { amount: 90 } },
+  })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, with its outcome.' })
+  @ApiAcceptedResponse({
+    type: ExecutionResponse,
+    headers: {
+      Location: { schema: { type: 'string' }, description: 'Path of the execution.' },
+      [REQUESTED]: {
+        schema: { type: 'string', enum: ['true'] },
+        description: 'Present if this request was the first to ask for the approval.',
+      },
+    },
+    description:
+      'It needs an approval first: the execution waits for its decision, or has the approval and is to be resumed. This ' +
+      'never means that the action may be carried out. `Location` names the execution.',
+  })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async action(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ExecutionResponse> {
+    const { execution, isRequested } = await this.executions.execute(caller, id, { parameters, ...requested });
+    if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
+    if (isRequested) response.setHeader(REQUESTED, 'true');
+    return ExecutionResponse.from(execution);
+  }
+}

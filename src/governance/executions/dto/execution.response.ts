@@ -1,0 +1,129 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../../core/json/json-value';
+import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
+import { type Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
+
+export class DecidingPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
+  readonly effect!: PolicyEffect;
+
+  static from(this: void, { id, name, version, effect }: DecidingPolicy): DecidingPolicyResponse {
+    return { id, name, version, effect };
+  }
+}
+
+const OUTCOMES =
+  '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
+  'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
+  '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
+  '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
+
+export class ExecutionResponse {
+  @ApiProperty({ example: sampleId('exe') })
+  readonly id!: string;
+
+  @ApiProperty({ example: sampleId('agt') })
+  readonly agentId!: string;
+
+  @ApiProperty({ example: 'reminder-bot' })
+  readonly agentName!: string;
+
+  @ApiProperty({ example: 'send-reminder' })
+  readonly action!: string;
+
+  @ApiProperty({ example: 'document' })
+  readonly resourceType!: string;
+
+  @ApiProperty({ example: 'invoices/2026/0042' })
+  readonly resourceId!: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
+  readonly parameters!: JsonObject;
+
+  @ApiProperty({ enum: EXECUTION_OUTCOMES, enumName: 'ExecutionOutcome', example: 'authorized', description: OUTCOMES })
+  readonly outcome!: ExecutionOutcome;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'For machines: why it was denied.' })
+  readonly reason!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    description: 'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId and parameters.',
+  })
+  readonly actionHash!: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Until when an approval can be used.',
+  })
+  readonly approvedUntil!: string | null;
+
+  @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The policies that decided.' })
+  readonly policies!: readonly DecidingPolicyResponse[];
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'The decision that settles a pending approval.',
+  })
+  readonly decisionId!: string | null;
+
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
+  readonly result!: JsonValue;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'A sentence.' })
+  readonly failureReason!: string | null;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Null while `pending_approval`, `approved`, `authorized` or `running`.',
+  })
+  readonly completedAt!: string | null;
+
+  static from(this: void, row: Execution): ExecutionResponse {
+    const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
+    const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
+    const policies = row.policies.map(DecidingPolicyResponse.from);
+    return {
+      id,
+      agentId,
+      agentName,
+      action,
+      resourceType,
+      resourceId,
+      parameters,
+      outcome,
+      reason,
+      actionHash,
+      approvedUntil,
+      policies,
+      decisionId,
+      result,
+      failureReason,
+      createdAt,
+      completedAt,
+    };
+  }
+}

@@ -1,0 +1,63 @@
+import type { DueRecords } from '../../ledger/due-settlement';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { approvedExecution, endedExecution, isApprovalOver } from './execution-rules';
+import { EXECUTION, type Execution, outcomeNote } from './execution.entity';
+
+/** The part of a settled decision that concerns the execution waiting for it. */
+export interface SettledDecision {
+  readonly executionId: string | null;
+  readonly status: 'approved' | 'rejected' | 'expired' | 'cancelled';
+  readonly executeWithin: string | null;
+}
+
+/** What the entry adds to the execution: why it was cancelled, and whether the service did it automatically. */
+export interface SettlementNote {
+  readonly reason?: string | null;
+  readonly bySystem?: true;
+}
+
+/**
+ * Applies the outcome of a decision to its execution, in the commit of the decision. An execution that has stopped
+ * waiting stays as it is.
+ */
+export async function settleExecutionOf(
+  transaction: LedgerTransaction,
+  { executionId, status, executeWithin }: SettledDecision,
+  { reason = null, ...note }: SettlementNote = {},
+): Promise<void> {
+  if (executionId === null) return;
+  const execution = await transaction.find(EXECUTION, executionId);
+  if (execution?.outcome !== 'pending_approval') return;
+  const { now } = transaction;
+  const settled =
+    status === 'approved'
+      ? approvedExecution(execution, requiredDuration(executeWithin), now)
+      : endedExecution(execution, status, now);
+  transaction.update(EXECUTION, settled, { ...outcomeNote(settled, status, reason), ...note });
+}
+
+/** Ends an approval that has expired. */
+export function expireApproval(transaction: LedgerTransaction, execution: Execution): Execution {
+  const expired = endedExecution(execution, 'expired', transaction.now);
+  return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });
+}
+
+/** The execution after settling what is due: its approval may have expired. */
+export function settledApproval(transaction: LedgerTransaction, execution: Execution): Execution {
+  return isApprovalOver(execution, transaction.now) ? expireApproval(transaction, execution) : execution;
+}
+
+/** Executions whose approval was not used in time. */
+export const DUE_APPROVALS: DueRecords<Execution> = {
+  kind: EXECUTION,
+  settle: (transaction, execution) => {
+    settledApproval(transaction, execution);
+    return Promise.resolve();
+  },
+};
+
+function requiredDuration(executeWithin: string | null): string {
+  if (executeWithin === null)
+    throw new Error('The decision of an execution does not say for how long an approval holds.');
+  return executeWithin;
+}

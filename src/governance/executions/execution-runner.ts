@@ -1,0 +1,93 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { Database } from '../../ledger/database/database';
+import { unavailable } from '../../core/errors/domain-error';
+import { Waits } from '../../http/waiting/waits';
+import { type Caller, SYSTEM_CALLER, withoutKey } from '../../ledger/caller';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ExecutionCompletions } from './execution-completions';
+import { type Execution, EXECUTION } from './execution.entity';
+import { type ActionContext, ActionHandlers } from './handlers/action-handlers';
+import { type ActionOutcome, ActionRunner } from './handlers/action-runner';
+
+/**
+ * Seconds beyond ACTION_TIMEOUT: by then, the executions of a process that has ended are marked, as its lease has
+ * lapsed.
+ */
+const MARGIN = 90;
+
+/** The state of an execution that may start. */
+export interface ExecutionStart {
+  readonly outcome: 'authorized' | 'running';
+  /** This process, if it runs the action's handler; empty if the caller carries the action out. */
+  readonly runBy: string;
+}
+
+const NOT_BEGUN: ActionOutcome = {
+  outcome: 'failed',
+  result: null,
+  failureReason: 'The action was not begun: its authorisation was confirmed too late.',
+  failureCode: null,
+};
+
+/** Has what was authorised carried out by the action's handler, if there is one. */
+@Injectable()
+export class ExecutionRunner implements BeforeApplicationShutdown {
+  constructor(
+    private readonly handlers: ActionHandlers,
+    private readonly runner: ActionRunner,
+    private readonly completions: ExecutionCompletions,
+    private readonly database: Database,
+    private readonly reader: RecordReader,
+    private readonly waits: Waits,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws UNAVAILABLE while other processes may consider this one ended. */
+  startOf(action: string): ExecutionStart {
+    if (this.handlers.find(action) === undefined) return { outcome: 'authorized', runBy: '' };
+    const { runner } = this.database;
+    if (runner === null) throw unavailable('This process has to renew its lease before it runs an action.');
+    return { outcome: 'running', runBy: runner };
+  }
+
+  /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
+  async carriedOut(caller: Caller, execution: Execution): Promise<Execution> {
+    // A repeated request gets the answer of the first one, which runs or has run the handler.
+    if (caller.idempotency?.isReplayed === true) return this.settled(execution);
+    const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
+    if (handler === undefined) return execution;
+    const executor = withoutKey(caller);
+    // The answer of the commit may have come late: if the lease has lapsed since, others may have considered it ended.
+    const mayBegin = execution.runBy === this.database.runner;
+    const outcome = mayBegin ? await this.runner.run(handler, contextOf(executor, execution)) : NOT_BEGUN;
+    return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });
+  }
+
+  /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.runner.stop();
+    await this.completions.stop();
+  }
+
+  /**
+   * An execution whose handler another request runs, in this process or in another, once it has stopped running; in its
+   * current state if the service stops before, or it takes far too long.
+   */
+  private async settled(execution: Execution): Promise<Execution> {
+    if (execution.outcome !== 'running') return execution;
+    return this.waits.settled({
+      seconds: this.configuration.actionTimeout / 1000 + MARGIN,
+      leaving: this.runner.stopping,
+      read: async () => (await this.reader.find(EXECUTION, execution.id, SYSTEM_CALLER)) ?? execution,
+      isOpen: ({ outcome }) => outcome === 'running',
+    });
+  }
+}
+
+/** The handler gets a copy of the parameters: its changes to them must not reach the record. */
+function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
+  const { id: executionId, agentId, agentName, action, resourceType, resourceId } = execution;
+  const parameters = structuredClone(execution.parameters);
+  return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters };
+}

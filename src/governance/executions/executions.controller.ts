@@ -1,0 +1,95 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { WaitQuery, Waits } from '../../http/waiting/waits';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ExecutionListQuery, ReportResultRequest } from './dto/execution.requests';
+import { ExecutionResponse } from './dto/execution.response';
+import { isAwaited } from './execution-rules';
+import { type Execution, EXECUTION } from './execution.entity';
+import { ExecutionsService } from './executions.service';
+
+@ApiTags('Executions')
+@Controller('executions')
+export class ExecutionsController {
+  constructor(
+    private readonly executions: ExecutionsService,
+    private readonly lists: Lists,
+    private readonly waits: Waits,
+    private readonly records: RecordReader,
+  ) {}
+
+  @Get()
+  @RequiresScope('read', 'execute', 'review')
+  @ApiOperation({ summary: 'List executions', description: 'Including those that were refused.' })
+  @ApiList(ExecutionResponse, 'Executions in order of creation.')
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: ExecutionListQuery,
+  ): Promise<ListAnswer<ExecutionResponse>> {
+    const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
+      agentId: ['agentId', 'equals'],
+      action: ['action', 'equals'],
+      outcome: ['outcome', 'equals'],
+      decisionId: ['decisionId', 'equals'],
+      actionHash: ['actionHash', 'equals'],
+      resourceType: ['resourceType', 'equals'],
+      resourceId: ['resourceId', 'equals'],
+      from: ['createdAt', 'atLeast'],
+      to: ['createdAt', 'atMost'],
+    });
+    return list.answer(await this.executions.list(caller, list.request(conditions)), ExecutionResponse.from);
+  }
+
+  @Get(':id')
+  @RequiresScope('read', 'execute', 'review')
+  @ApiOperation({
+    summary: 'Read an execution',
+    description: 'What was requested, which policies decided, and how it ended.',
+  })
+  @ApiRecordId(EXECUTION)
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
+  @ApiErrors('NOT_FOUND')
+  async get(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { wait: seconds, asOf }: WaitQuery,
+  ): Promise<ExecutionResponse> {
+    const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
+    return ExecutionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited }));
+  }
+
+  @Post(':id/result')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Report the outcome of an execution',
+    description: 'For one that was `authorized`, and so carried out by its caller; once.',
+  })
+  @ApiRecordId(EXECUTION)
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async report(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { outcome, result = null, failureReason }: ReportResultRequest,
+  ): Promise<ExecutionResponse> {
+    const reported =
+      outcome === 'executed'
+        ? ({ outcome, result, failureReason: null } as const)
+        : ({ outcome, result: null, failureReason: failureReason ?? null, failureCode: null } as const);
+    return ExecutionResponse.from(await this.executions.report(caller, id, reported));
+  }
+}

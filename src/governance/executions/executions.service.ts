@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { requireActsAs } from '../agents/find-agent';
+import { notFound } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { completed } from './execution-completions';
+import { resultConflict } from './execution-rules';
+import { type Execution, EXECUTION } from './execution.entity';
+import type { ActionOutcome } from './handlers/action-runner';
+
+/** Reads executions, and records the results of those that their callers carry out. */
+@Injectable()
+export class ExecutionsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+  ) {}
+
+  list(caller: Caller, request: PageRequest): Promise<Page<Execution>> {
+    return this.reader.page(EXECUTION, request, caller);
+  }
+
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
+    const execution = await this.history.find(EXECUTION, id, asOf, caller);
+    if (execution === undefined) throw notFound('execution');
+    return execution;
+  }
+
+  /** @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
+  report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = await transaction.findVisible(EXECUTION, id);
+      if (execution === undefined) throw notFound('execution');
+      requireActsAs(transaction.caller, execution.agentId);
+      const obstacle = resultConflict(execution);
+      if (obstacle !== null) throw obstacle;
+      return completed(transaction, execution, outcome);
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../../../core/config/configuration';
+import { ShutdownGate } from '../../../http/shutdown/shutdown';
+import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
+import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
+
+/** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
+const GRACE = 5_000;
+
+export type ActionOutcome =
+  | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
+  | {
+      readonly outcome: 'failed';
+      readonly result: null;
+      readonly failureReason: string | null;
+      /** The code of an `ActionFailure` that has one. */
+      readonly failureCode: string | null;
+    };
+
+/** Runs action handlers, each until it ends, its time is up or the service stops. */
+@Injectable()
+export class ActionRunner {
+  private readonly logger = new Logger(ActionRunner.name);
+  private readonly running = new Set<AbortController>();
+  private readonly stopped = new Error('The service stops.');
+  private readonly end = new AbortController();
+
+  constructor(
+    private readonly configuration: Configuration,
+    gate: ShutdownGate,
+  ) {
+    gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
+  }
+
+  /** Aborted when handlers are no longer run or waited for. */
+  get stopping(): AbortSignal {
+    return this.end.signal;
+  }
+
+  /** Null if the service stops before the handler ends. Never rejects. */
+  async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
+    if (this.stopping.aborted) return null;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const timer = this.abortLater(controller, request.action);
+    this.running.add(controller);
+    try {
+      return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
+    } catch (error) {
+      return error === this.stopped ? null : this.failed(error, request);
+    } finally {
+      clearTimeout(timer);
+      this.running.delete(controller);
+    }
+  }
+
+  /** Gives up on every handler still running. */
+  stop(): void {
+    this.end.abort();
+    for (const controller of this.running) controller.abort(this.stopped);
+  }
+
+  private abortLater(controller: AbortController, action: string): NodeJS.Timeout {
+    const { actionTimeout } = this.configuration;
+    const failure = new ActionFailure(`The handler of "${action}" did not finish within ${actionTimeout} ms.`);
+    return setTimeout(() => controller.abort(failure), actionTimeout);
+  }
+
+  private executed(returned: unknown): ActionOutcome {
+    const result = toJsonValue(returned, 'result');
+    const { bodyLimit } = this.configuration;
+    if (Buffer.byteLength(JSON.stringify(result)) > bodyLimit)
+      throw new NotJsonError('result', `exceeds ${bodyLimit} bytes`);
+    return { outcome: 'executed', result, failureReason: null };
+  }
+
+  private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
+    if (error instanceof ActionFailure)
+      return { outcome: 'failed', result: null, failureReason: storable(error.message), failureCode: error.code };
+    this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
+    const failureReason =
+      error instanceof NotJsonError
+        ? `The handler of "${action}" returned a value that cannot be stored as JSON: ${error.message}.`
+        : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
+    return { outcome: 'failed', result: null, failureReason, failureCode: null };
+  }
+}
+
+/** An error thrown before the handler returns a promise is a rejection like any other. */
+async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
+  return handler(context);
+}
+
+/** Databases cannot store NUL or lone surrogates in a text. */
+function storable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}

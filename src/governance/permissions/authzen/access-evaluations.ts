@@ -1,0 +1,222 @@
+import type { AskedPermission } from '../evaluation/questions';
+import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/question-faults';
+import type { FieldFault } from '../../../core/errors/domain-error';
+import { textFault } from '../../../http/validation/value-rules';
+import type { JsonObject, JsonValue } from '../../../core/json/json-value';
+import type { OtherSubject } from '../../policies/patterns/subjects';
+import { labelFault } from '../../../core/values/label-fault';
+
+/** Why an evaluation is refused regardless of policies. */
+export type InvalidReason = 'subject_invalid' | 'resource_invalid';
+
+/** An evaluation converted to our terms. */
+export type ReadEvaluation =
+  { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
+
+/** One part of an evaluation, converted; its value is null if it has faults. */
+interface ReadPart<Value> {
+  /** Members that are missing, or not of the type that the standard requires. */
+  readonly faults: readonly FieldFault[];
+  readonly value: Value | null;
+}
+
+/** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
+export interface EvaluationParts {
+  /** Whoever no policy can refer to is invalid. */
+  readonly subject: ReadPart<{ readonly who: AskedPermission['who']; readonly isValid: boolean }>;
+  readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
+  readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
+  readonly context: ReadPart<true>;
+}
+
+export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
+
+const LONGEST_TYPE = 100;
+const LONGEST_ID = 500;
+/** In a policy's subjects, these mean something else. */
+const RESERVED_TYPES = ['role', 'kind'];
+const NO_ROLES: readonly string[] = [];
+const NO_FAULTS: readonly FieldFault[] = [];
+/** The texts that parts must have. */
+const IDENTIFIED = ['type', 'id'] as const;
+const NAMED = ['name'] as const;
+const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
+
+/**
+ * Reads each part; one that is missing is taken from the defaults. These were read once: many evaluations may share one
+ * that is large.
+ */
+export function readParts(members: JsonObject, defaults?: EvaluationParts): EvaluationParts {
+  const { subject = null, action = null, resource = null, context = null } = members;
+  return {
+    subject: subject === null && defaults !== undefined ? defaults.subject : readSubject(subject),
+    action: action === null && defaults !== undefined ? defaults.action : readAction(action),
+    resource: resource === null && defaults !== undefined ? defaults.resource : readResource(resource),
+    context: context === null && defaults !== undefined ? defaults.context : readContext(context),
+  };
+}
+
+/** The evaluation that the parts make up, or what is wrong with them. */
+export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonly faults: readonly FieldFault[] } {
+  const { subject, action, resource, context } = parts;
+  if (subject.value === null || action.value === null || resource.value === null || context.value === null)
+    return { faults: [subject, action, resource, context].flatMap(({ faults }) => faults) };
+  const { who } = subject.value;
+  if (!subject.value.isValid) return { invalid: 'subject_invalid', who };
+  if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
+  const { action: name, parameters } = action.value;
+  const { resourceType, resourceId } = resource.value;
+  return { question: { who, action: name, resourceType, resourceId, parameters } };
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Null counts as left out. */
+export function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
+  return value === undefined || value === null || isObject(value)
+    ? NO_FAULTS
+    : [{ field, message: 'must be an object' }];
+}
+
+function readSubject(subject: JsonValue): EvaluationParts['subject'] {
+  const faults = subjectFaults(subject);
+  if (faults.length > 0) return { faults, value: null };
+  const { type, id } = subject as { type: string; id: string };
+  if (type === 'agent') return { faults, value: { who: { agent: id, field: 'subject.id' }, isValid: true } };
+  const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
+  const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
+  if (typeFault !== undefined || idFault !== undefined) return { faults, value: { who: NOBODY, isValid: false } };
+  return {
+    faults,
+    value: { who: { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: rolesOf(subject) }, isValid: true },
+  };
+}
+
+/** Each once. As for agents, an invalid one is ignored. */
+function rolesOf(subject: JsonValue): readonly string[] {
+  const given = givenRoles(subject);
+  if (!areTexts(given) || given.length === 0) return NO_ROLES;
+  return [...new Set(given)].filter((role) => labelFault(role) === undefined);
+}
+
+/** Null if there are none. */
+function givenRoles(subject: JsonValue): JsonValue {
+  const properties = isObject(subject) ? subject['properties'] : undefined;
+  return isObject(properties) ? (properties['roles'] ?? null) : null;
+}
+
+function readAction(action: JsonValue): EvaluationParts['action'] {
+  const faults = partFaults('action', action, NAMED);
+  if (faults.length > 0) return { faults, value: null };
+  const { name, properties } = action as { name: string; properties?: JsonObject | null };
+  const isValid = textFault(name, ACTION) === undefined;
+  return { faults, value: { action: name, parameters: properties ?? {}, isValid } };
+}
+
+function readResource(resource: JsonValue): EvaluationParts['resource'] {
+  const faults = partFaults('resource', resource, IDENTIFIED);
+  if (faults.length > 0) return { faults, value: null };
+  const { type, id } = resource as { type: string; id: string };
+  const isValid = textFault(type, RESOURCE_TYPE) === undefined && textFault(id, RESOURCE_ID) === undefined;
+  return { faults, value: { resourceType: type, resourceId: id, isValid } };
+}
+
+function readContext(context: JsonValue): EvaluationParts['context'] {
+  const faults = objectFaults('context', context);
+  return { faults, value: faults.length > 0 ? null : true };
+}
+
+function reservedFault(type: string): string | undefined {
+  return RESERVED_TYPES.includes(type) || /[:*]/.test(type) ? 'is reserved' : undefined;
+}
+
+function charactersFault(text: string): string | undefined {
+  return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
+}
+
+/** Most parts have none, so that nothing is allocated for them. */
+function partFaults(part: string, value: JsonValue, texts: readonly string[]): readonly FieldFault[] {
+  if (value === null) return [{ field: part, message: 'is required' }];
+  if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
+  const properties = value['properties'] ?? null;
+  if (texts.every((name) => typeof value[name] === 'string') && properties === null) return NO_FAULTS;
+  const faults = texts.flatMap((name) =>
+    typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
+  );
+  return [...faults, ...objectFaults(`${part}.properties`, properties)];
+}
+
+function subjectFaults(subject: JsonValue): readonly FieldFault[] {
+  const faults = partFaults('subject', subject, IDENTIFIED);
+  const roles = givenRoles(subject);
+  if (roles === null || areTexts(roles)) return faults;
+  return [...faults, { field: 'subject.properties.roles', message: 'must be an array of strings' }];
+}
+
+function areTexts(value: JsonValue): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+export const MOST_EVALUATIONS = 1_000;
+
+/** After which item the evaluation of a list stops. */
+export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
+export type Semantic = (typeof SEMANTICS)[number];
+
+/** An item of a list: an evaluation to answer, or what is wrong with it. */
+export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
+
+/** Whether a body is a single evaluation: it has no list, or an empty one. */
+export function isSingle({ evaluations = null }: JsonObject): boolean {
+  return evaluations === null || (Array.isArray(evaluations) && evaluations.length === 0);
+}
+
+/** What is wrong with a body apart from its evaluations. */
+export function listFaults(body: JsonObject): FieldFault[] {
+  const { evaluations, options } = body;
+  return [
+    ...evaluationsFaults(evaluations),
+    ...objectFaults('options', options),
+    ...semanticFaults(isObject(options) ? options['evaluations_semantic'] : undefined),
+    ...(isSingle(body) ? [] : EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part]))),
+  ];
+}
+
+/** How to process the list of a valid body. */
+export function semanticOf({ options }: JsonObject): Semantic {
+  const asked = isObject(options) ? options['evaluations_semantic'] : undefined;
+  return SEMANTICS.find((semantic) => semantic === asked) ?? 'execute_all';
+}
+
+/**
+ * The items of a list, with defaults from the members next to it: a member of an item replaces the default as a whole.
+ */
+export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
+  const defaults = readParts(body);
+  return ((body['evaluations'] ?? []) as readonly JsonValue[]).map((item) =>
+    isObject(item)
+      ? evaluationOf(readParts(item, defaults))
+      : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
+  );
+}
+
+/** Whether the list ends after an item with this decision. */
+export function endsList(semantic: Semantic, decision: boolean): boolean {
+  if (semantic === 'execute_all') return false;
+  return decision === (semantic === 'permit_on_first_permit');
+}
+
+function evaluationsFaults(evaluations: JsonValue | undefined): FieldFault[] {
+  if (evaluations === undefined || evaluations === null) return [];
+  const message = `must be an array of at most ${MOST_EVALUATIONS} evaluations`;
+  return Array.isArray(evaluations) && evaluations.length <= MOST_EVALUATIONS
+    ? []
+    : [{ field: 'evaluations', message }];
+}
+
+function semanticFaults(semantic: JsonValue | undefined): FieldFault[] {
+  if (semantic === undefined || semantic === null || SEMANTICS.some((known) => known === semantic)) return [];
+  return [{ field: 'options.evaluations_semantic', message: `must be one of ${SEMANTICS.join(', ')}` }];
+}

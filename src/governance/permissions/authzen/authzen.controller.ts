@@ -1,0 +1,104 @@
+import { Body, Controller, Get, HttpCode, Post, type Type } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+  getSchemaPath,
+  type SchemaObject,
+} from '@nestjs/swagger';
+import { Configuration } from '../../../core/config/configuration';
+import { ApiErrors, IgnoresIdempotencyKey, ListedValues, Public, RequiresScope } from '../../../http/request/routes';
+import { Caller } from '../../../http/pipeline/caller.decorator';
+import { routeNotFound } from '../../../http/request/request-errors';
+import type { JsonObject } from '../../../core/json/json-value';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import {
+  AccessDecisionResponse,
+  AccessEvaluation,
+  AccessEvaluations,
+  AccessItemFaultResponse,
+  AuthzenConfigurationResponse,
+} from './authzen.schemas';
+import { type AccessDecision, AuthzenService } from './authzen.service';
+
+/** The most values in a list of evaluations. */
+const MOST_VALUES = 100_000;
+
+const DECISION = { $ref: getSchemaPath(AccessDecisionResponse) };
+const ITEM = { anyOf: [DECISION, { $ref: getSchemaPath(AccessItemFaultResponse) }] };
+const LIST: SchemaObject = {
+  type: 'object',
+  required: ['evaluations'],
+  properties: { evaluations: { type: 'array', items: ITEM } },
+};
+const ASKED = {
+  subject: { type: 'agent', id: sampleId('agt') },
+  action: { name: 'read' },
+  resource: { type: 'document', id: 'reports/2026' },
+};
+
+function bodyOf(type: Type, value: object): MethodDecorator {
+  return ApiBody({ type, examples: { usual: { value } } });
+}
+
+/** The routes of the OpenID AuthZEN Authorization API 1.0. As it requires, unknown members are ignored. */
+@ApiTags('AuthZEN')
+@ApiExtraModels(AccessDecisionResponse, AccessItemFaultResponse)
+@Controller()
+export class AuthzenController {
+  constructor(
+    private readonly authzen: AuthzenService,
+    private readonly configuration: Configuration,
+  ) {}
+
+  @Post('access/v1/evaluation')
+  @RequiresScope('read', 'execute')
+  @IgnoresIdempotencyKey()
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Ask whether an action is allowed, as AuthZEN defines it',
+    description: 'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
+  })
+  @bodyOf(AccessEvaluation, ASKED)
+  @ApiOkResponse({ type: AccessDecisionResponse, description: 'The decision, and why.' })
+  async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<AccessDecision> {
+    return this.authzen.evaluation(caller, body);
+  }
+
+  @Post('access/v1/evaluations')
+  @RequiresScope('read', 'execute')
+  @IgnoresIdempotencyKey()
+  @ListedValues(MOST_VALUES)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Ask for a list of actions, as AuthZEN defines it',
+    description:
+      'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +
+      'answered in its place.',
+  })
+  @bodyOf(AccessEvaluations, { ...ASKED, evaluations: [{}, { action: { name: 'delete' } }] })
+  @ApiOkResponse({
+    schema: { anyOf: [LIST, DECISION] },
+    description: 'The decisions in the order of the items; without a list, one decision.',
+  })
+  async evaluations(@Caller() caller: Caller, @Body() body: JsonObject): Promise<object> {
+    return this.authzen.list(caller, body);
+  }
+
+  @Get('.well-known/authzen-configuration')
+  @Public()
+  @ApiOperation({ summary: 'Discover the AuthZEN routes', description: 'Requires `PUBLIC_URL`.' })
+  @ApiOkResponse({ type: AuthzenConfigurationResponse, description: 'Where the routes are.' })
+  @ApiErrors('NOT_FOUND')
+  discovery(): AuthzenConfigurationResponse {
+    const { publicUrl } = this.configuration;
+    if (publicUrl === null) throw routeNotFound();
+    return {
+      policy_decision_point: publicUrl,
+      access_evaluation_endpoint: `${publicUrl}/access/v1/evaluation`,
+      access_evaluations_endpoint: `${publicUrl}/access/v1/evaluations`,
+    };
+  }
+}

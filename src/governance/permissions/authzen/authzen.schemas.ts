@@ -1,0 +1,157 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ANSWER_REASONS } from '../permissions';
+import { DecidingPolicyResponse } from '../../executions/dto/execution.response';
+import type { JsonObject } from '../../../core/json/json-value';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { ApprovalResponse } from '../../policies/dto/policy.response';
+import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
+
+/** What the API document says of the standard's bodies. They are read by access-evaluation.ts, not validated by these. */
+
+const PROPERTIES = { type: 'object', additionalProperties: true } as const;
+
+export class AccessSubject {
+  @ApiProperty({
+    example: 'agent',
+    description: '`agent` for an agent of this service; any other type is accepted, too.',
+  })
+  readonly type!: string;
+
+  @ApiProperty({ example: sampleId('agt'), description: 'Of an agent its id or name.' })
+  readonly id!: string;
+
+  @ApiPropertyOptional({ ...PROPERTIES, description: 'Of other types than `agent` the `roles` count.' })
+  readonly properties?: JsonObject;
+}
+
+export class AccessAction {
+  @ApiProperty({ example: 'read' })
+  readonly name!: string;
+
+  @ApiPropertyOptional({ ...PROPERTIES, description: 'The parameters, which conditions of policies look at.' })
+  readonly properties?: JsonObject;
+}
+
+export class AccessResource {
+  @ApiProperty({ example: 'document' })
+  readonly type!: string;
+
+  @ApiProperty({ example: 'reports/2026' })
+  readonly id!: string;
+
+  @ApiPropertyOptional({ ...PROPERTIES, description: 'Does not count.' })
+  readonly properties?: JsonObject;
+}
+
+export class AccessEvaluation {
+  @ApiProperty({ type: AccessSubject })
+  readonly subject!: AccessSubject;
+
+  @ApiProperty({ type: AccessAction })
+  readonly action!: AccessAction;
+
+  @ApiProperty({ type: AccessResource })
+  readonly resource!: AccessResource;
+
+  @ApiPropertyOptional({ ...PROPERTIES, description: 'Does not count.' })
+  readonly context?: JsonObject;
+}
+
+/** An item of a list: what it lacks is taken from the members next to the list. */
+export class AccessEvaluationItem {
+  @ApiProperty({ type: AccessSubject, required: false })
+  readonly subject?: AccessSubject;
+
+  @ApiProperty({ type: AccessAction, required: false })
+  readonly action?: AccessAction;
+
+  @ApiProperty({ type: AccessResource, required: false })
+  readonly resource?: AccessResource;
+
+  @ApiPropertyOptional({ ...PROPERTIES, description: 'Does not count.' })
+  readonly context?: JsonObject;
+}
+
+class AccessEvaluationsOptions {
+  @ApiProperty({
+    enum: SEMANTICS,
+    enumName: 'AccessEvaluationsSemantic',
+    required: false,
+    description: 'After which item the list ends; `execute_all` unless given.',
+  })
+  readonly evaluations_semantic?: Semantic;
+}
+
+export class AccessEvaluations extends AccessEvaluationItem {
+  @ApiProperty({
+    type: [AccessEvaluationItem],
+    required: false,
+    maxItems: MOST_EVALUATIONS,
+    description: 'If it is missing or empty, the body is a single evaluation and is answered as such.',
+  })
+  readonly evaluations?: readonly AccessEvaluationItem[];
+
+  @ApiProperty({ type: AccessEvaluationsOptions, required: false })
+  readonly options?: AccessEvaluationsOptions;
+}
+
+export class AccessDecisionContext {
+  @ApiProperty({
+    type: String,
+    enum: [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown', null],
+    nullable: true,
+    example: null,
+    description: 'Null if it is allowed.',
+  })
+  readonly reason!: string | null;
+
+  @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The first that decided, oldest first.' })
+  readonly policies!: readonly DecidingPolicyResponse[];
+
+  @ApiProperty({ description: 'Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids.' })
+  readonly policySet!: string;
+
+  @ApiProperty({ type: ApprovalResponse, required: false, description: 'What an approval would have to be.' })
+  readonly approvalRequirement?: ApprovalResponse;
+}
+
+export class AccessDecisionResponse {
+  @ApiProperty({ example: true, description: 'True for allow only.' })
+  readonly decision!: boolean;
+
+  @ApiProperty({ type: AccessDecisionContext })
+  readonly context!: AccessDecisionContext;
+}
+
+class AccessItemError {
+  @ApiProperty({ type: 'integer', example: 400 })
+  readonly status!: number;
+
+  @ApiProperty({ example: 'Invalid input: action is required.' })
+  readonly message!: string;
+}
+
+class AccessItemErrorContext {
+  @ApiProperty({ type: AccessItemError })
+  readonly error!: AccessItemError;
+}
+
+/** The answer in place of an item that is not an evaluation. */
+export class AccessItemFaultResponse {
+  @ApiProperty({ enum: [false], example: false })
+  readonly decision!: boolean;
+
+  @ApiProperty({ type: AccessItemErrorContext })
+  readonly context!: AccessItemErrorContext;
+}
+
+export class AuthzenConfigurationResponse {
+  @ApiProperty({ example: 'https://governance.example.com' })
+  readonly policy_decision_point!: string;
+
+  @ApiProperty({ example: 'https://governance.example.com/access/v1/evaluation' })
+  readonly access_evaluation_endpoint!: string;
+
+  @ApiProperty({ example: 'https://governance.example.com/access/v1/evaluations' })
+  readonly access_evaluations_endpoint!: string;
+}

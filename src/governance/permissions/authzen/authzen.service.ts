@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import type { AnswerReason, PermissionAnswer } from '../permissions';
+import { type FieldFault, invalid } from '../../../core/errors/domain-error';
+import { type Asking, Evaluations } from '../evaluation/evaluations.service';
+import { DecidingPolicyResponse } from '../../executions/dto/execution.response';
+import type { JsonObject } from '../../../core/json/json-value';
+import type { Caller } from '../../../ledger/caller';
+import { ApprovalResponse } from '../../policies/dto/policy.response';
+import {
+  evaluationOf,
+  type InvalidReason,
+  type ReadEvaluation,
+  readParts,
+  endsList,
+  isSingle,
+  type ListedEvaluation,
+  listedEvaluations,
+  listFaults,
+  type Semantic,
+  semanticOf,
+} from './access-evaluations';
+
+/** An answer as the standard defines it. */
+export interface AccessDecision {
+  readonly decision: boolean;
+  readonly context: DecisionContext | { readonly error: { readonly status: number; readonly message: string } };
+}
+
+interface DecisionContext {
+  /** Null if it is allowed. */
+  readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | null;
+  readonly policies: readonly DecidingPolicyResponse[];
+  readonly policySet: string;
+  readonly approvalRequirement?: ApprovalResponse;
+}
+
+/** Answers access evaluations the way evaluate would. */
+@Injectable()
+export class AuthzenService {
+  constructor(private readonly evaluations: Evaluations) {}
+
+  /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
+  async evaluation(caller: Caller, body: JsonObject): Promise<AccessDecision> {
+    const read = evaluationOf(readParts(body));
+    if ('faults' in read) throw invalid(read.faults);
+    const [decision] = await this.decisions(caller, [read], 'execute_all');
+    if (decision === undefined) throw new Error('An evaluation has no decision.');
+    return decision;
+  }
+
+  /** The same for a list, with the answers in the order of the items; a body without a list is a single evaluation. */
+  async list(
+    caller: Caller,
+    body: JsonObject,
+  ): Promise<AccessDecision | { readonly evaluations: readonly AccessDecision[] }> {
+    const faults = listFaults(body);
+    if (faults.length > 0) throw invalid([...faults, ...(isSingle(body) ? partFaults(body) : [])]);
+    if (isSingle(body)) return this.evaluation(caller, body);
+    return { evaluations: await this.decisions(caller, listedEvaluations(body), semanticOf(body)) };
+  }
+
+  private async decisions(
+    caller: Caller,
+    items: readonly ListedEvaluation[],
+    semantic: Semantic,
+  ): Promise<readonly AccessDecision[]> {
+    const { answers } = await this.evaluations.ask({
+      caller,
+      everybody: items.flatMap((item) => ('faults' in item ? [] : whoOf(item))),
+      field: 'evaluations',
+      answers: (asking) => decisionsOn(items, semantic, asking),
+    });
+    return answers;
+  }
+}
+
+function* decisionsOn(
+  items: readonly ListedEvaluation[],
+  semantic: Semantic,
+  asking: Asking,
+): Generator<AccessDecision> {
+  for (const item of items) {
+    const decided = 'faults' in item ? faulty(item) : decisionOn(item, asking);
+    yield decided;
+    if (endsList(semantic, decided.decision)) return;
+  }
+}
+
+/** What is wrong with the parts of a single evaluation. */
+function partFaults(body: JsonObject): readonly FieldFault[] {
+  const read = evaluationOf(readParts(body));
+  return 'faults' in read ? read.faults : [];
+}
+
+function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
+  if ('invalid' in read) return refused(read.invalid, asking);
+  if (!asking.isKnown(read.question.who)) return refused('agent_unknown', asking);
+  return decisionBy(asking.answer(read.question, false).answer, asking);
+}
+
+function decisionBy({ effect, reason, policies, requirement }: PermissionAnswer, asking: Asking): AccessDecision {
+  const { policySet } = asking;
+  const context = { reason, policies, policySet };
+  if (requirement === null) return { decision: effect === 'allow', context };
+  return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
+}
+
+function refused(reason: DecisionContext['reason'], { policySet }: Asking): AccessDecision {
+  return { decision: false, context: { reason, policies: [], policySet } };
+}
+
+function faulty({ faults }: Extract<ListedEvaluation, { faults: unknown }>): AccessDecision {
+  const message = faults.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
+  return { decision: false, context: { error: { status: 400, message: `Invalid input: ${message}.` } } };
+}
+
+function whoOf(read: ReadEvaluation): Parameters<Asking['isKnown']>[0] {
+  return 'invalid' in read ? read.who : read.question.who;
+}

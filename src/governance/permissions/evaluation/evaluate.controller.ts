@@ -1,0 +1,63 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ClientLeft } from '../../../http/answers/answer-end';
+import { Caller } from '../../../http/pipeline/caller.decorator';
+import { IgnoresIdempotencyKey, ListedValues, RequiresScope } from '../../../http/request/routes';
+import { ApiExamples } from '../../../http/openapi/documentation.decorators';
+import { askedPermissions } from './questions';
+import { EvaluateRequest } from './dto/evaluate.request';
+import { AnswerResponse, EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
+import { answersTo, type Asking, Evaluations } from './evaluations.service';
+
+/** The most values in a list of questions. */
+const MOST_VALUES = 100_000;
+
+@ApiTags('Policies')
+@ApiExtraModels(EvaluationResponse, EvaluationsResponse)
+@Controller('policies/evaluate')
+export class EvaluateController {
+  constructor(private readonly evaluations: Evaluations) {}
+
+  @Post()
+  @RequiresScope('read', 'execute')
+  @IgnoresIdempotencyKey()
+  @ListedValues(MOST_VALUES)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Ask whether somebody may do something',
+    description:
+      'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
+      '(asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for ' +
+      'that agent alone.',
+  })
+  @ApiExamples({
+    'one question': {},
+    'with an explanation': { resourceId: 'invoices/closed/2019', explain: true },
+    'several questions': {
+      requests: [{}, { action: 'write-off', parameters: { amount: 80 } }, { resourceId: 'invoices/closed/2019' }],
+    },
+  })
+  @ApiOkResponse({
+    description: 'The answer, or with `requests` the answers.',
+    schema: { anyOf: [{ $ref: getSchemaPath(EvaluationResponse) }, { $ref: getSchemaPath(EvaluationsResponse) }] },
+  })
+  async action(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Body() { requests, explain = false, asOf, ...defaults }: EvaluateRequest,
+  ): Promise<EvaluationResponse | EvaluationsResponse> {
+    const asked = askedPermissions(defaults, requests);
+    const list = {
+      caller,
+      everybody: asked.map(({ who }) => who),
+      field: 'requests',
+      answers: (asking: Asking) => answersTo(asked, asking, explain),
+    };
+    const { answers, policySet } = await (asOf === undefined
+      ? this.evaluations.ask(list)
+      : this.evaluations.askAsOf(list, asOf, leaving));
+    const [first] = answers;
+    if (requests === undefined && first !== undefined) return { ...AnswerResponse.from(first), policySet };
+    return { results: answers.map(AnswerResponse.from), policySet };
+  }
+}

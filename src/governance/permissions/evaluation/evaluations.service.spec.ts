@@ -1,0 +1,62 @@
+import type { Configuration } from '../../../core/config/configuration';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import type { RecordHistory } from '../../../ledger/record-history';
+import type { ActivePolicies } from '../../policies/active-policies';
+import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
+import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
+import type { PastPolicies } from '../../policies/past-policies';
+import { Evaluations } from './evaluations.service';
+
+const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [] };
+const RULES = { ...LISTS, version: '1', priority: 0, conditions: [], approval: null };
+const ALLOW: PolicyRules = { ...RULES, id: 'pol_1', name: 'allow', effect: 'allow' };
+const DENY: PolicyRules = { ...RULES, id: 'pol_2', name: 'deny', effect: 'deny' };
+const QUESTION = {
+  who: { type: 'user', id: 'x', roles: [] },
+  ...{ action: 'read', resourceType: 'document', resourceId: 'a', parameters: {} },
+};
+
+describe('Answers to a list', () => {
+  let clock: jest.SpyInstance;
+  const evaluator = new PolicyEvaluator();
+  const evaluations = new Evaluations(
+    { inForce: evaluator, catchUp: () => Promise.resolve() } as unknown as ActivePolicies,
+    {} as PastPolicies,
+    { allAmong: () => Promise.resolve([]) } as unknown as RecordHistory,
+    { policyDefaultEffect: 'deny' } as Configuration,
+  );
+
+  beforeEach(() => {
+    let now = 0;
+    // Each look at the clock finds the turn over.
+    clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    evaluator.remove([DENY.id]);
+    evaluator.add([ALLOW]);
+  });
+  afterEach(() => clock.mockRestore());
+
+  function toggle(): void {
+    if (evaluator.size === 2) evaluator.remove([DENY.id]);
+    else evaluator.add([DENY]);
+  }
+
+  it.each([1, 2, 3, 1_000])('are all by one set, which others change %i times meanwhile', async (changes) => {
+    let left = changes;
+    let made = 0;
+    const { answers, policySet } = await evaluations.ask({
+      caller: SYSTEM_CALLER,
+      everybody: [],
+      field: 'requests',
+      answers: function* (asking) {
+        for (let question = 0; question < 10; question += 1) {
+          made += 1;
+          yield asking.answer(QUESTION, question % 2 === 0).answer.effect;
+          if (left-- > 0) setImmediate(toggle);
+        }
+      },
+    });
+    const effect = evaluator.size === 2 ? 'deny' : 'allow';
+    expect(made).toBeGreaterThan(10);
+    expect({ answers, policySet }).toEqual({ answers: Array(10).fill(effect), policySet: evaluator.policySet });
+  });
+});

@@ -1,0 +1,149 @@
+import type { RequestedAction } from '../permissions';
+import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../policies/patterns/subjects';
+import { type AgentKind, normaliseAgentName } from '../../agents/agent-name';
+import type { JsonObject } from '../../../core/json/json-value';
+import type { Agent } from '../../agents/agent.entity';
+import { findAgentAsOf, findAgents } from '../../agents/find-agent';
+import { type FieldFault, notThisAgent } from '../../../core/errors/domain-error';
+import type { Moment, RecordHistory } from '../../../ledger/record-history';
+import type { Caller } from '../../../ledger/caller';
+
+/** One question: whether somebody may do something. */
+export interface AskedPermission extends RequestedAction {
+  readonly who: AskedAgent | EvaluationSubject;
+}
+
+/** A registered agent. */
+export interface AskedAgent {
+  readonly agent: string;
+  /** The path of the field that names it, for the fault if there is no such agent. */
+  readonly field: string;
+}
+
+/** Members of a question as sent in a request; null counts as left out. */
+export interface GivenQuestion {
+  readonly agent?: string | null | undefined;
+  readonly subject?: GivenSubject | null | undefined;
+  readonly action?: string | null | undefined;
+  readonly resourceType?: string | null | undefined;
+  readonly resourceId?: string | null | undefined;
+  readonly parameters?: JsonObject | null | undefined;
+}
+
+/** An agent that is not registered. */
+export interface GivenSubject {
+  readonly name?: string | null;
+  readonly roles?: readonly string[] | null;
+  readonly kind?: AgentKind | null;
+}
+
+/**
+ * The questions of a valid request: those of its list, with defaults from the members next to it, or the single one.
+ */
+export function askedPermissions(
+  defaults: GivenQuestion,
+  requests: readonly GivenQuestion[] | undefined,
+): AskedPermission[] {
+  if (requests === undefined) return [askedPermission(defaults, {}, '')];
+  const usual = whoOf(defaults, '');
+  return requests.map((given, index) => askedPermission(given, defaults, `requests[${index}].`, usual));
+}
+
+/** @param prefix of its members' paths in the request. */
+export function askedPermission(
+  given: GivenQuestion,
+  defaults: GivenQuestion,
+  prefix: string,
+  usual?: AskedPermission['who'],
+): AskedPermission {
+  const who = whoOf(given, prefix) ?? usual;
+  const action = given.action ?? defaults.action;
+  const resourceType = given.resourceType ?? defaults.resourceType;
+  const resourceId = given.resourceId ?? defaults.resourceId;
+  if (who === undefined || !isGiven(action) || !isGiven(resourceType) || !isGiven(resourceId))
+    throw new Error('A question with a missing part was not refused.');
+  return { who, action, resourceType, resourceId, parameters: given.parameters ?? defaults.parameters ?? {} };
+}
+
+function whoOf({ agent, subject }: GivenQuestion, prefix: string): AskedPermission['who'] | undefined {
+  if (isGiven(agent)) return { agent, field: `${prefix}agent` };
+  return isGiven(subject) ? unregistered(subject) : undefined;
+}
+
+/** Without an id: no pattern names an empty one. */
+function unregistered({ name, roles, kind }: GivenSubject): AgentSubject {
+  return { agentId: '', agentName: normaliseAgentName(name ?? ''), kind: kind ?? 'machine', roles: roles ?? [] };
+}
+
+/** Null counts as left out. */
+export function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== null && value !== undefined;
+}
+
+/** An agent, and how policies see it: worked out once for all questions about it. */
+export interface KnownAgent {
+  readonly agent: Agent;
+  readonly subject: AgentSubject;
+}
+
+/** Agents by id or name, where there is such an agent. */
+export type Agents = ReadonlyMap<string, KnownAgent>;
+
+/** The agents that questions are about, as they are now or were at a moment. */
+export async function agentsOf(
+  history: RecordHistory,
+  everybody: readonly AskedPermission['who'][],
+  asOf?: Moment,
+): Promise<Agents> {
+  const named = new Set<string>();
+  for (const who of everybody) if ('agent' in who) named.add(who.agent);
+  // A single one shares its statement with other requests.
+  const isEach = named.size === 1 || asOf !== undefined;
+  const found = isEach ? await eachAgent(history, named, asOf) : await findAgents(history, named);
+  const known = new Map<string, KnownAgent>();
+  for (const [name, agent] of found) known.set(name, { agent, subject: subjectOf(agent) });
+  return known;
+}
+
+/** False for an agent that does not exist. */
+export function isKnown(who: AskedPermission['who'], agents: Agents): boolean {
+  return !('agent' in who) || agents.has(who.agent);
+}
+
+/** The faults of questions about agents that do not exist. */
+export function unknownAgentFaults(
+  asked: readonly AskedPermission[],
+  knows: (who: AskedPermission['who']) => boolean,
+): FieldFault[] {
+  const unknown = asked.flatMap(({ who }) => ('agent' in who && !knows(who) ? who.field : []));
+  const message = 'must be the id or the name of an existing agent';
+  return [...new Set(unknown)].map((field) => ({ field, message }));
+}
+
+async function eachAgent(
+  history: RecordHistory,
+  named: ReadonlySet<string>,
+  asOf: Moment | undefined,
+): Promise<ReadonlyMap<string, Agent>> {
+  const found = new Map<string, Agent>();
+  const find = async (name: string): Promise<void> => {
+    const agent = await findAgentAsOf(history, name, asOf);
+    if (agent !== undefined) found.set(name, agent);
+  };
+  await Promise.all(Array.from(named, find));
+  return found;
+}
+
+/**
+ * A caller that is bound to an agent and may not read can only ask for that agent.
+ * @param agents of the questions.
+ * @throws PERMISSION_DENIED
+ */
+export function requireMayAsk(
+  { agentId, grants }: Caller,
+  everybody: readonly AskedPermission['who'][],
+  agents: Agents,
+): void {
+  if (agentId === null || grants.has('read')) return;
+  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
+}

@@ -1,0 +1,112 @@
+import { type RiskLevel, RISK_LEVELS } from '../../../core/config/configuration';
+import { parseDuration } from '../../../core/values/duration';
+
+/** A group that needs this many approvals by different reviewers. */
+export interface Demand {
+  readonly approvals: number;
+}
+
+/** The reviewers who may give some of the required approvals. */
+export interface ApproverGroup {
+  /** As in a policy; subjects that name no kind mean people. */
+  readonly subjects: readonly string[];
+  /** Number of approvals, by different reviewers. */
+  readonly approvals: number;
+}
+
+/** What has to be approved before an action may proceed, combined from all policies that require it. */
+export interface ApprovalRequirement {
+  readonly riskLevel: RiskLevel;
+  /** All of them are required, each by different reviewers. */
+  readonly approvers: readonly ApproverGroup[];
+  /** ISO 8601 durations: for the decision, and for executing once it is approved. */
+  readonly decideWithin: string;
+  readonly executeWithin: string;
+}
+
+/** The approvals in words: "1 of role:security and 2 of role:finance". */
+export function wantedApprovals(groups: readonly ApproverGroup[]): string {
+  return groups.map(({ subjects, approvals }) => `${approvals} of ${subjects.join(', ')}`).join(' and ');
+}
+
+/** Whether two requirements are the same: the same sets of subjects with the same numbers, in any order. */
+export function areSameApprovers(left: readonly ApproverGroup[], right: readonly ApproverGroup[]): boolean {
+  if (left.length !== right.length) return false;
+  const open = [...right];
+  return left.every((group) => {
+    const index = open.findIndex((other) => isSameGroup(group, other));
+    if (index === -1) return false;
+    open.splice(index, 1);
+    return true;
+  });
+}
+
+function isSameGroup(left: ApproverGroup, right: ApproverGroup): boolean {
+  return left.approvals === right.approvals && areEqualSets(left.subjects, right.subjects);
+}
+
+const MOST_GROUPS = 50;
+const MOST_APPROVALS = 200;
+
+/** Keys of lists of subjects, compared as sets: policies keep their lists as long as they are in force. */
+const setKeys = new WeakMap<readonly string[], string>();
+
+/**
+ * Combines the requirements of several policies, the oldest first: all their groups in order, where groups with the
+ * same set of subjects are merged into the first one with the larger number; the highest risk; the shortest durations.
+ * One that {@link isTooLarge} may be incomplete. Null if there are none.
+ */
+export function combinedRequirement(requirements: readonly ApprovalRequirement[]): ApprovalRequirement | null {
+  const [first] = requirements;
+  if (first === undefined) return null;
+  const groups = new Map<string, ApproverGroup>();
+  let { riskLevel, decideWithin, executeWithin } = first;
+  let approvals = 0;
+  for (const requirement of requirements) {
+    for (const group of requirement.approvers) {
+      const key = setKeyOf(group.subjects);
+      const known = groups.get(key);
+      if (known !== undefined && known.approvals >= group.approvals) continue;
+      approvals += group.approvals - (known?.approvals ?? 0);
+      groups.set(key, { subjects: known?.subjects ?? group.subjects, approvals: group.approvals });
+    }
+    // Further requirements could only make it larger.
+    if (groups.size > MOST_GROUPS || approvals > MOST_APPROVALS) break;
+    if (RISK_LEVELS.indexOf(requirement.riskLevel) > RISK_LEVELS.indexOf(riskLevel)) riskLevel = requirement.riskLevel;
+    decideWithin = shorter(decideWithin, requirement.decideWithin);
+    executeWithin = shorter(executeWithin, requirement.executeWithin);
+  }
+  return { riskLevel, approvers: [...groups.values()], decideWithin, executeWithin };
+}
+
+/** Whether it requires more than one decision can hold. */
+export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
+  return approvers.length > MOST_GROUPS || sumOfApprovals(approvers) > MOST_APPROVALS;
+}
+
+/** If both are equally long, the first keeps its text. */
+function shorter(left: string, right: string): string {
+  return left !== right && lengthOf(right) < lengthOf(left) ? right : left;
+}
+
+function lengthOf(duration: string): number {
+  return parseDuration(duration) ?? Infinity;
+}
+
+/** The same text for lists of the same subjects. */
+export function setKeyOf(subjects: readonly string[]): string {
+  const known = setKeys.get(subjects);
+  if (known !== undefined) return known;
+  const key = JSON.stringify([...new Set(subjects)].sort());
+  setKeys.set(subjects, key);
+  return key;
+}
+
+export function sumOfApprovals(groups: readonly Demand[]): number {
+  return groups.reduce((sum, { approvals }) => sum + approvals, 0);
+}
+
+/** Whether two lists of subjects are the same set. */
+export function areEqualSets(left: readonly string[], right: readonly string[]): boolean {
+  return setKeyOf(left) === setKeyOf(right);
+}

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import { findAgents } from '../agents/find-agent';
+import { ListedValues } from '../../ledger/reading/listed-values';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { RecordHistory } from '../../ledger/record-history';
+import type { Condition } from '../../ledger/record-page';
+import { Turn } from '../../core/concurrency/turn';
+import type { ApproverGroup } from './approval/approval-requirement';
+import { parseSubject, type SubjectPattern } from './patterns/subjects';
+import type { PolicyContent } from './policy-content';
+import { conditionWarnings, mistakenName, mistakenSubjects, policyWarnings } from './policy-warnings';
+
+/** Who could approve for a group. */
+interface Found {
+  /** Whether an active agent matches. */
+  readonly isMatched: boolean;
+  readonly byMachines: boolean;
+}
+
+/** What subjects refer to. */
+interface Looked {
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** The roles that an active person has. */
+  readonly roles: ReadonlySet<string>;
+  readonly isAnyMachine: boolean;
+  readonly isAnyPerson: boolean;
+  readonly isAnyPersonWithRoles: boolean;
+}
+
+const NOBODY: Found = { isMatched: false, byMachines: false };
+const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
+const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
+const MACHINE: Condition = { ...PERSON, value: 'machine' };
+/** Agents read at once where no index can be used. */
+const CHUNK = 1_000;
+
+/**
+ * Warnings for policies being created: parts that match nothing, that match more than they seem to, or that need
+ * approvers who do not exist.
+ */
+@Injectable()
+export class CreationWarnings {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly listed: ListedValues,
+  ) {}
+
+  async of(policy: PolicyContent): Promise<string[]> {
+    return (await this.ofAll([policy])).get(policy) ?? [];
+  }
+
+  /** What all of them name is looked up together, in few statements. */
+  async ofAll(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
+    const turn = new Turn();
+    const mistaken = new Set<string>();
+    const approvers = new Map<string, SubjectPattern>();
+    for (const { subjects, approval } of policies) {
+      if (turn.isOver) await turn.next();
+      for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
+      for (const subject of (approval?.approvers ?? []).flatMap((group) => group.subjects))
+        if (!approvers.has(subject)) approvers.set(subject, parseSubject(subject));
+    }
+    const agents = new Set((await findAgents(this.history, mistaken)).keys());
+    const looked = await this.looked([...approvers.values()]);
+    const warnings = new Map<PolicyContent, string[]>();
+    for (const policy of policies) {
+      if (turn.isOver) await turn.next();
+      const ofApprovers = (policy.approval?.approvers ?? []).flatMap((group, index) => {
+        const found = group.subjects.map((subject) => foundBy(approvers.get(subject), looked));
+        return approverWarnings(group, index, found);
+      });
+      const ofSubjects = mistakenSubjects(policy.subjects, agents);
+      warnings.set(policy, [...policyWarnings(policy), ...ofSubjects, ...conditionWarnings(policy), ...ofApprovers]);
+    }
+    return warnings;
+  }
+
+  private async looked(patterns: readonly SubjectPattern[]): Promise<Looked> {
+    const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
+    const roles = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
+    const areAsked = (...kinds: readonly SubjectPattern['kind'][]): boolean =>
+      patterns.some(({ kind }) => kinds.includes(kind));
+    const areKindsAsked = areAsked('everyone', 'anyAgent', 'agentKind');
+    return {
+      agents: await findAgents(this.history, new Set(idsOrNames)),
+      roles: await this.listed.among(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
+      isAnyMachine: areKindsAsked && (await this.isAny([MACHINE])),
+      isAnyPerson: areKindsAsked && (await this.isAny([PERSON])),
+      isAnyPersonWithRoles: areAsked('anyRole') && (await this.isAnyPersonWithRoles()),
+    };
+  }
+
+  private async isAny(conditions: readonly Condition[]): Promise<boolean> {
+    for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
+    return false;
+  }
+
+  private async isAnyPersonWithRoles(): Promise<boolean> {
+    for await (const agents of this.records.chunks(AGENT, [PERSON, ACTIVE], CHUNK))
+      if (agents.some(({ roles }) => roles.length > 0)) return true;
+    return false;
+  }
+}
+
+/** Says if currently nobody could approve for a group, or if a machine could. */
+function approverWarnings({ subjects }: ApproverGroup, index: number, found: readonly Found[]): string[] {
+  const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
+  return [
+    ...(found.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
+    ...(found.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
+  ];
+}
+
+function foundBy(pattern: SubjectPattern | undefined, looked: Looked): Found {
+  switch (pattern?.kind) {
+    case 'agent': {
+      const agent = looked.agents.get(pattern.idOrName);
+      return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
+    }
+    case 'agentKind': {
+      const byMachines = pattern.agentKind === 'machine';
+      return { isMatched: byMachines ? looked.isAnyMachine : looked.isAnyPerson, byMachines };
+    }
+    case 'role':
+      return { isMatched: looked.roles.has(pattern.role), byMachines: false };
+    case 'anyRole':
+      return { isMatched: looked.isAnyPersonWithRoles, byMachines: false };
+    case 'everyone':
+    case 'anyAgent':
+      return { isMatched: looked.isAnyPerson, byMachines: false };
+    case 'other':
+    case undefined:
+      return NOBODY;
+  }
+}

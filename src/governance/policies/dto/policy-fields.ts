@@ -1,0 +1,177 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type SchemaObject } from '@nestjs/swagger';
+import { optionalMark, shown, type FieldText, shownChoice } from '../../../http/validation/field-text';
+import { CheckedBy, type FaultInside } from '../../../http/validation/member-rule';
+import { textFault } from '../../../http/validation/value-rules';
+import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
+import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions';
+import type { ApproverGroup } from '../approval/approval-requirement';
+import {
+  distinctApproversFault,
+  LONGEST_SUBJECT,
+  MOST_APPROVALS,
+  MOST_GROUPS,
+  MOST_SUBJECTS,
+  approvalFault,
+  LONGEST_DURATION,
+} from '../approval/given-approval';
+import { RISK_LEVELS } from '../../../core/config/configuration';
+
+interface PatternListField {
+  /** Fewest items; 0 makes the list optional. */
+  readonly minItems: number;
+  /** Longest item in code points. */
+  readonly maxLength: number;
+  /** What else is wrong with an item; undefined when nothing is. */
+  readonly rule: (item: string) => string | undefined;
+  readonly description: string;
+  readonly example: readonly string[];
+}
+
+const MAX_ITEMS = 100;
+
+/** A list of a policy's patterns. Repetitions do no harm. A fault names the index. */
+export function PatternList(field: PatternListField): PropertyDecorator {
+  const { minItems, maxLength } = field;
+  const optional = minItems === 0;
+  const items = { type: 'string', minLength: 1, maxLength } as const;
+  return applyDecorators(
+    ...optionalMark({ optional }),
+    CheckedBy('patternList', (value) => listFault(value, field)),
+    ApiProperty({
+      type: 'array',
+      items,
+      minItems,
+      maxItems: MAX_ITEMS,
+      required: !optional,
+      ...shown({ ...field, optional, ...(optional && { default: [] }) }),
+    }),
+  );
+}
+
+function listFault(
+  value: unknown,
+  { minItems, maxLength, rule }: PatternListField,
+): string | FaultInside[] | undefined {
+  if (value === undefined) return 'is required';
+  if (!Array.isArray(value)) return 'must be an array of strings';
+  if (value.length < minItems || value.length > MAX_ITEMS) return `must have ${minItems} to ${MAX_ITEMS} items`;
+  return value.flatMap((item: unknown, index): FaultInside[] => {
+    const message = textFault(item, { max: maxLength, rule });
+    return message === undefined ? [] : [{ at: `[${index}]`, message }];
+  });
+}
+
+/** What a policy requires of the parameters. A fault names its place. */
+export function ConditionsField(): PropertyDecorator {
+  return applyDecorators(
+    ...optionalMark({ optional: true }),
+    CheckedBy('conditions', conditionsFault),
+    ApiProperty({
+      type: 'array',
+      required: false,
+      maxItems: MOST_CONDITIONS,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['parameter', 'op', 'value'],
+        properties: {
+          parameter: {
+            type: 'string',
+            minLength: 1,
+            maxLength: LONGEST_POINTER,
+            description: 'A JSON Pointer (RFC 6901) into the parameters of the request.',
+          },
+          // Refers to the answer's schema by name: clients get one type for it.
+          op: { $ref: '#/components/schemas/ConditionOperator' },
+          value: ANY_JSON_SCHEMA,
+        },
+      },
+      ...shown({
+        optional: true,
+        default: [],
+        description:
+          'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
+      }),
+    }),
+  );
+}
+
+const GROUP: SchemaObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['subjects'],
+  properties: {
+    subjects: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MOST_SUBJECTS,
+      items: { type: 'string', minLength: 1, maxLength: LONGEST_SUBJECT },
+      description:
+        'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`.',
+    },
+    approvals: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MOST_APPROVALS,
+      ...shown({ optional: true, default: 1, description: 'By different reviewers.' }),
+    },
+  },
+};
+
+/** Groups of approvers, as a client sends them. */
+export const APPROVERS_SCHEMA = { type: 'array', minItems: 1, maxItems: MOST_GROUPS, items: GROUP } as const;
+
+/** Groups of approvers, no two of them with the same subjects. A fault names its place. */
+export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
+  return applyDecorators(
+    ...optionalMark({ optional: true }),
+    CheckedBy('approvers', distinctApproversFault),
+    ApiProperty({ ...APPROVERS_SCHEMA, required: false, ...shown({ ...field, optional: true }) }),
+  );
+}
+
+const DURATION = { type: 'string', minLength: 1, maxLength: LONGEST_DURATION } as const;
+
+/** What has to be approved, if a policy requires it. A fault names its place. */
+export function ApprovalField(): PropertyDecorator {
+  return applyDecorators(
+    ...optionalMark({ optional: true }),
+    CheckedBy('approval', approvalFault),
+    ApiProperty({
+      type: 'object',
+      selfRequired: false,
+      additionalProperties: false,
+      ...shown({
+        optional: true,
+        description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
+      }),
+      properties: {
+        riskLevel: {
+          ...shownChoice(RISK_LEVELS, { optional: true }),
+          ...shown({ optional: true, default: 'medium' }),
+        },
+        approvers: {
+          ...APPROVERS_SCHEMA,
+          ...shown({
+            optional: true,
+            description:
+              'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
+          }),
+        },
+        decideWithin: {
+          ...DURATION,
+          ...shown({
+            optional: true,
+            default: 'P1D',
+            description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
+          }),
+        },
+        executeWithin: {
+          ...DURATION,
+          ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is valid.' }),
+        },
+      },
+    }),
+  );
+}

@@ -1,0 +1,131 @@
+import { WholeRequest } from '../../../http/validation/dto-shape';
+import { IntegerField } from '../../../http/validation/body-fields';
+import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
+import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
+import { subjectFault } from '../patterns/subjects';
+import type { GivenApproval } from '../approval/given-approval';
+import type { PolicyCondition } from '../conditions';
+import { ConditionsField, ApprovalField, PatternList } from './policy-fields';
+import { ListQuery } from '../../../http/lists/list.query';
+import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
+import { POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
+
+const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
+
+@WholeRequest(({ effect, approval }) =>
+  approval === undefined || effect === 'require_approval'
+    ? []
+    : [{ field: 'approval', message: 'is allowed with the effect require_approval only' }],
+)
+export class CreatePolicyRequest {
+  @RequiredText({
+    max: 200,
+    description: 'Its versions share it; one of them is in force.',
+    example: 'collections-may-remind',
+  })
+  readonly name!: string;
+
+  @RequiredText({ max: 50, description: 'Dotted label, new for this name.', example: '1.0', rule: versionFault })
+  readonly version!: string;
+
+  @OptionalText({
+    max: 2_000,
+    mayBeBlank: true,
+    default: '',
+    description: 'What the policy is for.',
+    example: 'Collections agents may send reminders.',
+  })
+  readonly description?: string;
+
+  @OneOf(POLICY_EFFECTS, {
+    enumName: 'PolicyEffect',
+    description:
+      'Of the matching policies of the highest priority, deny takes precedence over require_approval, which takes precedence over allow.',
+    example: 'allow',
+  })
+  readonly effect!: PolicyEffect;
+
+  @PatternList({
+    minItems: 1,
+    maxLength: 500,
+    rule: subjectFault,
+    description:
+      '`*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name ' +
+      'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. ' +
+      'Names that nobody can have are listed in `warnings`.',
+    example: ['role:collections'],
+  })
+  readonly subjects!: readonly string[];
+
+  @PatternList({
+    minItems: 1,
+    maxLength: 500,
+    rule: actionFault,
+    description: 'Exact names of actions; with a final `*`, every action that begins with the rest; `*`: every action.',
+    example: ['send-reminder'],
+  })
+  readonly actions!: readonly string[];
+
+  @PatternList({
+    minItems: 1,
+    maxLength: 500,
+    rule: resourcePatternFault,
+    description:
+      '`*`: all. A name equals the resourceId. A path is compared with `resourceId` and `<resourceType>/<resourceId>`; ' +
+      'with a trailing `/*` it matches everything below it. A URL is compared with `resourceId` alone, and `https://example.com/*` ' +
+      'matches those of the host. One leading `/` is ignored. Percent-encoding as in `resourceId`.',
+    example: ['invoices/*'],
+  })
+  readonly resources!: readonly string[];
+
+  @PatternList({
+    minItems: 0,
+    maxLength: 100,
+    rule: listedTypeFault,
+    description:
+      'Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here.',
+    example: ['document'],
+  })
+  readonly resourceTypes?: readonly string[];
+
+  @IntegerField({
+    min: -(2 ** 31),
+    max: 2 ** 31 - 1,
+    optional: true,
+    default: 0,
+    description: 'Of the matching policies, only those with the highest number count.',
+    example: 10,
+  })
+  readonly priority?: number;
+
+  @ConditionsField()
+  readonly conditions?: readonly PolicyCondition[];
+
+  @ApprovalField()
+  readonly approval?: GivenApproval;
+}
+
+/** What an action of a policy has to be, or undefined if it is valid: an exact name, a prefix with `*`, or `*`. */
+export function actionFault(text: string): string | undefined {
+  if (text.trim() === '') return 'must not be blank';
+  return text.slice(0, -1).includes('*') ? 'may contain "*" only at its end' : undefined;
+}
+
+/** What a policy's version has to be, or undefined if it is valid. */
+function versionFault(version: string): string | undefined {
+  return DOTTED_LABEL.test(version)
+    ? undefined
+    : 'must be letters and digits, in parts joined by single ".", "+" or "-", such as 1.0 or 2.1.0-rc.1';
+}
+
+export class PolicyListQuery extends ListQuery {
+  @QueryText({ max: 200, description: 'Only versions of this policy.' })
+  readonly name?: string;
+
+  @QueryOneOf(POLICY_STATUSES, { enumName: 'PolicyStatus', description: 'Only policies of this status.' })
+  readonly status?: PolicyStatus;
+
+  @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies of this effect.' })
+  readonly effect?: PolicyEffect;
+}

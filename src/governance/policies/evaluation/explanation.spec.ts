@@ -1,0 +1,157 @@
+import * as fc from 'fast-check';
+import type { PolicyCondition } from '../conditions';
+import { isTooLarge } from '../approval/approval-requirement';
+import { oracle } from '../../../../test/support/oracles/policy-oracle';
+import type { PolicyRules } from './compiled-policy';
+import type { EvaluationRequest } from './evaluation';
+import type { PolicyPart } from './explanation';
+import { PolicyEvaluator } from './policy-evaluator';
+import { POLICY_EFFECTS, type PolicyEffect } from './evaluation';
+
+/** Cases per property: a sample, or as many as the environment says. */
+const RUNS = Number(process.env['POLICY_CASES'] ?? 1_500);
+jest.setTimeout(120_000 + 20 * RUNS);
+
+const SUBJECTS = ['*', 'agent:*', 'role:*', 'role:ops', 'bot', 'agent:agt_1', 'kind:machine', 'user:*', 'user:x'];
+const ACTIONS = ['read', 'write', 're*', '*'];
+const TYPES = ['docs', 'files'];
+const RESOURCES = ['*', 'a', 'a/b', 'a/*', 'docs/a', 'docs/a/b', 'docs/*', 'files/a/*', 'docs/a%20b', 'x y/*'];
+const CONDITIONS: PolicyCondition[] = [
+  { parameter: '/n', op: 'lt', value: 2 },
+  { parameter: '/n', op: 'exists', value: true },
+  { parameter: '/s', op: 'eq', value: 'x' },
+];
+const group = (approvals: number): { subjects: string[]; approvals: number }[] =>
+  Array.from({ length: 10 }, (_, at) => ({ subjects: [`role:r${at + approvals}`], approvals }));
+const APPROVERS = [[{ subjects: ['*'], approvals: 1 }], group(9), group(10), group(20).slice(5)];
+
+const rules = fc.record({
+  effect: fc.constantFrom(...POLICY_EFFECTS),
+  subjects: fc.shuffledSubarray(SUBJECTS, { minLength: 1, maxLength: 2 }),
+  actions: fc.shuffledSubarray(ACTIONS, { minLength: 1, maxLength: 2 }),
+  resourceTypes: fc.oneof(fc.constant([]), fc.shuffledSubarray(TYPES)),
+  resources: fc.shuffledSubarray(RESOURCES, { minLength: 1, maxLength: 2 }),
+  priority: fc.constantFrom(-1, 0, 0, 0, 5),
+  conditions: fc.oneof(fc.constant([]), fc.shuffledSubarray(CONDITIONS, { maxLength: 2 })),
+  approvers: fc.constantFrom(...APPROVERS),
+});
+const request: fc.Arbitrary<EvaluationRequest> = fc.record({
+  subject: fc.oneof(
+    fc.record({
+      agentId: fc.constant('agt_1'),
+      agentName: fc.constantFrom('bot', 'other'),
+      kind: fc.constantFrom('machine', 'human'),
+      roles: fc.subarray(['ops', 'dev']),
+    }),
+    fc.record({ type: fc.constant('user'), id: fc.constantFrom('x', 'y'), roles: fc.subarray(['ops']) }),
+  ),
+  action: fc.constantFrom('read', 'write', 'x'),
+  resourceType: fc.constantFrom(...TYPES),
+  resourceId: fc.constantFrom('a', 'b', 'a/b', 'docs/a', '/a/b', 'a%20b', 'a b/c'),
+  parameters: fc.constantFrom({}, { n: 1 }, { n: 3, s: 'x' }, { s: {} }),
+});
+
+function policyOf(
+  { approvers, ...rule }: typeof rules extends fc.Arbitrary<infer Made> ? Made : never,
+  at: number,
+): PolicyRules {
+  const approval = { riskLevel: 'low', approvers, decideWithin: 'P1D', executeWithin: 'PT1H' } as const;
+  const id = `pol_${String(at).padStart(3, '0')}`;
+  return { ...rule, id, name: id, version: '1', approval: rule.effect === 'require_approval' ? approval : null };
+}
+
+/** The effect of the policies; without one, nothing is allowed. */
+function answerBy(policies: readonly PolicyRules[], asked: EvaluationRequest): PolicyEffect {
+  const { effect, requirement } = oracle(policies, asked);
+  return effect === null || (requirement !== null && isTooLarge(requirement)) ? 'deny' : effect;
+}
+
+/** The policy with one more part, which the request matches. */
+function withPart(policy: PolicyRules, part: PolicyPart, { resourceType }: EvaluationRequest): PolicyRules {
+  const changed = {
+    subject: { subjects: ['*'] },
+    action: { actions: ['*'] },
+    resource: { resources: ['*'] },
+    resourceType: { resourceTypes: [resourceType] },
+    conditions: { conditions: [] },
+  }[part];
+  return { ...policy, ...changed };
+}
+
+/**
+ * The one part because of which the policy does not match, if it is only one. The type comes before the resource that
+ * follows it.
+ */
+function lackingBy(policy: PolicyRules, asked: EvaluationRequest): PolicyPart | undefined {
+  const parts = ['subject', 'action', 'resourceType', 'resource', 'conditions'] as const;
+  return parts.find((part) => oracle([withPart(policy, part, asked)], asked).effect !== null);
+}
+
+describe('The explanation of an answer', () => {
+  it('names the policies that matched and that would have helped, as a literal reading of the rules does', () => {
+    fc.assert(
+      fc.property(fc.array(rules, { maxLength: 30 }), request, (made, asked) => {
+        const policies = made.map(policyOf);
+        const evaluator = new PolicyEvaluator();
+        evaluator.add(policies);
+        const { inForce, matched, nearMisses } = evaluator.explain(asked);
+        const referenceTo = ({ id, name, version, effect }: PolicyRules): object => ({ id, name, version, effect });
+        expect(inForce).toBe(policies.length);
+
+        const matching = policies.filter((policy) => oracle([policy], asked).effect !== null);
+        const { effect } = oracle(policies, asked);
+        const highest = Math.max(...matching.map(({ priority }) => priority));
+        const byRule = matching.map((policy) => {
+          const lostTo = policy.priority < highest ? 'priority' : policy.effect === effect ? null : 'effect';
+          return { policy: referenceTo(policy), decided: lostTo === null, lostTo };
+        });
+        expect(matched).toHaveLength(byRule.length);
+        expect(matched).toEqual(expect.arrayContaining(byRule));
+        const decided = matched.map((each) => each.decided);
+        expect(decided).toEqual([...decided].sort((left, right) => Number(right) - Number(left)));
+
+        const answered = answerBy(policies, asked);
+        const better = policies.flatMap((policy) => {
+          const missing = oracle([policy], asked).effect === null ? lackingBy(policy, asked) : undefined;
+          if (missing === undefined) return [];
+          const changed = policies.map((each) => (each === policy ? withPart(policy, missing, asked) : each));
+          const then = answerBy(changed, asked);
+          const isBetter = POLICY_EFFECTS.indexOf(then) < POLICY_EFFECTS.indexOf(answered);
+          return isBetter ? [{ policy, missing: [missing] }] : [];
+        });
+        better.sort(({ policy: a }, { policy: b }) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
+        const nearest = better.slice(0, 20).map(({ policy, missing }) => ({ policy: referenceTo(policy), missing }));
+        expect(nearMisses(answered)).toEqual(nearest);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('says the best effect that parameters could have: policies with conditions match, or not, as it suits', () => {
+    const effects = fc.constantFrom(...POLICY_EFFECTS);
+    fc.assert(
+      fc.property(fc.array(rules, { maxLength: 8 }), request, effects, (made, asked, otherwise) => {
+        const policies = made.map(policyOf);
+        const evaluator = new PolicyEvaluator();
+        evaluator.add(policies);
+        const possible = setsOf(policies).map((some) =>
+          oracle(some, asked).effect === null ? otherwise : answerBy(some, asked),
+        );
+        const best = POLICY_EFFECTS.find((effect) => possible.includes(effect));
+        expect(evaluator.explain(asked).bestEffect(otherwise)).toBe(best);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** The policies without their conditions, where each that has some is there or not. */
+function setsOf(policies: readonly PolicyRules[]): PolicyRules[][] {
+  return policies.reduce<PolicyRules[][]>(
+    (sets, policy) => {
+      const having = sets.map((some) => [...some, { ...policy, conditions: [] }]);
+      return policy.conditions.length > 0 ? [...sets, ...having] : having;
+    },
+    [[]],
+  );
+}

@@ -1,0 +1,157 @@
+import { isTooLarge } from '../approval/approval-requirement';
+import { compareByRank, isForSubject, matchesConditions, usesPath } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
+import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
+import { haveCommonName, type AskedNames } from './names';
+import { evaluationOf } from './verdict';
+
+export const MOST_MATCHED = 100;
+export const MOST_NEAREST = 20;
+
+/** The parts of a policy that a request has to match. */
+export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions'] as const;
+export type PolicyPart = (typeof POLICY_PARTS)[number];
+
+export interface MatchedPolicy {
+  readonly policy: DecidingPolicy;
+  readonly decided: boolean;
+  /** Why it did not decide: another policy has a higher priority, or at the same priority a stronger effect. */
+  readonly lostTo: 'priority' | 'effect' | null;
+}
+
+/** A policy that would match but for one part. */
+export interface NearPolicy {
+  readonly policy: DecidingPolicy;
+  readonly missing: readonly [PolicyPart];
+}
+
+/** Why policies decide as they do on a request. */
+export interface Explanation {
+  /** Number of policies in force. */
+  readonly inForce: number;
+  /** The deciding policies first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
+  readonly matched: readonly MatchedPolicy[];
+  /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
+  readonly nearMisses: (answered: PolicyEffect) => readonly NearPolicy[];
+  /**
+   * The best effect that any parameters could have. Each policy with conditions may match or not, as if no conditions
+   * depended on each other.
+   * @param otherwise what holds where no policy matches.
+   */
+  readonly bestEffect: (otherwise: PolicyEffect) => PolicyEffect;
+}
+
+/** Where policies that match a resource are looked up. */
+interface ResourceMatches {
+  each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void;
+}
+
+/** How far the resource of a request matches a policy; a policy that is missing does not match. */
+type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
+
+/** Examines every policy individually: this answers single questions, not thousands. */
+export function explanationOf(
+  policies: ReadonlyMap<string, CompiledPolicy>,
+  resources: ResourceMatches,
+  asked: AskedNames,
+  request: EvaluationRequest,
+): Explanation {
+  const meets = resourceMeets(resources, request);
+  const matching: CompiledPolicy[] = [];
+  const near: Near[] = [];
+  const conceivable: CompiledPolicy[] = [];
+  for (const policy of policies.values()) {
+    const missing = missingParts(policy, asked, meets);
+    const [only] = missing;
+    if (missing.every((part) => part === 'conditions')) conceivable.push(policy);
+    if (only === undefined) matching.push(policy);
+    else if (missing.length === 1) near.push({ policy, part: only });
+  }
+  matching.sort(compareByRank);
+  const rank = matching[0]?.rank ?? -Infinity;
+  return {
+    inForce: policies.size,
+    matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
+    nearMisses: (answered) => nearestOf(near, rank, answered),
+    bestEffect: (otherwise) => bestEffectOf(conceivable.sort(compareByRank), otherwise),
+  };
+}
+
+interface Near {
+  readonly policy: CompiledPolicy;
+  readonly part: PolicyPart;
+}
+
+/** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
+function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): ResourceMeets {
+  const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
+  resources.each(request, (policy, use) => {
+    if (usesPath(policy, use)) meets.set(policy, 'whole');
+    else if (policy.isAllow && use.allow === 'typed' && !meets.has(policy)) meets.set(policy, 'but for the type');
+  });
+  return meets;
+}
+
+function missingParts(policy: CompiledPolicy, asked: AskedNames, meets: ResourceMeets): PolicyPart[] {
+  const met = meets.get(policy);
+  const missing: PolicyPart[] = [];
+  if (!isForSubject(policy, asked)) missing.push('subject');
+  if (!haveCommonName(policy.actions, asked.actions)) missing.push('action');
+  if (met === undefined) missing.push('resource');
+  if (met === 'but for the type' || !haveCommonName(policy.resourceTypes, asked.resourceTypes))
+    missing.push('resourceType');
+  if (!matchesConditions(policy, asked)) missing.push('conditions');
+  return missing;
+}
+
+function matchedBy({ reference, rank }: CompiledPolicy, highest: number): MatchedPolicy {
+  if (rank === highest) return { policy: reference, decided: true, lostTo: null };
+  return { policy: reference, decided: false, lostTo: priorityOf(rank) < priorityOf(highest) ? 'priority' : 'effect' };
+}
+
+/**
+ * A deciding policy has the highest rank, alone: one that ranks below the current decision, or equal to it, changes
+ * nothing.
+ */
+function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
+  return near
+    .filter(({ policy }) => policy.rank > highest && strengthOf(policy.reference.effect) < strengthOf(answered))
+    .sort(({ policy: left }, { policy: right }) => compareByPriority(left, right))
+    .slice(0, MOST_NEAREST)
+    .map(({ policy, part }) => ({ policy: policy.reference, missing: [part] }));
+}
+
+function strengthOf(effect: PolicyEffect): number {
+  return POLICY_EFFECTS.indexOf(effect);
+}
+
+function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number {
+  const difference = priorityOf(right.rank) - priorityOf(left.rank);
+  if (difference !== 0) return difference;
+  return left.reference.id < right.reference.id ? -1 : 1;
+}
+
+/** A rank combines the priority and, below it, the effect. */
+function priorityOf(rank: number): number {
+  return Math.floor(rank / POLICY_EFFECTS.length);
+}
+
+/**
+ * The best effect that policies could have if each one with conditions may match or not.
+ * @param policies all match but for their conditions; the highest rank first, and within it the oldest.
+ * @param otherwise what holds where none matches.
+ */
+function bestEffectOf(policies: readonly CompiledPolicy[], otherwise: PolicyEffect): PolicyEffect {
+  const certain = policies.filter(({ conditions }) => conditions === null);
+  const floor = certain[0]?.rank ?? -Infinity;
+  const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? otherwise;
+  // Each of them could decide alone.
+  const effects = policies.filter(({ rank }) => rank > floor).map(({ reference }) => reference.effect);
+  return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
+}
+
+/** An approval that is too large to give is a denial. Null if there are no policies. */
+function effectOf(deciding: readonly CompiledPolicy[]): PolicyEffect | null {
+  const { effect, requirement } = evaluationOf(deciding);
+  return requirement !== null && isTooLarge(requirement) ? 'deny' : effect;
+}

@@ -1,0 +1,368 @@
+import { inspect } from 'node:util';
+import * as fc from 'fast-check';
+import { AGENT_KINDS } from '../../agents/agent-name';
+import { RISK_LEVELS } from '../../../core/config/configuration';
+import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions';
+import type { JsonScalar } from '../../../core/json/json-value';
+import type { PolicyRules } from './compiled-policy';
+import { canonicalJson } from '../../../ledger/chain/canonical-json';
+import { sha256 } from '../../../ledger/chain/hash-chain';
+import { oracle } from '../../../../test/support/oracles/policy-oracle';
+import { POLICY_EFFECTS, type EvaluationRequest } from './evaluation';
+import { PolicyEvaluator } from './policy-evaluator';
+
+/** Number of random policy sets; `POLICY_CASES=100000` for a long run. */
+const CASES = Number(process.env['POLICY_CASES'] ?? 500);
+jest.setTimeout(120_000 + 20 * CASES);
+
+/** Enough policies for the index node of a common resource to be divided by everything they list. */
+const DIVIDED = 3_000;
+
+const AGENTS = ['agt_1', 'agt_2'];
+const NAMES = ['caf\u00e9', 'bot', 'user:x', 'a/b'];
+const ROLES = ['ops', 'dev', '*', 'a:b'];
+const ACTIONS = ['read', 'write', 'send.mail', 'r*', 're*', 'read*', 'w*', 'send*', 'send.*', '*'];
+const TYPES = ['docs', 'files', 'a', 'caf\u00e9', 'cafe\u0301'];
+const PATHS = [
+  ...['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'],
+  ...['x/y', 'x/y/z', 'x/y/q/w', 'x/y/z/w/v/u', 'x/yy/z/w'],
+  ...['https://h/a', 'https://h/a/b', 'https://h/aa', 'https://g/a', 's3://docs/a', 'file:///docs/a', 'docs:', 's3:', 'https:'],
+  ...['https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a'],
+  ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
+]; // prettier-ignore
+/** As earlier versions may have stored them. */
+const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];
+const DEAD_TYPES = ['*', 'docs '];
+
+const subject = fc.oneof(
+  fc.constantFrom('*', 'role:*', 'agent:*', 'cafe\u0301', 'agent:cafe\u0301', 'kind:human', 'kind:machine'),
+  fc.constantFrom('user:x', 'user:*', 'user:cafe\u0301', 'caf\u00e9:*', 'robot:a:b', 'agent:user:x'),
+  fc.constantFrom(...AGENTS, ...NAMES),
+  fc.constantFrom(...AGENTS, ...NAMES).map((name) => `agent:${name}`),
+  fc.constantFrom('ops', 'dev', 'a:b').map((role) => `role:${role}`),
+);
+const resource = fc.oneof(
+  fc.constantFrom('*', '/*', ...PATHS, ...DEAD_PATTERNS),
+  fc.constantFrom(...PATHS, 'https://h', 'file://').map((path) => `${path}/*`),
+);
+
+function listOf<Item>(item: fc.Arbitrary<Item>, minLength: number, maxLength: number): fc.Arbitrary<Item[]> {
+  return fc.array(item, { minLength, maxLength });
+}
+
+const group = fc.record({
+  subjects: fc.shuffledSubarray(['role:ops', 'kind:human', '*', 'bot', 'agt_1'], { minLength: 1 }),
+  approvals: fc.integer({ min: 1, max: 10 }),
+});
+const duration = fc.constantFrom('PT60S', 'PT1M', 'PT1H', 'P1D', 'PT24H', 'P1W', 'P7D', 'P1DT1S');
+const approval = fc.record({
+  riskLevel: fc.constantFrom(...RISK_LEVELS),
+  approvers: fc.array(group, { minLength: 1, maxLength: 3 }),
+  decideWithin: duration,
+  executeWithin: duration,
+});
+
+const POINTERS = ['/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none'];
+const scalar = fc.constantFrom<JsonScalar>('s', 'sx', '', 1, 2, 0, true, false, null);
+const condition: fc.Arbitrary<PolicyCondition> = fc
+  .record({
+    parameter: fc.constantFrom(...POINTERS),
+    op: fc.constantFrom(...CONDITION_OPERATORS),
+    scalar,
+    list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ parameter, op, scalar: one, list }): PolicyCondition => {
+    if (op === 'in' || op === 'not_in') return { parameter, op, value: list };
+    if (op === 'exists') return { parameter, op, value: one === 's' };
+    if (op === 'prefix') return { parameter, op, value: one === 's' ? 's' : '' };
+    return op === 'eq' || op === 'ne' ? { parameter, op, value: one } : { parameter, op, value: 1 };
+  });
+const held = fc.oneof(scalar, fc.constant([]), fc.constant({}));
+const parameters = fc.record(
+  { a: held, b: fc.oneof(held, fc.record({ c: held })), list: fc.array(held, { maxLength: 2 }), 'x/y': held },
+  { requiredKeys: [] },
+);
+
+const rules = fc.record({
+  effect: fc.constantFrom(...POLICY_EFFECTS),
+  subjects: listOf(subject, 1, 4),
+  actions: listOf(fc.constantFrom(...ACTIONS), 1, 3),
+  resourceTypes: listOf(fc.constantFrom(...TYPES, ...DEAD_TYPES), 0, 2),
+  resources: listOf(resource, 1, 4),
+  priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
+  approval,
+  conditions: fc.array(condition, { maxLength: 2 }),
+  /** Pads the lists, so that the policy is filed under few of them. */
+  wide: fc.boolean(),
+});
+
+const roles = fc.uniqueArray(fc.constantFrom(...ROLES));
+const agent = fc.record({
+  agentId: fc.constantFrom(...AGENTS),
+  agentName: fc.constantFrom(...NAMES),
+  kind: fc.constantFrom(...AGENT_KINDS),
+  roles,
+});
+const request = fc.record({
+  subject: fc.oneof(
+    { arbitrary: agent, weight: 3 },
+    fc.record({
+      type: fc.constantFrom('user', 'caf\u00e9', 'robot'),
+      id: fc.constantFrom('x', 'caf\u00e9', 'a:b'),
+      roles,
+    }),
+  ),
+  parameters,
+  isReview: fc.boolean(),
+  action: fc.constantFrom('read', 'write', 're', 'reads', 'w', 'x', 'send.mail', 'sendmail', 'send'),
+  resourceType: fc.constantFrom(...TYPES),
+  resourceId: fc.constantFrom(...PATHS),
+});
+
+type Made = typeof rules extends fc.Arbitrary<infer Value> ? Value : never;
+
+function policyOf(made: Omit<Made, 'approval'> & Partial<Pick<Made, 'approval'>>, number: number): PolicyRules {
+  const { wide, ...rule } = made;
+  const id = `pol_${String(number).padStart(4, '0')}`;
+  const padding = (kind: string): string[] => Array.from({ length: wide ? 17 : 0 }, (_, at) => `${kind}${String(at)}`);
+  return {
+    ...rule,
+    id,
+    name: `policy ${String(number)}`,
+    version: '1.0',
+    actions: [...rule.actions, ...padding('action')],
+    resources: [...rule.resources, ...padding('resource')],
+    approval: rule.effect === 'require_approval' ? (rule.approval ?? null) : null,
+  };
+}
+
+function expectSame(evaluator: PolicyEvaluator, policies: readonly PolicyRules[], asked: EvaluationRequest): void {
+  expect(evaluator.evaluate(asked)).toEqual(oracle(policies, asked));
+}
+
+/** Everything that it holds, except the number of changes and the hash of its set. */
+function contentOf(evaluator: PolicyEvaluator): string {
+  return inspect(evaluator, { depth: null })
+    .replace(/changes: \d+/, 'changes: some')
+    .replace(/knownSet: .*/, 'knownSet: some');
+}
+
+describe('PolicyEvaluator', () => {
+  it('decides as a literal reading of the rules does', () => {
+    fc.assert(
+      fc.property(
+        fc.array(rules, { maxLength: 40 }),
+        fc.array(request, { minLength: 1, maxLength: 5 }),
+        (made, requests) => {
+          const policies = made.map(policyOf);
+          const evaluator = new PolicyEvaluator();
+          evaluator.add(policies);
+          for (const asked of requests) expectSame(evaluator, policies, asked);
+        },
+      ),
+      { numRuns: CASES },
+    );
+  });
+
+  it('stays correct while policies are added and removed', () => {
+    const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const evaluator = new PolicyEvaluator();
+        const inForce: PolicyRules[] = [];
+        for (const [number, { add, rule, victim, asked }] of steps.entries()) {
+          if (add || inForce.length === 0) {
+            const policy = policyOf(rule, number);
+            inForce.push(policy);
+            evaluator.add([policy]);
+          } else {
+            for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.remove([id]);
+          }
+          expectSame(evaluator, inForce, asked);
+          expect(evaluator.size).toBe(inForce.length);
+        }
+      }),
+      { numRuns: Math.ceil(CASES / 4) },
+    );
+  });
+
+  it('decides by all of a large change or by none of it, in each of its turns', async () => {
+    // Each look at the clock finds the turn over.
+    const clock = jest.spyOn(performance, 'now');
+    let now = 0;
+    clock.mockImplementation(() => (now += 1_000));
+    const policies = fc.uniqueArray(fc.tuple(fc.nat({ max: 120 }), rules), {
+      selector: ([at]) => at,
+      minLength: 80,
+      size: 'max',
+      maxLength: 120,
+    });
+    await fc.assert(
+      fc.asyncProperty(policies, fc.array(request, { minLength: 1 }), async (given, asked) => {
+        const all = given.map(([at, rule]) => policyOf(rule, at));
+        const [before, added] = [all.slice(0, all.length / 2), all.slice(all.length / 2)];
+        const evaluator = await PolicyEvaluator.of(before);
+        const removed = before.filter((_, at) => at % 3 === 0).map(({ id }) => id);
+        const after = [...before.filter(({ id }) => !removed.includes(id)), ...added];
+        const { policySet, version } = evaluator;
+        const expected = evaluator.policySetWith(
+          added.map(({ id }) => id),
+          removed,
+        );
+        const change = { isDone: false };
+        const done = evaluator.change(added, removed).then(() => (change.isDone = true));
+        let turns = 0;
+        for (; !change.isDone; turns += 1) {
+          const inForce = evaluator.version === version ? before : after;
+          expect(evaluator.policySet).toBe(inForce === before ? policySet : expected);
+          for (const one of asked) expectSame(evaluator, inForce, one);
+          expect(evaluator.size).toBe(inForce.length);
+          await new Promise(setImmediate);
+        }
+        await done;
+        expect(turns).toBeGreaterThan(80);
+        expect(evaluator.policySet).toBe(expected);
+        for (const one of asked) expectSame(evaluator, after, one);
+        evaluator.remove(after.map(({ id }) => id));
+        expect(evaluator.policySet).toBe(new PolicyEvaluator().policySet);
+        expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
+      }),
+      { numRuns: 30 },
+    );
+    clock.mockRestore();
+  });
+
+  it('names its set by the hash of the sorted ids, also as it will be after a change', () => {
+    const ids = fc.uniqueArray(fc.nat({ max: 99 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(ids, ids, ids, rules, (first, added, removed, rule) => {
+        const evaluator = new PolicyEvaluator();
+        const madeOf = (numbers: readonly number[]): PolicyRules[] => numbers.map((number) => policyOf(rule, number));
+        const idsOf = (numbers: Iterable<number>): string[] => madeOf([...numbers]).map(({ id }) => id);
+        evaluator.add(madeOf(first));
+        const left = new Set(first.filter((number) => !removed.includes(number)).concat(added));
+        const expected = sha256(canonicalJson(idsOf(left).sort()));
+        expect(evaluator.policySetWith(idsOf(added), idsOf(removed))).toBe(expected);
+        evaluator.remove(idsOf(removed));
+        evaluator.add(madeOf(added));
+        expect([evaluator.size, evaluator.policySet]).toEqual([left.size, expected]);
+      }),
+    );
+  });
+
+  it('decides so among hundreds that share their resources, and again after half of them were removed', () => {
+    fc.assert(
+      fc.property(
+        fc.array(rules, { minLength: 1, maxLength: 20 }),
+        fc.array(request, { minLength: 1, maxLength: 5 }),
+        (made, requests) => {
+          const policies = Array.from({ length: 400 }, (_, number) =>
+            made.slice(number % made.length, (number % made.length) + 1).map((rule) => policyOf(rule, number)),
+          ).flat();
+          const evaluator = new PolicyEvaluator();
+          evaluator.add(policies.slice(0, 200));
+          for (const policy of policies.slice(200)) evaluator.add([policy]);
+          for (const asked of requests) expectSame(evaluator, policies, asked);
+          const [gone, left] = [policies.filter((_, at) => at % 2 === 0), policies.filter((_, at) => at % 2 === 1)];
+          for (const { id } of gone) evaluator.remove([id]);
+          for (const asked of requests) expectSame(evaluator, left, asked);
+          for (const { id } of left) evaluator.remove([id]);
+          expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
+        },
+      ),
+      { numRuns: Math.ceil(CASES / 20) },
+    );
+  });
+
+  it('decides so among so many for a few resources that the index divides them, while some are added and removed', () => {
+    const manyRules = fc.array(rules, { minLength: 60, maxLength: 60 });
+    const requests = fc.array(request, { minLength: 3, maxLength: 5 });
+    fc.assert(
+      fc.property(manyRules, requests, fc.infiniteStream(fc.nat()), (made, asked, draws) => {
+        const draw = (bound: number): number => Number(draws.next().value) % bound;
+        const policies = Array.from({ length: DIVIDED }, (_, number) =>
+          made
+            .slice(number % made.length, (number % made.length) + 1)
+            .map((rule) =>
+              policyOf({ ...rule, priority: draw(3), actions: draw(2) === 0 ? ['*'] : rule.actions }, number),
+            ),
+        ).flat();
+        const evaluator = new PolicyEvaluator();
+        evaluator.add(policies);
+        const inForce = new Map(policies.map((policy) => [policy.id, policy]));
+        for (let change = 0; change < 300; change += 1) {
+          for (const policy of policies.slice(draw(DIVIDED)).slice(0, 1)) {
+            if (inForce.delete(policy.id)) evaluator.remove([policy.id]);
+            else {
+              inForce.set(policy.id, policy);
+              evaluator.add([policy]);
+            }
+          }
+        }
+        for (const each of asked) expectSame(evaluator, [...inForce.values()], each);
+      }),
+      { numRuns: Math.ceil(CASES / 100) },
+    );
+  });
+
+  const ASKED: EvaluationRequest = {
+    subject: { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: ['ops'] },
+    action: 'read',
+    resourceType: 'docs',
+    resourceId: 'a',
+    parameters: {},
+  };
+  const RULE = {
+    effect: 'allow',
+    subjects: ['*'],
+    actions: ['*'],
+    resourceTypes: [],
+    resources: ['*'],
+    priority: 0,
+    conditions: [] as PolicyCondition[],
+  } as const;
+
+  it('names at most ten deciding policies, the oldest first, each once', () => {
+    const policies = Array.from({ length: 25 }, (_, number) =>
+      policyOf(
+        {
+          ...RULE,
+          subjects: ['bot', 'agt_1', 'role:ops'],
+          actions: [],
+          resourceTypes: [],
+          resources: ['*', 'a'],
+          wide: false,
+        },
+        number,
+      ),
+    ).map((policy) => ({ ...policy, actions: ['read'] }));
+    const evaluator = new PolicyEvaluator();
+    evaluator.add([...policies].reverse());
+    expect(evaluator.evaluate(ASKED).policies.map((policy) => policy.id)).toEqual(
+      policies.slice(0, 10).map(({ id }) => id),
+    );
+  });
+
+  it('leaves nothing behind after every policy was removed', () => {
+    const evaluator = new PolicyEvaluator();
+    const empty = contentOf(evaluator);
+    for (let number = 0; number < 100; number += 1) {
+      evaluator.add([
+        policyOf(
+          {
+            ...RULE,
+            subjects: [`agent ${String(number)}`, `role:${String(number)}`],
+            actions: ['read'],
+            resourceTypes: ['docs'],
+            resources: [`a/${String(number)}`, `b${String(number)}/*`],
+            wide: number % 2 === 0,
+          },
+          number,
+        ),
+      ]);
+    }
+    for (let number = 0; number < 100; number += 1) evaluator.remove([`pol_${String(number).padStart(4, '0')}`]);
+    expect(contentOf(evaluator)).toBe(empty);
+    expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [], requirement: null });
+  });
+});

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { Turn } from '../../../core/concurrency/turn';
+import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
+import type { Evaluation, EvaluationRequest } from './evaluation';
+import { explanationOf, type Explanation } from './explanation';
+import { PolicyNames } from './names';
+import { ResourceIndex } from './resource-index';
+import { Verdict } from './verdict';
+
+/** Most policies that are added or removed in one turn of the event loop. */
+const MOST_AT_ONCE = 50;
+
+/**
+ * Identifies a set of policies: the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never edited,
+ * so a decision can be checked against exactly the policies it was made by.
+ */
+export function policySetOf(ids: Iterable<string>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([...ids].sort()))
+    .digest('hex');
+}
+
+/** A set of policies, and whether it lets somebody do something. */
+export type PolicySet = Pick<PolicyEvaluator, 'policySet' | 'policySetWith' | 'version' | 'evaluate' | 'explain'>;
+
+/**
+ * Decides by the policies in force. They are filed by resource and action, in order of precedence; an evaluation only
+ * looks where a match could still matter.
+ */
+export class PolicyEvaluator {
+  private readonly names = new PolicyNames();
+  private policies = new Map<string, CompiledPolicy>();
+  private resources = new ResourceIndex();
+  private changes = 0;
+  private knownSet: string | null = null;
+
+  /** An evaluator for policies that need not be in force. */
+  static async of(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
+    const evaluator = new PolicyEvaluator();
+    await evaluator.change(policies, []);
+    return evaluator;
+  }
+
+  get size(): number {
+    return this.policies.size;
+  }
+
+  /** Differs whenever another set is in force. */
+  get version(): number {
+    return this.changes;
+  }
+
+  /** The set of policies in force, by {@link policySetOf}. */
+  get policySet(): string {
+    this.knownSet ??= policySetOf(this.policies.keys());
+    return this.knownSet;
+  }
+
+  /** The same, once some policies have come into force and others have been removed. */
+  policySetWith(added: readonly string[], removed: readonly string[]): string {
+    const ids = new Set(this.policies.keys());
+    for (const id of removed) ids.delete(id);
+    for (const id of added) ids.add(id);
+    return policySetOf(ids);
+  }
+
+  /** Puts policies in force; those already in force stay as they are. */
+  add(policies: readonly PolicyRules[]): void {
+    for (const policy of policies) {
+      if (this.policies.has(policy.id)) continue;
+      const compiled = compilePolicy(policy, this.names.take(policy));
+      this.policies.set(policy.id, compiled);
+      this.resources.add(compiled);
+    }
+    this.changed();
+  }
+
+  /** Removes policies; those not in force are ignored. */
+  remove(ids: readonly string[]): void {
+    for (const id of ids) {
+      const policy = this.policies.get(id);
+      if (policy === undefined) continue;
+      this.policies.delete(id);
+      this.resources.remove(policy);
+      this.names.release(policy);
+    }
+    this.changed();
+  }
+
+  /**
+   * Does both, and both take effect at once. Many policies are filed anew, in several turns of the event loop, and then
+   * replace the others. To be finished before another change begins.
+   */
+  async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
+    if (added.length + removed.length <= MOST_AT_ONCE) {
+      this.add(added);
+      this.remove(removed);
+      return;
+    }
+    const turn = new Turn();
+    const policies = new Map(this.policies);
+    const gone = removed.flatMap((id) => policies.get(id) ?? []);
+    for (const { reference } of gone) policies.delete(reference.id);
+    for (const policy of added) {
+      if (turn.isOver) await turn.next();
+      if (!policies.has(policy.id)) policies.set(policy.id, compilePolicy(policy, this.names.take(policy)));
+    }
+    const resources = new ResourceIndex();
+    for (const policy of policies.values()) {
+      if (turn.isOver) await turn.next();
+      resources.add(policy);
+    }
+    this.policies = policies;
+    this.resources = resources;
+    for (const policy of gone) this.names.release(policy);
+    this.changed();
+  }
+
+  evaluate(request: EvaluationRequest): Evaluation {
+    const verdict = new Verdict(this.names.asked(request));
+    this.resources.offer(request, verdict);
+    return verdict.evaluation();
+  }
+
+  explain(request: EvaluationRequest): Explanation {
+    return explanationOf(this.policies, this.resources, this.names.asked(request), request);
+  }
+
+  private changed(): void {
+    this.changes += 1;
+    this.knownSet = null;
+  }
+}

@@ -1,0 +1,104 @@
+import { AGENT_KINDS, type AgentKind, agentNameFault } from '../../agents/agent-name';
+import type { Agent } from '../../agents/agent.entity';
+import { labelFault } from '../../../core/values/label-fault';
+
+/** The agent that wants to act. The name is in Unicode normal form C, as agents are stored. */
+export interface AgentSubject {
+  readonly agentId: string;
+  readonly agentName: string;
+  readonly kind: AgentKind;
+  readonly roles: readonly string[];
+}
+
+/** Somebody who is not an agent, such as a user of another system. Both texts are in Unicode normal form C. */
+export interface OtherSubject {
+  readonly type: string;
+  readonly id: string;
+  readonly roles: readonly string[];
+}
+
+export type EvaluationSubject = AgentSubject | OtherSubject;
+
+/** What policies need to know about an agent. */
+export type PolicyAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles'>;
+
+/** The agent as policies see it: a role that is no longer valid is ignored. */
+export function subjectOf({ id, name, kind, roles }: PolicyAgent): AgentSubject {
+  return { agentId: id, agentName: name, kind, roles: roles.filter((role) => labelFault(role) === undefined) };
+}
+
+/** The meaning of one string of a policy's `subjects`. */
+export type SubjectPattern =
+  | { readonly kind: 'everyone' }
+  | { readonly kind: 'anyAgent' }
+  | { readonly kind: 'anyRole' }
+  | { readonly kind: 'role'; readonly role: string }
+  | { readonly kind: 'agentKind'; readonly agentKind: AgentKind }
+  | { readonly kind: 'agent'; readonly idOrName: string }
+  /** A subject that is not an agent; `id` is `*` for all of the type. */
+  | { readonly kind: 'other'; readonly type: string; readonly id: string };
+
+/** Parses a subject that {@link subjectFault} has accepted. A prefix takes precedence over a bare name. */
+export function parseSubject(text: string): SubjectPattern {
+  if (text === '*') return { kind: 'everyone' };
+  if (text === 'agent:*') return { kind: 'anyAgent' };
+  if (text === 'role:*') return { kind: 'anyRole' };
+  const { prefix, name } = splitPrefix(text);
+  if (prefix === 'role') return { kind: 'role', role: name };
+  if (prefix === 'agent' || prefix === null) return { kind: 'agent', idOrName: name.normalize('NFC') };
+  const agentKind = prefix === 'kind' ? agentKindOf(name) : undefined;
+  if (agentKind !== undefined) return { kind: 'agentKind', agentKind };
+  return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
+}
+
+/** The same text for patterns that match the same subjects. */
+export function subjectText(text: string): string {
+  const pattern = parseSubject(text);
+  if (pattern.kind === 'agent') return `agent:${pattern.idOrName}`;
+  return pattern.kind === 'other' ? `${pattern.type}:${pattern.id}` : text;
+}
+
+/** What a subject has to be, or undefined if it is valid. */
+export function subjectFault(text: string): string | undefined {
+  if (text === '*') return undefined;
+  const { prefix, name } = splitPrefix(text);
+  if (name.trim() === '') return prefix === null ? 'must not be blank' : `must have a name after "${prefix}:"`;
+  if (prefix === 'kind')
+    return agentKindOf(name) === undefined ? `must be one of ${KIND_SUBJECTS.join(', ')}` : undefined;
+  if (prefix !== null && !prefix.includes('*') && name === '*') return undefined;
+  if (text.includes('*')) return 'may contain "*" only as "*", or alone behind a prefix, as in "role:*"';
+  return undefined;
+}
+
+/** Warns that a stored subject matches nobody; undefined if it can match somebody. */
+export function subjectWarning(text: string): string | undefined {
+  const pattern = parseSubject(text);
+  if (pattern.kind === 'agent') return deadNameWarning(text, pattern.idOrName);
+  if (pattern.kind === 'role') return deadWarning(text, 'a role', labelFault(pattern.role));
+  if (pattern.kind !== 'other') return undefined;
+  // White space at the ends is allowed here: only invisible characters are refused.
+  return deadWarning(text, 'a subject', labelFault(`"${text}"`));
+}
+
+const KIND_SUBJECTS = AGENT_KINDS.map((kind) => `kind:${kind}`);
+
+/** A slip in a name, such as an invisible character copied with it, must not disable a deny unnoticed. */
+function deadNameWarning(text: string, idOrName: string): string | undefined {
+  // Earlier versions accepted names that begin with "kind:".
+  const mayBe = idOrName.startsWith('agt_') || idOrName.startsWith('kind:');
+  return mayBe ? undefined : deadWarning(text, 'the name of an agent', agentNameFault(idOrName));
+}
+
+function deadWarning(text: string, what: string, fault: string | undefined): string | undefined {
+  return fault === undefined ? undefined : `"${text}" matches nothing: ${what} ${fault}.`;
+}
+
+function agentKindOf(name: string): AgentKind | undefined {
+  return AGENT_KINDS.find((kind) => kind === name);
+}
+
+function splitPrefix(text: string): { prefix: string | null; name: string } {
+  const colon = text.indexOf(':');
+  if (colon <= 0) return { prefix: null, name: text };
+  return { prefix: text.slice(0, colon), name: text.slice(colon + 1) };
+}

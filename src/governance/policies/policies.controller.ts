@@ -1,0 +1,119 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { AsOfQuery } from '../../http/as-of/as-of.query';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { Lists } from '../../http/lists/lists';
+import type { ListAnswer } from '../../http/lists/open-list';
+import { CreatePolicyRequest, PolicyListQuery } from './dto/policy.requests';
+import { PolicyResponse } from './dto/policy.response';
+import { PoliciesService } from './policies.service';
+import { POLICY } from './policy.entity';
+
+@ApiTags('Policies')
+@Controller('policies')
+export class PoliciesController {
+  constructor(
+    private readonly policies: PoliciesService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @RequiresScope('read')
+  @ApiOperation({ summary: 'List policies', description: 'All versions.' })
+  @ApiList(PolicyResponse, 'Policies in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
+    const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
+    const conditions = conditionsOf(list.filters, {
+      name: ['name', 'equals'],
+      status: ['status', 'equals'],
+      effect: ['effect', 'equals'],
+    });
+    return list.answer(await this.policies.list(list.request(conditions)), PolicyResponse.from);
+  }
+
+  @Post()
+  @RequiresScope('policies')
+  @ApiOperation({
+    summary: 'Create a policy, or a new version of one',
+    description:
+      'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
+      'force and has the same content is returned as it is.',
+  })
+  @ApiExamples({
+    'one that allows': {},
+    'one that denies': {
+      name: 'closed-accounts',
+      description: 'Nobody touches the invoices of closed years.',
+      effect: 'deny',
+      subjects: ['*'],
+      actions: ['*'],
+      resources: ['invoices/closed/*'],
+    },
+    'one that requires an approval': {
+      name: 'write-offs-need-approval',
+      description: 'A reviewer approves each write-off.',
+      effect: 'require_approval',
+      actions: ['write-off'],
+      approval: { riskLevel: 'medium', approvers: [{ subjects: ['role:reviewer'], approvals: 1 }] },
+    },
+  })
+  @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })
+  @ApiOkResponse({ type: PolicyResponse, description: 'This version is in force already; nothing was written.' })
+  @ApiErrors('CONFLICT')
+  async create(
+    @Caller() caller: Caller,
+    @Body() body: CreatePolicyRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<PolicyResponse> {
+    const policy = await this.policies.create(caller, body);
+    if (policy.wasInForce) response.status(200);
+    return PolicyResponse.from(policy);
+  }
+
+  @Get(':id')
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: 'Read a policy',
+    description: 'One version of it, with its status, and with those of its parts that match nothing.',
+  })
+  @ApiRecordId(POLICY)
+  @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
+    return PolicyResponse.from(await this.policies.get(id, asOf));
+  }
+
+  @Post(':id/activate')
+  @RequiresScope('policies')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Put a version of a policy in force',
+    description: 'The version that was in force is superseded. Repeating it changes nothing.',
+  })
+  @ApiRecordId(POLICY)
+  @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
+    return PolicyResponse.from(await this.policies.activate(caller, id));
+  }
+
+  @Post(':id/deactivate')
+  @RequiresScope('policies')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Take a policy out of force',
+    description: 'Only the version in force can be deactivated. Repeating it changes nothing.',
+  })
+  @ApiRecordId(POLICY, { sample: 2 })
+  @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async deactivate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
+    return PolicyResponse.from(await this.policies.deactivate(caller, id));
+  }
+}

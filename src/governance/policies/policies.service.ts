@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { conflict, notFound } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/caller';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { CreatePolicyRequest } from './dto/policy.requests';
+import { ActivePolicies } from './active-policies';
+import { CreationWarnings } from './creation-warnings';
+import { contentOf, firstDifference, type PolicyContent } from './policy-content';
+import { noteOn, POLICY, type Policy } from './policy.entity';
+
+/** The result of a creation. */
+type CreatedPolicy = Policy & {
+  /** True if it was in force already, and nothing was written. */
+  readonly wasInForce?: true;
+};
+
+/** Policies are never edited: one version of a name is in force, and only the choice of that version can change. */
+@Injectable()
+export class PoliciesService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly activePolicies: ActivePolicies,
+    private readonly warnings: CreationWarnings,
+    private readonly configuration: Configuration,
+  ) {}
+
+  list(request: PageRequest): Promise<Page<Policy>> {
+    return this.reader.page(POLICY, request);
+  }
+
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
+  async get(id: string, asOf: Moment | undefined): Promise<Policy> {
+    const policy = await this.history.find(POLICY, id, asOf);
+    if (policy === undefined) throw notFound('policy');
+    return policy;
+  }
+
+  /**
+   * Puts the new version in force in place of the previous one; an identical version in force stays as it is.
+   * @throws CONFLICT when the name already has this version, or the limit of policies in force is
+   * reached.
+   */
+  async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
+    const content = contentOf(request, this.configuration.requiredApprovals);
+    const { name, version } = content;
+    const warnings = await this.warnings.of(content);
+    return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
+      const same = await transaction.findBy(POLICY, { name, version });
+      if (same !== undefined) return inForceAlready(same, content);
+      const previous = await inForce(transaction, name);
+      this.activePolicies.requireRoom(content, previous);
+      const id = transaction.newId(POLICY);
+      const policySet = this.setWith(id, previous);
+      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
+      const policy = { id, ...content, status: 'active', warnings, createdAt: transaction.now } as const;
+      const note = noteOn(policy, 'policy.created', { policySet });
+      const created = transaction.insert(POLICY, policy, note);
+      this.activePolicies.follow(transaction, [...superseded, created]);
+      return created;
+    });
+  }
+
+  /**
+   * Puts a version back in force in place of the current one. Idempotent.
+   * @throws NOT_FOUND; CONFLICT when the limit of policies in force is reached.
+   */
+  activate(caller: Caller, id: string): Promise<Policy> {
+    return this.ledger.write(caller, async (transaction) => {
+      const policy = await existing(transaction, id);
+      if (policy.status === 'active') return policy;
+      const previous = await inForce(transaction, policy.name);
+      this.activePolicies.requireRoom(policy, previous);
+      const policySet = this.setWith(id, previous);
+      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
+      const note = noteOn(policy, 'policy.activated', { policySet });
+      const active = transaction.update(POLICY, { ...policy, status: 'active' } as const, note);
+      this.activePolicies.follow(transaction, [...superseded, active]);
+      return active;
+    });
+  }
+
+  /** Takes a version out of force. Idempotent. @throws NOT_FOUND; CONFLICT when another version is in force. */
+  deactivate(caller: Caller, id: string): Promise<Policy> {
+    return this.ledger.write(caller, async (transaction) => {
+      const policy = await existing(transaction, id);
+      if (policy.status === 'superseded') throw notInForce(policy);
+      if (policy.status === 'inactive') return policy;
+      const policySet = this.activePolicies.inForce.policySetWith([], [id]);
+      const note = noteOn(policy, 'policy.deactivated', { policySet });
+      const inactive = transaction.update(POLICY, { ...policy, status: 'inactive' } as const, note);
+      this.activePolicies.follow(transaction, [inactive]);
+      return inactive;
+    });
+  }
+
+  /** The set once a policy is in force in place of the previous version, if there is one. */
+  private setWith(id: string, previous: Policy | undefined): string {
+    return this.activePolicies.inForce.policySetWith([id], previous === undefined ? [] : [previous.id]);
+  }
+}
+
+/** Returns what it has changed. */
+function supersede(
+  transaction: LedgerTransaction,
+  previous: Policy | undefined,
+  details: { readonly supersededBy: string; readonly policySet: string },
+): Policy[] {
+  if (previous === undefined) return [];
+  const note = noteOn(previous, 'policy.superseded', details);
+  return [transaction.update(POLICY, { ...previous, status: 'superseded' } as const, note)];
+}
+
+async function existing(transaction: LedgerTransaction, id: string): Promise<Policy> {
+  const policy = await transaction.find(POLICY, id);
+  if (policy === undefined) throw notFound('policy');
+  return policy;
+}
+
+async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | undefined> {
+  const [policy] = await transaction.findAll(POLICY, { name, status: 'active' });
+  return policy;
+}
+
+/** @throws CONFLICT when the version has other content, or is not in force. */
+function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
+  const { id, name, version, status } = policy;
+  const difference = firstDifference(policy, content);
+  if (difference !== undefined)
+    throw conflict(
+      `The policy "${name}" has a version ${version} already, with another ${difference}. Give the new one another version.`,
+    );
+  if (status !== 'active')
+    throw conflict(
+      `The policy "${name}" has exactly this version ${version} already, but it is not in force: ` +
+        `POST /api/v1/policies/${id}/activate puts it back.`,
+    );
+  return { ...policy, wasInForce: true };
+}
+
+function notInForce({ name, version }: Policy): Error {
+  return conflict(
+    `Version ${version} of the policy "${name}" is superseded, so there is nothing to take out of force.`,
+  );
+}

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RequiredApprovals } from '../../core/config/configuration';
+import type { JsonValue } from '../../core/json/json-value';
+import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { filledApproval } from './approval/given-approval';
+import type { CreatePolicyRequest } from './dto/policy.requests';
+import type { PolicyRules } from './evaluation/compiled-policy';
+
+/** The content of a policy version, with defaults filled in. */
+export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
+
+const COMPARED: readonly (keyof PolicyContent)[] = [
+  'effect',
+  'subjects',
+  'actions',
+  'resources',
+  'resourceTypes',
+  'priority',
+  'description',
+  'conditions',
+  'approval',
+];
+
+export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
+  const { name, version, description = '', effect, subjects, actions, resources } = request;
+  const { resourceTypes = [], priority = 0, conditions = [], approval = {} } = request;
+  const rules = { effect, subjects, actions, resources, resourceTypes, priority, conditions };
+  const filled = effect === 'require_approval' ? filledApproval(approval, required) : null;
+  return { name, version, description, ...rules, approval: filled };
+}
+
+/** The first member in which two contents differ, comparing lists in order; undefined if they are equal. */
+export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
+  return COMPARED.find((member) => !areEqual(left[member], right[member]));
+}
+
+/** A zero has no sign once it is stored. */
+function areEqual(left: PolicyContent[keyof PolicyContent], right: PolicyContent[keyof PolicyContent]): boolean {
+  return isDeepStrictEqual(left, right) || canonicalJson(left as JsonValue) === canonicalJson(right as JsonValue);
+}

@@ -1,0 +1,97 @@
+import type { PolicyCondition } from './conditions';
+import type { PolicyRules } from './evaluation/compiled-policy';
+import { listedTypeFault, resourcePatternFault } from './patterns/resources';
+import { subjectWarning, parseSubject } from './patterns/subjects';
+import { normaliseAgentName } from '../agents/agent-name';
+import { labelFault } from '../../core/values/label-fault';
+import { Turn } from '../../core/concurrency/turn';
+import type { Policy } from './policy.entity';
+
+/** What a policy lists. */
+export type PolicyLists = Pick<PolicyRules, 'subjects' | 'actions' | 'resources' | 'resourceTypes'>;
+
+/**
+ * Names what in a policy matches nothing, and why. Only policies stored by an earlier version can have such resources
+ * or types: new ones are refused.
+ */
+export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyLists): string[] {
+  return [
+    ...subjects.flatMap((subject) => subjectWarning(subject) ?? []),
+    ...actions.flatMap((action) => deadText(action, 'an action', labelFault(action))),
+    ...resources.flatMap((resource) => deadText(resource, 'a resource', resourcePatternFault(resource))),
+    ...resourceTypes.flatMap((type) => deadText(type, 'a resource type', listedTypeFault(type))),
+  ];
+}
+
+function deadText(text: string, what: string, fault: string | undefined): string[] {
+  return fault === undefined ? [] : [`"${text}" matches nothing: ${what} ${fault}.`];
+}
+
+/** Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to. */
+export function conditionWarnings({
+  effect,
+  actions,
+  conditions,
+}: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
+  if (effect === 'allow' || !actions.includes('*')) return [];
+  const named = [...new Set(conditions.map(({ parameter }) => parameter))];
+  const lacked = named.filter((parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)));
+  if (lacked.length === 0) return [];
+  return [`The action "*" with conditions: this holds for every action whose parameters lack ${lacked.join(', ')}.`];
+}
+
+/** Whether it asks for the parameter, or something inside it, to be there. */
+function isFalseWithout(condition: PolicyCondition, parameter: string): boolean {
+  if (condition.op !== 'exists' || !condition.value) return false;
+  return condition.parameter === parameter || condition.parameter.startsWith(`${parameter}/`);
+}
+
+/**
+ * The name that a subject would have as an agent. Null where it cannot be mistaken for one: only `<type>:<id>` can, which
+ * is read as a subject that is not an agent.
+ */
+export function mistakenName(subject: string): string | null {
+  const pattern = parseSubject(subject);
+  return pattern.kind === 'other' && pattern.id !== '*' ? normaliseAgentName(subject) : null;
+}
+
+/** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
+export function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
+  return subjects.flatMap((subject) => {
+    const name = mistakenName(subject);
+    const pattern = parseSubject(subject);
+    if (pattern.kind !== 'other' || name === null || !agents.has(name)) return [];
+    const { type, id } = pattern;
+    return `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`;
+  });
+}
+
+/** Most log lines per start, and most warnings per line. */
+const MOST_LINES = 20;
+const MOST_WARNINGS = 5;
+
+/**
+ * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
+ * this one does not. A policy's own `warnings` are not repeated. Denials come first.
+ */
+export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
+  const turn = new Turn();
+  const lines: string[] = [];
+  for (const policy of [...policies].sort(denyingFirst)) {
+    if (turn.isOver) await turn.next();
+    const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
+    if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
+  }
+  if (lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they seem to.`];
+}
+
+function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
+  const more = warnings.length - MOST_WARNINGS;
+  const listed = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
+  return `The policy "${name}" (version ${version}, ${effect}) matches less than it seems to; replace it with a new version. ${listed.join(' ')}`;
+}
+
+function denyingFirst(left: Policy, right: Policy): number {
+  return Number(right.effect === 'deny') - Number(left.effect === 'deny');
+}

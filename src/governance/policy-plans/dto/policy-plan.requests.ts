@@ -1,0 +1,209 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { optionalMark, shown } from '../../../http/validation/field-text';
+import { CheckedBy, type FaultInside } from '../../../http/validation/member-rule';
+import { BooleanField, FreeFormObject, ListOf, unknownMembers } from '../../../http/validation/body-fields';
+import { parseTimestampOrDate } from '../../../http/validation/timestamp';
+import type { ReplayPeriod } from '../replays';
+import { WholeRequest, type WholeRule } from '../../../http/validation/dto-shape';
+import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import type { GivenSubject } from '../../permissions/evaluation/questions';
+import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
+import {
+  ACTION,
+  AGENT_REFERENCE,
+  RESOURCE_ID,
+  RESOURCE_TYPE,
+  whoFaults,
+} from '../../permissions/evaluation/question-faults';
+import type { JsonObject } from '../../../core/json/json-value';
+import type { PolicyTest } from '../policy-tests';
+import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
+import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
+import { CreatePolicyRequest } from '../../policies/dto/policy.requests';
+
+const MEMBERS = ['from', 'to'] as const;
+
+/** The period of a replay as sent in a request; null counts as left out. */
+export type GivenReplay = Readonly<Partial<Record<(typeof MEMBERS)[number], string | null>>>;
+
+/** The period whose executions are evaluated again. */
+export function ReplayField(): PropertyDecorator {
+  const time = (description: string): object => ({
+    type: 'string',
+    ...shown({ optional: true, description, example: '2026-01-01' }),
+  });
+  return applyDecorators(
+    ...optionalMark({ optional: true }),
+    CheckedBy('replay', replayFault),
+    ApiProperty({
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
+        to: time('Executions begun up to and including this time.'),
+      },
+      selfRequired: false,
+      ...shown({
+        optional: true,
+        description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
+      }),
+    } as object),
+  );
+}
+
+/** The times of a valid replay period. */
+export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
+  return { from: timeOf(from), to: timeOf(to) };
+}
+
+function replayFault(value: unknown): string | readonly FaultInside[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+  const members = value as Readonly<Record<string, unknown>>;
+  const faults = [
+    ...unknownMembers(members, MEMBERS),
+    ...MEMBERS.filter((name) => !isTime(members[name])).map((name) => ({
+      at: `.${name}`,
+      message: 'must be an RFC 3339 time with a zone, or a date',
+    })),
+  ];
+  if (faults.length > 0) return faults;
+  const { from, to } = replayPeriod(members);
+  const isOrdered = from === undefined || to === undefined || from <= to;
+  return isOrdered ? undefined : [{ at: '.from', message: 'must not be later than to' }];
+}
+
+function isTime(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && timeOf(value) !== undefined);
+}
+
+function timeOf(text: string | null | undefined): string | undefined {
+  return text === null || text === undefined ? undefined : parseTimestampOrDate(text);
+}
+
+/** A question to the planned set, and the expected answer. */
+@WholeRequest(whoFaults)
+export class PolicyTestRequest implements PolicyTest {
+  @OptionalText({
+    ...AGENT_REFERENCE,
+    description: 'Id or name of a registered agent, whose capabilities and status count. Either this or `subject`.',
+    example: 'reminder-bot',
+  })
+  readonly agent?: string;
+
+  @SubjectField()
+  readonly subject?: GivenSubject;
+
+  @RequiredText({ ...ACTION, description: 'As in execute.', example: 'send-reminder' })
+  readonly action!: string;
+
+  @RequiredText({ ...RESOURCE_TYPE, description: 'As in execute.', example: 'document' })
+  readonly resourceType!: string;
+
+  @RequiredText({ ...RESOURCE_ID, description: 'As in execute.', example: 'invoices/2026/0042' })
+  readonly resourceId!: string;
+
+  @FreeFormObject({
+    optional: true,
+    default: {},
+    description: 'As in execute: what the conditions of policies examine.',
+    example: { amount: 80 },
+  })
+  readonly parameters?: JsonObject;
+
+  @OneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'The expected answer.', example: 'allow' })
+  readonly expect!: PolicyEffect;
+
+  @OptionalText({
+    max: 200,
+    description: 'The name of a policy that should be among those that decide.',
+    example: 'collections-may-remind',
+  })
+  readonly by?: string;
+}
+
+const MOST_POLICIES = 10_000;
+const MOST_TESTS = 1_000;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** A set has only one version of a name. */
+const namesDiffer: WholeRule = ({ policies }) => {
+  const first = new Map<unknown, number>();
+  return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {
+    const name: unknown = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined;
+    if (typeof name !== 'string') return [];
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    return [
+      {
+        field: `policies[${index}].name`,
+        message: `must differ from policies[${earlier}].name: a set has one version of a policy`,
+      },
+    ];
+  });
+};
+
+const EXAMPLE: readonly Partial<CreatePolicyRequest>[] = [
+  {
+    name: 'ledgers-stay',
+    version: '1.0',
+    effect: 'deny',
+    subjects: ['*'],
+    actions: ['delete'],
+    resources: ['ledgers/*'],
+  },
+];
+
+const PRUNE = {
+  optional: true,
+  default: false,
+  description: 'Deactivates the policies in force whose names the set does not contain.',
+  example: false,
+} as const;
+
+@WholeRequest(namesDiffer)
+export class PlanPoliciesRequest {
+  @ListOf(CreatePolicyRequest, {
+    maxItems: MOST_POLICIES,
+    description: 'The set as it should be, each as in `POST /policies`.',
+    example: EXAMPLE,
+  })
+  readonly policies!: readonly CreatePolicyRequest[];
+
+  @BooleanField(PRUNE)
+  readonly prune?: boolean;
+
+  @ListOf(PolicyTestRequest, {
+    optional: true,
+    maxItems: MOST_TESTS,
+    description: 'Questions to the planned set, with the expected answers. Nothing has to be applied first.',
+  })
+  readonly tests?: readonly PolicyTestRequest[];
+
+  @ReplayField()
+  readonly replay?: GivenReplay;
+}
+
+@WholeRequest(namesDiffer)
+export class ApplyPoliciesRequest {
+  @RequiredText({
+    max: 64,
+    description: 'The `base` that the plan returned, or the `policySet` of the last apply.',
+    example: SAMPLE_POLICY_SET,
+    rule: (text) => (DIGEST.test(text) ? undefined : 'must be a SHA-256: 64 digits 0-9, a-f'),
+  })
+  readonly base!: string;
+
+  @ListOf(CreatePolicyRequest, {
+    maxItems: MOST_POLICIES,
+    description: 'The set as it should be, as it was planned.',
+    example: EXAMPLE,
+  })
+  readonly policies!: readonly CreatePolicyRequest[];
+
+  @BooleanField(PRUNE)
+  readonly prune?: boolean;
+}

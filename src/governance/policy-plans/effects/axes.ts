@@ -1,0 +1,105 @@
+import { decodedPath, spelledPath, type ResourcePattern, isUrl, urlPathStart } from '../../policies/patterns/resources';
+import { encodedSpellings, type PlannedMatch } from './planned-match';
+import type { Axis } from './pattern-tree';
+
+/**
+ * Identifies a set of resource ids. Two such sets are either nested or disjoint: `*` all, `://` all URLs, `paths` all
+ * others, `+` those of one segment, `B` everything below a path, `E` a single id.
+ */
+export type ResourceKey = '*' | '://' | 'paths' | '+' | `B${string}` | `E${string}`;
+
+/** The sets that enclose a set, the smallest first; only those that a policy could name. */
+export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
+  if (key === '*') return;
+  if (key.startsWith('B') || key.startsWith('E')) yield* setsAroundPath(key.slice(1), key.startsWith('E'));
+  else if (key === '+') yield 'paths';
+  yield '*';
+}
+
+function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
+  const isOfUrl = isUrl(path);
+  // The beginning of a URL is not a path of its own.
+  const least = isOfUrl ? urlStart(path) : 0;
+  for (let slash = path.lastIndexOf('/'); slash > least; slash = path.lastIndexOf('/', slash - 1)) {
+    yield `B${path.slice(0, slash)}`;
+  }
+  if (isOfUrl) yield '://';
+  else {
+    if (isId && !path.includes('/')) yield '+';
+    yield 'paths';
+  }
+}
+
+function urlStart(url: string): number {
+  const start = urlPathStart(url);
+  return start < 0 ? url.length : start - 1;
+}
+
+/** As shown in a plan. */
+export function resourceText(key: ResourceKey): string {
+  if (key === 'paths') return '*';
+  if (key.startsWith('B')) return `${key.slice(1)}/*`;
+  if (key.startsWith('E')) return key === 'E+' ? '/+' : key.slice(1);
+  return key;
+}
+
+/** The ids that a policy matches under a type; null: under a type that no policy names. */
+export function resourceKeys(policy: PlannedMatch, type: string | null): ResourceKey[] {
+  const { resources, types, rules, isSpelled } = policy;
+  if (types !== null && (type === null || !types.has(type))) return [];
+  const before = type === null ? null : isSpelled ? spelledPath(type) : decodedPath(type);
+  // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
+  const isTyped = rules.effect !== 'allow' || types !== null;
+  const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));
+  return isSpelled ? keys : keys.flatMap((key) => [key, ...otherSpellings(key)]);
+}
+
+function patternKeys(pattern: ResourcePattern, type: string | null, isTyped: boolean): ResourceKey[] {
+  if (pattern.kind === 'everything') return ['*'];
+  const own: ResourceKey = pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
+  if (type === null || isUrl(`${pattern.path}/`)) return [own];
+  if (pattern.kind === 'below' && pattern.path === type) return [own, isTyped ? 'paths' : '+'];
+  if (!pattern.path.startsWith(`${type}/`)) return [own];
+  const rest = pattern.path.slice(type.length + 1);
+  if (pattern.kind === 'below') return isTyped ? [own, `B${rest}`] : [own];
+  return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
+}
+
+/** Unless it is for one spelling only, an id matches however it is percent-encoded. */
+function otherSpellings(key: ResourceKey): ResourceKey[] {
+  if (key.startsWith('B')) return encodedSpellings(key.slice(1)).map((path) => `B${path}` as const);
+  return key.startsWith('E') ? encodedSpellings(key.slice(1)).map((path) => `E${path}` as const) : [];
+}
+
+/** All sets of ids that a policy matches under any type. */
+export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
+  const keys = resourceKeys(policy, null);
+  for (const type of policy.namedTypes) keys.push(...resourceKeys(policy, type));
+  return keys;
+}
+
+export const ACTIONS: Axis<string> = {
+  root: '*',
+  always: [],
+  around: prefixesOf,
+  text: (action) => action,
+};
+
+export const RESOURCES: Axis<ResourceKey> = {
+  root: '*',
+  // Every id is one or the other. No pattern stands for ids that are not URLs: they are all, except the URLs.
+  always: [
+    ['://', null],
+    ['paths', '://'],
+  ],
+  around: setsAround,
+  text: resourceText,
+};
+
+/** Prefixes of an action, as patterns, the longest first. */
+function* prefixesOf(action: string): Generator<string> {
+  if (action === '*') return;
+  const isPrefix = action.endsWith('*');
+  for (let length = isPrefix ? action.length - 2 : action.length; length >= 0; length -= 1)
+    yield `${action.slice(0, length)}*`;
+}

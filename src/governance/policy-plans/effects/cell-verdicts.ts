@@ -1,0 +1,261 @@
+import {
+  type ApprovalRequirement,
+  combinedRequirement,
+  isTooLarge,
+  setKeyOf,
+} from '../../policies/approval/approval-requirement';
+import type { PlannedVerdict } from './effect';
+import type { PlannedMatch } from './planned-match';
+import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
+import { addBits, type Bits, common, haveCommon, isEmpty, without } from './bits';
+import type { Budget } from './budget';
+
+export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
+
+/** A verdict as a text key; groups of approvers are compared as sets. */
+export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
+  const groups = approvers.map(({ subjects, approvals }) => `${setKeyOf(subjects)} ${approvals}`);
+  return `${effect} ${groups.sort().join()}`;
+}
+
+/** Whether a requirement is covered by that of other policies of the same level. */
+export function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
+  return approval.approvers.every(({ subjects, approvals }) =>
+    matched.some(({ rules }) =>
+      rules.approval?.approvers.some(
+        (group) => group.approvals >= approvals && setKeyOf(group.subjects) === setKeyOf(subjects),
+      ),
+    ),
+  );
+}
+
+/** The verdict of policies of one level. A requirement too large to approve is a denial. */
+export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdict {
+  const ordered = [...policies].sort((left, right) => left.index - right.index);
+  const requirement = combinedRequirement(ordered.flatMap(({ rules }) => rules.approval ?? []));
+  if (requirement === null) return { effect: policies[0]?.rules.effect === 'allow' ? 'allow' : 'deny' };
+  return isTooLarge(requirement)
+    ? { effect: 'deny' }
+    : { effect: 'require_approval', approvers: requirement.approvers };
+}
+
+/** Policies with conditions, or supposed to have some, that one cell distinguishes. */
+const MOST_CONDITIONS = 8;
+const TOO_MANY_CONDITIONS = `More than ${MOST_CONDITIONS} policies with conditions meet in one place.`;
+const TOO_MANY_UNCERTAIN = `More than ${MOST_CONDITIONS} policies meet in one place that have conditions, or are allows with percent-encoded patterns.`;
+
+/** Assumed truth of conditions, each with a policy that has them. */
+type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly holds: boolean }>;
+
+/** Subjects of a cell that are answered differently if the conditions are as assumed. */
+export interface CellVerdict {
+  readonly subjects: Bits;
+  readonly from: PlannedVerdict;
+  readonly to: PlannedVerdict;
+  readonly truths: Truths;
+  readonly because: { readonly from: readonly PlannedMatch[]; readonly to: readonly PlannedMatch[] };
+}
+
+/** What has been decided for one side of the plan, before or after. */
+interface Decided {
+  readonly verdict: PlannedVerdict;
+  readonly level: readonly PlannedMatch[];
+}
+
+type Side = 'isBefore' | 'isAfter';
+type Sides<Value> = Readonly<Record<Side, Value>>;
+
+/** Current state of the walk through the levels. */
+interface Place {
+  readonly subjects: Bits;
+  readonly truths: Truths;
+  readonly decided: Sides<Decided | null>;
+}
+
+/** The same inside a level. */
+interface InnerPlace extends Place {
+  readonly matched: Sides<readonly PlannedMatch[]>;
+}
+
+/**
+ * Finds the verdicts that differ in a cell: requests matched by the same policies, except for subjects and conditions.
+ */
+export class CellVerdicts {
+  private readonly levels: readonly (readonly PlannedMatch[])[];
+  /** Per level: the subjects of the changed policies from there on. */
+  private readonly reach: readonly Bits[];
+  private readonly found: CellVerdict[] = [];
+
+  /** @param policies that match everything in the cell, oldest first. */
+  constructor(
+    policies: readonly PlannedMatch[],
+    private readonly budget: Budget,
+  ) {
+    this.levels = levelsOf(policies);
+    this.reach = reachOf(this.levels);
+  }
+
+  all(): readonly CellVerdict[] {
+    const [subjects] = this.reach;
+    if (subjects !== undefined)
+      this.walk(0, { subjects, truths: new Map(), decided: { isBefore: null, isAfter: null } });
+    return merged(this.found);
+  }
+
+  private walk(index: number, place: Place): void {
+    const { decided, truths } = place;
+    const { isBefore: from, isAfter: to } = decided;
+    const level = this.levels[index];
+    if ((from !== null && to !== null) || level === undefined) {
+      this.note(place);
+      return;
+    }
+    const reach = from === null && to === null ? this.reach[index] : undefined;
+    const subjects = reach === undefined ? place.subjects : common(place.subjects, reach);
+    if (isEmpty(subjects)) return;
+    this.walkLevel(index, level, 0, { subjects, truths, decided, matched: { isBefore: [], isAfter: [] } });
+  }
+
+  /** Splits the subjects by which policies of a level match them. */
+  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: InnerPlace): void {
+    let place = begun;
+    for (const [offset, policy] of level.slice(start).entries()) {
+      this.budget.step();
+      const sides = sidesOf(policy, place);
+      if (sides.length === 0 || !haveCommon(place.subjects, policy.subjects)) continue;
+      const next = start + offset + 1;
+      const met = { ...place, subjects: common(place.subjects, policy.subjects) };
+      this.walkMet(policy, sides, met, (after) => this.walkLevel(index, level, next, after));
+      place = { ...place, subjects: without(place.subjects, policy.subjects) };
+      if (isEmpty(place.subjects)) return;
+    }
+    this.leaveLevel(index, level, place);
+  }
+
+  /** Continues with the subjects of a policy, for each way its conditions can turn out. */
+  private walkMet(
+    policy: PlannedMatch,
+    sides: readonly Side[],
+    place: InnerPlace,
+    proceed: (place: InnerPlace) => void,
+  ): void {
+    const { condition } = policy;
+    const known = condition === null ? undefined : place.truths.get(condition);
+    let { truths } = place;
+    if (condition !== null && known === undefined) {
+      if (truths.size >= MOST_CONDITIONS) {
+        const distinguished = [policy, ...[...truths.values()].map((truth) => truth.policy)];
+        const isUncertain = distinguished.some((one) => one.isUncertain);
+        this.budget.leaveOut(isUncertain ? TOO_MANY_UNCERTAIN : TOO_MANY_CONDITIONS);
+        return;
+      }
+      proceed({ ...place, truths: new Map(truths).set(condition, { policy, holds: false }) });
+      truths = new Map(truths).set(condition, { policy, holds: true });
+    } else if (known?.holds === false) {
+      proceed(place);
+      return;
+    }
+    const { isBefore, isAfter } = place.matched;
+    const matched = {
+      isBefore: sides.includes('isBefore') ? [...isBefore, policy] : isBefore,
+      isAfter: sides.includes('isAfter') ? [...isAfter, policy] : isAfter,
+    };
+    const { effect } = policy.rules;
+    const isSame = effect !== 'require_approval' && matched.isBefore.length > 0 && matched.isAfter.length > 0;
+    if (!isSame) proceed({ ...place, truths, matched });
+  }
+
+  private leaveLevel(
+    index: number,
+    level: readonly PlannedMatch[],
+    { subjects, truths, decided, matched }: InnerPlace,
+  ): void {
+    const after = (side: Side): Decided | null =>
+      decided[side] ?? (matched[side].length === 0 ? null : { verdict: verdictOf(matched[side]), level });
+    this.walk(index + 1, { subjects, truths, decided: { isBefore: after('isBefore'), isAfter: after('isAfter') } });
+  }
+
+  private note({ subjects, truths, decided }: Place): void {
+    const from = decided.isBefore?.verdict ?? NO_POLICY;
+    const to = decided.isAfter?.verdict ?? NO_POLICY;
+    if (verdictKey(from) === verdictKey(to)) return;
+    const because = (side: Side): PlannedMatch[] =>
+      (decided[side]?.level ?? [])
+        .filter(
+          (policy) =>
+            policy.rules[side] &&
+            haveCommon(policy.subjects, subjects) &&
+            (policy.condition === null || truths.get(policy.condition)?.holds !== false),
+        )
+        .slice(0, MAX_DECIDING_POLICIES);
+    this.found.push({ subjects, from, to, truths, because: { from: because('isBefore'), to: because('isAfter') } });
+  }
+}
+
+/** The truths as a text key. */
+export function truthsKey(truths: Truths): string {
+  return JSON.stringify([...truths].map(([condition, { holds }]) => [condition, holds]).sort());
+}
+
+/** The sides for which it matters whether the policy matches. */
+function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Side[] {
+  return (['isBefore', 'isAfter'] as const).filter((side) => {
+    if (!rules[side] || decided[side] !== null) return false;
+    return rules.approval === null ? matched[side].length === 0 : !asksForNothingMore(rules.approval, matched[side]);
+  });
+}
+
+/** Groups policies by rank, the highest first; in each group, those without conditions first. */
+function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
+  const byRank = new Map<number, PlannedMatch[]>();
+  for (const policy of policies) {
+    const level = byRank.get(policy.rank) ?? [];
+    level.push(policy);
+    byRank.set(policy.rank, level);
+  }
+  return [...byRank]
+    .sort(([left], [right]) => right - left)
+    .map(([, level]) => [...level.filter(isUnconditional), ...level.filter((policy) => !isUnconditional(policy))]);
+}
+
+function isUnconditional({ condition }: PlannedMatch): boolean {
+  return condition === null;
+}
+
+function reachOf(levels: readonly (readonly PlannedMatch[])[]): Bits[] {
+  const reach: Bits[] = [];
+  let bits: Bits | undefined;
+  for (const level of [...levels].reverse()) {
+    bits = bits?.slice() ?? new Uint32Array(level[0]?.subjects.length ?? 0);
+    for (const { subjects, isChanged } of level) if (isChanged) addBits(bits, subjects);
+    reach.unshift(bits);
+  }
+  return reach;
+}
+
+/** Merges verdicts that differ only in subjects. */
+function merged(found: readonly CellVerdict[]): CellVerdict[] {
+  const byKey = new Map<string, CellVerdict>();
+  for (const each of found) {
+    const key = `${verdictKey(each.from)} ${verdictKey(each.to)} ${truthsKey(each.truths)}`;
+    const known = byKey.get(key);
+    byKey.set(key, known === undefined ? each : united(known, each));
+  }
+  return [...byKey.values()];
+}
+
+function united(left: CellVerdict, right: CellVerdict): CellVerdict {
+  const subjects = left.subjects.slice();
+  addBits(subjects, right.subjects);
+  return { ...left, subjects, because: unitedReasons(left.because, right.because) };
+}
+
+export const NO_REASONS: CellVerdict['because'] = { from: [], to: [] };
+
+export function unitedReasons(left: CellVerdict['because'], right: CellVerdict['because']): CellVerdict['because'] {
+  const both = (side: 'from' | 'to'): PlannedMatch[] =>
+    [...new Set([...left[side], ...right[side]])]
+      .sort((one, other) => one.index - other.index)
+      .slice(0, MAX_DECIDING_POLICIES);
+  return { from: both('from'), to: both('to') };
+}

@@ -1,0 +1,49 @@
+import type { AgentSubject } from '../../policies/patterns/subjects';
+import { Budget, OutOfTime } from './budget';
+import type { FoundEffects, PlannedPolicy } from './effect';
+import { plannedMatches } from './planned-match';
+import { policyEffects } from './policy-effects';
+import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
+import { SubjectClasses } from './subject-classes';
+
+/** A comparison is reported in parts, so that no part takes long to hand over. */
+export type ComparisonPart =
+  | { readonly policies: readonly PlannedPolicy[] }
+  | { readonly agents: readonly AgentSubject[] }
+  /** Everything is reported; milliseconds that the answer may take. */
+  | { readonly timeout: number };
+
+export interface ComparedPolicies extends FoundEffects {
+  readonly shadowed: readonly ShadowedPolicy[];
+}
+
+/** Computes what changes between two sets of policies, and which of the second never decide. */
+export class Comparison {
+  private readonly policies: PlannedPolicy[] = [];
+  private readonly agents: AgentSubject[] = [];
+
+  /** The answer, once everything is reported. */
+  take(part: ComparisonPart): ComparedPolicies | null {
+    if ('timeout' in part) return this.answer(part.timeout);
+    if ('policies' in part) this.policies.push(...part.policies);
+    else this.agents.push(...part.agents);
+    return null;
+  }
+
+  private answer(timeout: number): ComparedPolicies {
+    const start = performance.now();
+    const { effects, reason } = policyEffects({ policies: this.policies, agents: this.agents, timeout });
+    // At least half a second: finding shadowed policies takes little, but finding changes may have used up all the
+    // time.
+    const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
+    const target = this.policies.filter(({ isAfter }) => isAfter);
+    let shadowed: readonly ShadowedPolicy[] = [];
+    try {
+      shadowed = shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step());
+    } catch (error) {
+      if (!(error instanceof OutOfTime)) throw error;
+      budget.leaveOut('Which policies are shadowed could not be found in time.');
+    }
+    return { effects, reason: reason ?? budget.reason, shadowed };
+  }
+}

@@ -1,0 +1,147 @@
+import {
+  decodedPath,
+  listedTypeFault,
+  type ResourcePattern,
+  isUrl,
+  urlPathStart,
+} from '../../policies/patterns/resources';
+import type { PolicyCondition } from '../../policies/conditions';
+import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
+import type { Bits } from './bits';
+import type { PlannedPolicy } from './effect';
+import type { SubjectClasses } from './subject-classes';
+
+/** A policy in the form in which plans compare it. */
+export interface PlannedMatch {
+  readonly rules: PlannedPolicy;
+  /** In the order of creation. */
+  readonly index: number;
+  readonly isChanged: boolean;
+  /** By priority, then by strength of the effect. */
+  readonly rank: number;
+  readonly subjects: Bits;
+  readonly resources: readonly ResourcePattern[];
+  /** Null: all. */
+  readonly types: ReadonlySet<string> | null;
+  /** Types under which it may match more than under others. */
+  readonly namedTypes: ReadonlySet<string>;
+  /** Equal for policies that are conditional in the same way; null: it is not conditional. */
+  readonly condition: string | null;
+  /** Two random numbers that identify the policy in hashes of sets. */
+  readonly marks: readonly [number, number];
+  /** Whether a resource is compared as it is spelled, not by what it means. */
+  readonly isSpelled: boolean;
+  /** Whether it may match less than it seems to: see {@link splitByEncoding}. */
+  readonly isUncertain: boolean;
+}
+
+/** The policies, oldest first. */
+export function plannedMatches(policies: readonly PlannedPolicy[], classes: SubjectClasses): PlannedMatch[] {
+  return [...policies]
+    .sort((left, right) => (left.id < right.id ? -1 : 1))
+    .map((rules, index) => {
+      const { effect, conditions } = rules;
+      const isSpelled = effect === 'allow';
+      const resources = compileResources(rules);
+      const types = typesOf(rules);
+      const firsts = resources.flatMap((pattern) => firstsOf(pattern, isSpelled));
+      return {
+        rules,
+        index,
+        isChanged: rules.isBefore !== rules.isAfter,
+        rank: rankOf(rules),
+        subjects: classes.meeting(rules.subjects),
+        resources,
+        types,
+        namedTypes: new Set([...(types ?? []), ...firsts.filter((first) => types === null || types.has(first))]),
+        condition: conditions.length === 0 ? null : `${effect === 'allow'} ${conditionsKey(conditions)}`,
+        marks: [randomMark(), randomMark()],
+        isSpelled,
+        isUncertain: false,
+      };
+    });
+}
+
+/**
+ * An allow matches one spelling only, and a plan cannot express a percent-encoded one: the patterns of an allow that are
+ * percent-encoded become a policy of their own, which is treated as if it could match every spelling.
+ */
+export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
+  if (!policy.isSpelled) return [policy];
+  const plain: ResourcePattern[] = [];
+  const encoded: ResourcePattern[] = [];
+  for (const pattern of policy.resources) {
+    if (pattern.kind === 'everything') {
+      plain.push(pattern);
+      continue;
+    }
+    const path = decodedPath(pattern.path);
+    if (path === pattern.path) plain.push(pattern);
+    else encoded.push({ ...pattern, path });
+  }
+  if (encoded.length === 0) return [policy];
+  const split = { ...policy, resources: encoded, isSpelled: false, isUncertain: true };
+  const namedTypes = new Set([...policy.namedTypes, ...encoded.flatMap((pattern) => firstsOf(pattern, false))]);
+  return [
+    { ...policy, resources: plain },
+    { ...split, namedTypes, marks: [randomMark(), randomMark()] },
+  ];
+}
+
+/** An uncertain policy may match or not, whatever others do: as if it had a condition that no other has. */
+export function supposed(policy: PlannedMatch): PlannedMatch {
+  return policy.isUncertain ? { ...policy, condition: `uncertain ${policy.index} ${policy.condition}` } : policy;
+}
+
+/** The types behind which it may count. */
+function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
+  if (pattern.kind === 'everything') return [];
+  const [first = ''] = pattern.path.split('/', 1);
+  return isSpelled ? [first] : [first, ...encodedSpellings(first)];
+}
+
+/** In whichever order the conditions and their members are written. */
+function conditionsKey(conditions: readonly PolicyCondition[]): string {
+  const keys = conditions.map(({ parameter, op, value }) => JSON.stringify([parameter, op, value]));
+  return [...new Set(keys)].sort().join();
+}
+
+function typesOf({ resourceTypes }: PlannedPolicy): ReadonlySet<string> | null {
+  if (resourceTypes.length === 0) return null;
+  return new Set(resourceTypes.filter((type) => listedTypeFault(type) === undefined));
+}
+
+function randomMark(): number {
+  return Math.floor(Math.random() * 2 ** 32) | 0;
+}
+
+/** What has one spelling: anything else may be percent-encoded. */
+const PLAIN = /^[0-9A-Za-z\-._~/]*$/;
+const ENCODABLE = /[^0-9A-Za-z\-._~]/gu;
+
+/**
+ * How plans name the percent-encoded spellings of a path, of which there are endlessly many: by that in which each character
+ * is encoded once, from a segment on. `a b/c d` has `a%20b/c%20d`, for what is encoded from its first segment on, and
+ * `a b/c%20d`, for what is plain up to its second.
+ */
+export function encodedSpellings(path: string): string[] {
+  if (PLAIN.test(path)) return [];
+  const { start, segments } = divided(path);
+  const encoded = segments.map(encodedSegment);
+  return segments.flatMap((segment, index) =>
+    segment === encoded[index] ? [] : [start + [...segments.slice(0, index), ...encoded.slice(index)].join('/')],
+  );
+}
+
+/** A URL as what comes before its path, in which nothing is encoded, and the segments of that. */
+function divided(path: string): { start: string; segments: string[] } {
+  const slash = isUrl(path) ? urlPathStart(path) : -1;
+  if (isUrl(path) && slash < 0) return { start: path, segments: [] };
+  return { start: path.slice(0, slash + 1), segments: path.slice(slash + 1).split('/') };
+}
+
+function encodedSegment(segment: string): string {
+  return segment.replace(ENCODABLE, (character) =>
+    Buffer.from(character, 'utf8').toString('hex').toUpperCase().replace(/../g, '%$&'),
+  );
+}

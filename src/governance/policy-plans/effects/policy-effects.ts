@@ -1,0 +1,227 @@
+import { decodedPath } from '../../policies/patterns/resources';
+import { ACTIONS, RESOURCES, possibleKeys, resourceKeys, setsAround } from './axes';
+import { addBits, haveCommon } from './bits';
+import { Budget, OutOfTime } from './budget';
+import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
+import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
+import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
+import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
+import { Reach, ReachedPolicies } from './reached-policies';
+import { SubjectClasses } from './subject-classes';
+
+const MOST_REGIONS = 1_000;
+/** Of the texts in all regions together: nobody reads more, and it would fill the memory. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+/** Of a text in JSON, besides its own. */
+const AROUND_TEXT = 3;
+
+const ENCODED =
+  'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
+
+/** What differs for some resources, or for some types and resources. */
+interface Chunk {
+  readonly verdict: CellVerdict;
+  readonly key: string;
+}
+interface Gathered<Found extends Chunk> {
+  readonly chunk: Found;
+  /** Each with the policies that decide there: not all nodes need end up in one region. */
+  readonly nodes: Map<PatternNode, Reasons>;
+}
+type Reasons = CellVerdict['because'];
+type OfResources = Chunk & { readonly resources: PatternSet };
+type OfTypes = OfResources & { readonly types: PatternSet };
+
+/**
+ * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
+ * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
+ * examined.
+ */
+export function policyEffects({ policies, agents, timeout }: EffectsOrder): FoundEffects {
+  const budget = new Budget(timeout);
+  const classes = new SubjectClasses(
+    agents,
+    policies.flatMap(({ subjects }) => subjects),
+  );
+  const effects: Effect[] = [];
+  try {
+    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(splitByEncoding));
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    budget.leaveOut(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`);
+  }
+  return { effects, reason: budget.reason };
+}
+
+class EffectsSearch {
+  private readonly verdicts = new Map<string, readonly Chunk[]>();
+  private characters = 0;
+
+  constructor(
+    private readonly classes: SubjectClasses,
+    private readonly budget: Budget,
+    private readonly effects: Effect[],
+  ) {}
+
+  find(all: readonly PlannedMatch[]): void {
+    const policies = this.reached(all);
+    const actions = patternTree(
+      ACTIONS,
+      policies.map((policy) => [policy, [...new Set(policy.rules.actions)]]),
+    );
+    const found = new Map<string, Gathered<OfTypes>>();
+    try {
+      for (const part of partsOf(actions, () => this.budget.step()))
+        for (const chunk of this.ofTypes(part.policies)) gather(found, chunk, part.nodes);
+    } finally {
+      // What was found is correct, even if it is incomplete.
+      for (const { chunk, nodes } of found.values())
+        for (const { part, set } of setsOf(chunk, nodes)) this.add(part, set);
+    }
+  }
+
+  /** The changed policies, and those that overlap with them. */
+  private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
+    const changed = policies.filter(({ isChanged }) => isChanged);
+    const subjects = this.classes.none();
+    for (const policy of changed) addBits(subjects, policy.subjects);
+    const actions = new Reach(
+      changed.flatMap(({ rules }) => rules.actions),
+      ACTIONS.around,
+    );
+    const resources = new Reach(changed.flatMap(possibleKeys), setsAround);
+    return policies.filter((policy) => {
+      this.budget.step();
+      return (
+        haveCommon(policy.subjects, subjects) &&
+        policy.rules.actions.some((action) => actions.touches(action)) &&
+        possibleKeys(policy).some((key) => resources.touches(key))
+      );
+    });
+  }
+
+  private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
+    const reached = new ReachedPolicies(policies, () => this.budget.step());
+    const byType = new Map<string, OfResources[]>();
+    for (const type of reached.types) {
+      this.budget.step();
+      const isUncertain = decodedPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
+      if (isUncertain) this.budget.leaveOut(ENCODED);
+      byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
+    }
+    const found = new Map<string, { chunk: OfResources; types: string[]; others: boolean }>();
+    for (const chunk of this.ofResources(reached.others, null))
+      found.set(chunk.key, { chunk, types: [], others: true });
+    for (const [type, chunks] of byType) {
+      for (const chunk of chunks) {
+        const known = found.get(chunk.key);
+        if (known === undefined) found.set(chunk.key, { chunk, types: [type], others: false });
+        else {
+          known.types.push(type);
+          known.chunk = because(known.chunk, [known.chunk.verdict.because, chunk.verdict.because]);
+        }
+      }
+    }
+    const all = [...byType.keys()];
+    return [...found.values()].map(({ chunk, types, others }) => {
+      const set = others
+        ? { in: ['*'], except: all.filter((type) => !types.includes(type)).sort() }
+        : { in: types.sort(), except: [] };
+      return { ...chunk, types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
+    });
+  }
+
+  private ofResources(policies: readonly PlannedMatch[], type: string | null): OfResources[] {
+    const tree = patternTree(
+      RESOURCES,
+      policies.map((policy) => [policy, resourceKeys(policy, type)]),
+    );
+    const found = new Map<string, Gathered<Chunk>>();
+    for (const part of partsOf(tree, () => this.budget.step()))
+      for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
+    return [...found.values()].flatMap(({ chunk, nodes }) => {
+      // Nothing remains of the root when every id is a URL or is not.
+      if (tree.children.every((child) => nodes.has(child))) nodes.set(tree, NO_REASONS);
+      else nodes.delete(tree);
+      return setsOf(chunk, nodes).map(({ part, set: resources }) => ({
+        ...part,
+        resources,
+        key: `${chunk.key} ${JSON.stringify(resources)}`,
+      }));
+    });
+  }
+
+  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Chunk[] {
+    const known = this.verdicts.get(mark);
+    if (known !== undefined) return known;
+    let found = new CellVerdicts(policies.map(supposed), this.budget).all();
+    if (found.length > 0 && policies.some(({ isUncertain }) => isUncertain)) {
+      this.budget.leaveOut(ENCODED);
+      found = [];
+    }
+    const chunks = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));
+    this.verdicts.set(mark, chunks);
+    return chunks;
+  }
+
+  private add({ verdict, types, resources }: OfTypes, actions: PatternSet): void {
+    if (this.effects.length >= MOST_REGIONS) {
+      this.budget.leaveOut(`More than ${MOST_REGIONS} regions change.`);
+      return;
+    }
+    const subjects = this.classes.membersOf(verdict.subjects);
+    const { from, to, truths, because } = verdict;
+    const patterns = [actions, types, resources].flatMap((set) => [set.in, set.except]);
+    const approvers = [from, to].flatMap((side) => (side.approvers ?? []).map((group) => group.subjects));
+    for (const texts of [subjects, ...patterns, ...approvers])
+      for (const text of texts) this.characters += text.length + AROUND_TEXT;
+    if (this.characters > MOST_CHARACTERS) {
+      this.budget.leaveOut('The changed regions would name too many subjects, patterns and approvers.');
+      return;
+    }
+    const held = (holds: boolean): PlannedMatch[] =>
+      [...truths.values()].flatMap((truth) => (truth.holds === holds ? [truth.policy] : []));
+    this.effects.push({
+      ...{ from, to, subjects, actions, resourceTypes: types, resources },
+      when: { hold: held(true).map(versionOf), fail: held(false).map(versionOf) },
+      because: { from: because.from.map(referenceTo), to: because.to.map(referenceTo) },
+    });
+  }
+}
+
+function gather<Found extends Chunk>(
+  found: Map<string, Gathered<Found>>,
+  chunk: Found,
+  nodes: readonly PatternNode[],
+): void {
+  const gathered = found.get(chunk.key) ?? { chunk, nodes: new Map<PatternNode, Reasons>() };
+  found.set(chunk.key, gathered);
+  for (const node of nodes) gathered.nodes.set(node, chunk.verdict.because);
+}
+
+/** The sets of patterns that the nodes make up, and the chunk with the policies that decide in each. */
+function setsOf<Found extends Chunk>(
+  chunk: Found,
+  nodes: ReadonlyMap<PatternNode, Reasons>,
+): { readonly part: Found; readonly set: PatternSet }[] {
+  return patternSets(new Set(nodes.keys())).map(({ nodes: own, set }) => {
+    const reasons = new Set(own.map((node) => nodes.get(node) ?? NO_REASONS));
+    return { part: because(chunk, [...reasons]), set };
+  });
+}
+
+function because<Found extends Chunk>(chunk: Found, reasons: readonly Reasons[]): Found {
+  return { ...chunk, verdict: { ...chunk.verdict, because: reasons.reduce(unitedReasons) } };
+}
+
+function keyOf({ from, to, truths, subjects }: CellVerdict): string {
+  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.join()}`;
+}
+
+function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersion {
+  return { name, version };
+}
+
+export function referenceTo({ rules: { id, name, version, isNew } }: PlannedMatch): PlannedReference {
+  return { id: isNew ? null : id, name, version };
+}

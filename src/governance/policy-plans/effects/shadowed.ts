@@ -1,0 +1,159 @@
+import { parseSubject, subjectText } from '../../policies/patterns/subjects';
+import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
+import { ACTIONS, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
+import type { PlannedReference } from './effect';
+import type { PlannedMatch } from './planned-match';
+import { referenceTo } from './policy-effects';
+
+/** A policy that never decides, and one that decides in its place. */
+export interface ShadowedPolicy {
+  readonly policy: PlannedReference;
+  readonly by: PlannedReference;
+}
+
+/**
+ * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions:
+ * whatever they match, the other decides.
+ */
+export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicy[] {
+  const covering = policies
+    .filter(({ condition }) => condition === null)
+    .sort((left, right) => right.rank - left.rank || left.index - right.index);
+  const byAction = new Candidates(covering, ({ rules }) => rules.actions);
+  const bySubject = new Candidates(covering, ({ rules }) => rules.subjects.map(subjectText));
+  const byResource = new Candidates(covering, possibleKeys);
+  return policies.flatMap((policy) => {
+    const [action = ''] = policy.rules.actions;
+    const [subject = ''] = policy.rules.subjects;
+    const [resource] = policy.resources;
+    if (resource === undefined) return [];
+    const key = ownKey(resource);
+    const meant = ownKey(asMeant(resource));
+    const candidates = [
+      byAction.of([action, ...ACTIONS.around(action)]),
+      bySubject.of(subjectsAround(subject)),
+      byResource.of([key, ...setsAround(key), meant, ...setsAround(meant)]),
+    ].sort((left, right) => left.size - right.size)[0];
+    const coveringOf = (list: readonly PlannedMatch[]): PlannedMatch | undefined => {
+      for (const other of list) {
+        step();
+        if (other.rank <= policy.rank) return undefined;
+        if (covers(other, policy)) return other;
+      }
+      return undefined;
+    };
+    const by = byAction.first((candidates?.lists ?? []).map(coveringOf));
+    return by === undefined ? [] : [{ policy: referenceTo(policy), by: referenceTo(by) }];
+  });
+}
+
+/** Policies indexed by one of their texts, in order of precedence. */
+class Candidates {
+  private readonly byText = new Map<string, PlannedMatch[]>();
+  private readonly places: ReadonlyMap<PlannedMatch, number>;
+
+  constructor(policies: readonly PlannedMatch[], textsOf: (policy: PlannedMatch) => readonly string[]) {
+    this.places = new Map(policies.map((policy, place) => [policy, place]));
+    for (const policy of policies) {
+      for (const text of new Set(textsOf(policy))) {
+        const known = this.byText.get(text);
+        if (known === undefined) this.byText.set(text, [policy]);
+        else known.push(policy);
+      }
+    }
+  }
+
+  /** The lists of policies that have one of the texts. */
+  of(texts: Iterable<string>): { readonly size: number; readonly lists: readonly (readonly PlannedMatch[])[] } {
+    const lists = [...texts].flatMap((text) => {
+      const list = this.byText.get(text);
+      return list === undefined ? [] : [list];
+    });
+    return { size: lists.reduce((sum, list) => sum + list.length, 0), lists };
+  }
+
+  /** The one that takes precedence. */
+  first(policies: readonly (PlannedMatch | undefined)[]): PlannedMatch | undefined {
+    const place = (policy: PlannedMatch): number => this.places.get(policy) ?? Infinity;
+    return policies
+      .flatMap((policy) => policy ?? [])
+      .reduce<PlannedMatch | undefined>(
+        (best, policy) => (best === undefined || place(policy) < place(best) ? policy : best),
+        undefined,
+      );
+  }
+}
+
+function covers(other: PlannedMatch, policy: PlannedMatch): boolean {
+  return (
+    policy.rules.actions.every((action) => isAmong(other.rules.actions, action, ACTIONS.around(action))) &&
+    policy.rules.subjects.every((subject) => {
+      const around = subjectsAround(subject);
+      return other.rules.subjects.some((outer) => around.includes(subjectText(outer)));
+    }) &&
+    coversTypes(other, policy) &&
+    policy.resources.every((pattern) => other.resources.some((outer) => coversResource(other, outer, policy, pattern)))
+  );
+}
+
+function isAmong(listed: readonly string[], text: string, around: Iterable<string>): boolean {
+  return listed.includes(text) || some(around, (outer) => listed.includes(outer));
+}
+
+function coversTypes({ types: outer }: PlannedMatch, { types }: PlannedMatch): boolean {
+  return outer === null || (types !== null && [...types].every((type) => outer.has(type)));
+}
+
+/** Checked under every type that makes a difference, reading each by the effect and the types of its own policy. */
+function coversResource(
+  other: PlannedMatch,
+  outer: ResourcePattern,
+  policy: PlannedMatch,
+  pattern: ResourcePattern,
+): boolean {
+  const readAlike = other.rules.effect === 'allow' ? pattern : asMeant(pattern);
+  const types = policy.types ?? [null, firstOf(pattern), firstOf(outer)];
+  return [...types].every((type) => {
+    const keys = new Set(resourceKeys({ ...other, resources: [outer] }, type));
+    return resourceKeys({ ...policy, resources: [readAlike] }, type).every(
+      (key) => keys.has(key) || some(setsAround(key), (around) => keys.has(around)),
+    );
+  });
+}
+
+function ownKey(pattern: ResourcePattern): ResourceKey {
+  if (pattern.kind === 'everything') return '*';
+  return pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
+}
+
+function asMeant(pattern: ResourcePattern): ResourcePattern {
+  return pattern.kind === 'everything' ? pattern : { ...pattern, path: decodedPath(pattern.path) };
+}
+
+function firstOf(pattern: ResourcePattern): string | null {
+  return pattern.kind === 'everything' ? null : (pattern.path.split('/', 1)[0] ?? null);
+}
+
+/** The subjects that cover one, including itself. */
+function subjectsAround(text: string): string[] {
+  const name = subjectText(text);
+  switch (parseSubject(text).kind) {
+    case 'everyone':
+      return [name];
+    case 'anyAgent':
+    case 'anyRole':
+      return [name, '*'];
+    case 'role':
+      return [name, 'role:*', '*'];
+    case 'agent':
+    case 'agentKind':
+      return [name, 'agent:*', '*'];
+    case 'other':
+      return [name, `${name.slice(0, name.indexOf(':'))}:*`, '*'];
+  }
+}
+
+function some<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): boolean {
+  for (const item of items) if (holds(item)) return true;
+  return false;
+}

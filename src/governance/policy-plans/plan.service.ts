@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { invalid } from '../../core/errors/domain-error';
+import { Gates } from '../../http/gates';
+import { ActivePolicies } from '../policies/active-policies';
+import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
+import { PolicyChangeResponse, type PolicyPlanResponse, PolicyTestsResponse } from './dto/policy-plan.response';
+import { CreationWarnings } from '../policies/creation-warnings';
+import { contentOf } from '../policies/policy-content';
+import type { PlannedPolicy } from './effects/effect';
+import type { Caller } from '../../ledger/caller';
+import { Replays } from './replays';
+import { PolicyTests } from './policy-tests';
+import { PolicyComparisons } from './policy-comparisons';
+import { CurrentPolicies } from './current-policies';
+import { comingIntoForce, goingOutOfForce, type PolicyChange, policyChanges } from './policy-changes';
+import type { Policy } from '../policies/policy.entity';
+
+/** Each pattern can have one, which is many times longer: all of them could fill the memory. */
+const MOST_WARNINGS = 1_000;
+const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
+
+/** Computes what a set of policies would change. Writes nothing. */
+@Injectable()
+export class PlanService {
+  constructor(
+    private readonly current: CurrentPolicies,
+    private readonly activePolicies: ActivePolicies,
+    private readonly comparisons: PolicyComparisons,
+    private readonly tests: PolicyTests,
+    private readonly replays: Replays,
+    private readonly warnings: CreationWarnings,
+    private readonly configuration: Configuration,
+    private readonly gates: Gates,
+  ) {}
+
+  /**
+   * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
+   * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
+   * the limits; UNAVAILABLE when another plan is already waiting; the reason of `leaving`.
+   * @param leaving aborted when nobody waits for the plan any more.
+   */
+  async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
+    // Entered before anything is read: many large plans would read and hold a lot.
+    const entering = { leaving };
+    const { planned, answer } = await this.gates
+      .of('plans')
+      .run(() => this.compared(caller, request, leaving), entering);
+    const { replay } = request;
+    if (replay === undefined) return answer;
+    // Plans without replay do not wait for it.
+    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), { planned, leaving }) };
+  }
+
+  private async compared(
+    caller: Caller,
+    { policies, prune = false, tests }: PlanPoliciesRequest,
+    leaving: AbortSignal,
+  ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
+    const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
+    const known = await this.current.knownFor(wanted);
+    leaving.throwIfAborted();
+    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, known);
+    const faults = [...differences, ...(asked?.faults ?? [])];
+    if (faults.length > 0) throw invalid(faults);
+    this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
+    const planned = plannedPolicies(known.inForce, changes);
+    const results = asked === null ? null : await this.tests.results(asked, targetOf(planned));
+    const compared = await this.comparisons.compare(planned, leaving);
+    const answer = {
+      base: known.policySet,
+      changes: changes.map((change) => PolicyChangeResponse.from(change)),
+      effects: compared.effects,
+      complete: compared.reason === null,
+      reason: compared.reason,
+      shadowed: compared.shadowed,
+      warnings: await this.warningsOn(changes),
+      ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
+    };
+    return { planned, answer };
+  }
+
+  /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
+  private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
+    const created = await this.warnings.ofAll(
+      changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
+    );
+    const warnings = changes.flatMap(({ change, policy }) => {
+      const stored = change === 'activate' ? policy.warnings : [];
+      const { name, version } = policy;
+      return (created.get(policy) ?? stored).map((warning) => `${name} (version ${version}): ${warning}`);
+    });
+    return warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings;
+  }
+}
+
+/** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
+function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): PlannedPolicy[] {
+  const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
+  const side = { isBefore: false, isAfter: true };
+  return [
+    ...inForce.map((policy) => planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false })),
+    ...changes.flatMap(({ change, policy }, index) => {
+      if (change === 'create') return planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true });
+      return change === 'activate' ? planned(policy, { ...side, isNew: false }) : [];
+    }),
+  ];
+}
+
+/** The policies that would be in force. */
+function targetOf(planned: readonly PlannedPolicy[]): PlannedPolicy[] {
+  return planned.filter(({ isAfter }) => isAfter);
+}
+
+type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
+
+/** Only the members that a comparison needs: they are handed over to another thread. */
+function planned(policy: Omit<PlannedPolicy, keyof Sides>, sides: Sides): PlannedPolicy {
+  const { id, name, version, effect, subjects, actions, resources, resourceTypes } = policy;
+  const { priority, conditions, approval } = policy;
+  const rules = { id, name, version, effect, subjects, actions, resources, resourceTypes };
+  return { ...rules, priority, conditions, approval, ...sides };
+}
+
+/** A provisional id, which sorts after all existing ones. */
+function idToBe(index: number): string {
+  return `~${String(index).padStart(6, '0')}`;
+}

@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { PoliciesModule } from '../policies/policies.module';
+import { ApplyService } from './apply.service';
+import { CurrentPolicies } from './current-policies';
+import { PolicySetsController } from './policy-sets.controller';
+import { PlanService } from './plan.service';
+import { PolicyComparisons } from './policy-comparisons';
+import { PolicyTests } from './policy-tests';
+import { Replays } from './replays';
+
+/** Whole sets of policies: planning what one would change, and bringing it into force. */
+@Module({
+  imports: [LedgerModule, PoliciesModule, EvaluationModule],
+  controllers: [PolicySetsController],
+  providers: [CurrentPolicies, PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
+})
+export class PolicyPlansModule {}

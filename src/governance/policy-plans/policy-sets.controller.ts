@@ -1,0 +1,66 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiErrors, BodyLimit, IgnoresIdempotencyKey, ListedValues, RequiresScope } from '../../http/request/routes';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
+import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
+import { ApplyService } from './apply.service';
+import { PlanService } from './plan.service';
+
+/** The most values in a set of policies. */
+const MOST_VALUES = 500_000;
+
+@ApiTags('Policies')
+@Controller('policies')
+export class PolicySetsController {
+  constructor(
+    private readonly plans: PlanService,
+    private readonly applies: ApplyService,
+  ) {}
+
+  @Post('plan')
+  @IgnoresIdempotencyKey()
+  @RequiresScope('read', 'policies')
+  @BodyLimit('planBodyLimit')
+  @ListedValues(MOST_VALUES)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Plan a set of policies',
+    description:
+      'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
+      'a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. ' +
+      'One plan is made at a time, and one may wait; further ones get 503. `tests` are put to the planned set, as in evaluate: a ' +
+      'caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.',
+  })
+  @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
+  @ApiErrors('CONFLICT')
+  async plan(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Body() body: PlanPoliciesRequest,
+  ): Promise<PolicyPlanResponse> {
+    return this.plans.plan(caller, body, leaving);
+  }
+
+  @Post('apply')
+  @RequiresScope('policies')
+  @BodyLimit('planBodyLimit')
+  @ListedValues(MOST_VALUES)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Apply a set of policies',
+    description:
+      'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
+      'If nothing has to change, nothing is written.',
+  })
+  @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
+  @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')
+  async apply(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Body() body: ApplyPoliciesRequest,
+  ): Promise<AppliedPoliciesResponse> {
+    return this.applies.apply(caller, body, leaving);
+  }
+}

@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import type { PermissionAnswer } from '../permissions/permissions';
+import type { FieldFault } from '../../core/errors/domain-error';
+import {
+  type Agents,
+  agentsOf,
+  isKnown,
+  unknownAgentFaults,
+  askedPermission,
+  type AskedPermission,
+  type GivenQuestion,
+  requireMayAsk,
+} from '../permissions/evaluation/questions';
+import { Evaluations } from '../permissions/evaluation/evaluations.service';
+import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import type { Caller } from '../../ledger/caller';
+import { RecordHistory } from '../../ledger/record-history';
+import { Turn } from '../../core/concurrency/turn';
+import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
+import type { PolicyEffect } from '../policies/evaluation/evaluation';
+import type { PlannedPolicy, PlannedReference } from './effects/effect';
+
+/** A question, and the expected answer. */
+export interface PolicyTest extends GivenQuestion {
+  readonly expect: PolicyEffect;
+  /** The name of a policy that should be among those that decide. */
+  readonly by?: string;
+}
+
+/** Tests as questions, and the agents that they are about. */
+export interface AskedTests {
+  readonly tests: readonly PolicyTest[];
+  readonly questions: readonly AskedPermission[];
+  readonly agents: Agents;
+  /** Of tests that are about agents that do not exist: they have no results. */
+  readonly faults: readonly FieldFault[];
+}
+
+/** The results of tests. */
+export interface PolicyTestResults {
+  readonly passed: number;
+  readonly failed: readonly FailedTest[];
+}
+
+interface FailedTest {
+  /** Its index among the tests. */
+  readonly index: number;
+  readonly expect: PolicyEffect;
+  readonly answer: Pick<PermissionAnswer, 'effect' | 'reason'>;
+  readonly policies: readonly TestedPolicy[];
+}
+
+/** A policy that decides; its id is null if it is to be created. */
+type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
+
+/** A question with its answer, and the agents that the questions are about. */
+interface Answered {
+  readonly question: AskedPermission;
+  readonly answer: PermissionAnswer;
+  readonly agents: Agents;
+}
+
+/** Runs tests against a set of policies that is not in force. */
+@Injectable()
+export class PolicyTests {
+  constructor(
+    private readonly evaluations: Evaluations,
+    private readonly history: RecordHistory,
+  ) {}
+
+  /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
+  async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
+    const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
+    const everybody = questions.map(({ who }) => who);
+    const agents = await agentsOf(this.history, everybody);
+    requireMayAsk(caller, everybody, agents);
+    return { tests, questions, agents, faults: unknownAgentFaults(questions, (who) => isKnown(who, agents)) };
+  }
+
+  /** @param target the policies of the set. */
+  async results(
+    { tests, questions, agents }: AskedTests,
+    target: readonly PlannedPolicy[],
+  ): Promise<PolicyTestResults> {
+    const asking = this.evaluations.askingOf(await PolicyEvaluator.of(target), agents);
+    const byName = new Map(target.map((policy) => [policy.name, policy]));
+    const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
+    const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
+      return { id: created.has(id) ? null : id, name, version, effect };
+    };
+    const turn = new Turn();
+    const failed: FailedTest[] = [];
+    for (const [index, { expect, by }] of tests.entries()) {
+      const question = questions[index];
+      if (question === undefined) throw new Error('A test has no question.');
+      if (turn.isOver) await turn.next();
+      const { answer } = asking.answer(question, false);
+      const isAsExpected =
+        answer.effect === expect &&
+        (by === undefined || (await this.decides(by, byName, { question, answer, agents })));
+      if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
+    }
+    return { passed: tests.length - failed.length, failed };
+  }
+
+  /**
+   * Whether a policy is among those that decided. An answer lists at most ten; if there are more, the policy is
+   * compared with one of them.
+   */
+  private async decides(
+    name: string,
+    target: ReadonlyMap<string, PlannedPolicy>,
+    { question, answer: { policies }, agents }: Answered,
+  ): Promise<boolean> {
+    const policy = target.get(name);
+    const [first] = policies;
+    const deciding = first === undefined ? undefined : target.get(first.name);
+    if (policy === undefined || deciding === undefined) return false;
+    if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
+    const two = this.evaluations.askingOf(await PolicyEvaluator.of([deciding, policy]), agents);
+    return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
+  }
+}

@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
+import { Configuration } from '../../core/config/configuration';
+import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
+import type { Caller } from '../../ledger/caller';
+import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition } from '../../ledger/record-page';
+import type { GovernedRow } from '../../ledger/record-kind';
+import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import type { PolicyEffect } from '../policies/evaluation/evaluation';
+import { Gates } from '../../http/gates';
+import { Turn } from '../../core/concurrency/turn';
+import type { PlannedPolicy, PlannedReference } from './effects/effect';
+
+/** Most executions read at once; fewer if they are large. */
+const CHUNK = 250;
+const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
+const MOST_EXAMPLES = 100;
+/** Milliseconds a replay may take. */
+const LONGEST = 30_000;
+/** Most agents of which a state is cached. */
+const MOST_AGENTS = 5_000;
+
+/** ISO 8601 in UTC with milliseconds, both included. */
+export interface ReplayPeriod {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface ReplayOrder {
+  /** The policies in force before and after. */
+  readonly planned: readonly PlannedPolicy[];
+  /** Aborted when nobody waits for the result any more. */
+  readonly leaving: AbortSignal;
+}
+
+/** What a set of policies would have decided about recorded executions. */
+export interface Replay {
+  readonly executions: number;
+  readonly changed: number;
+  /** True if a limit ended it early. */
+  readonly cut: boolean;
+  readonly examples: readonly ReplayedExecution[];
+}
+
+export interface ReplayedExecution {
+  readonly executionId: string;
+  /** The outcome in its first entry. */
+  readonly recorded: ExecutionOutcome;
+  readonly was: PolicyEffect;
+  readonly now: PolicyEffect;
+  readonly because: { readonly from: readonly PlannedReference[]; readonly to: readonly PlannedReference[] };
+}
+
+type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
+
+/** Evaluates recorded executions again, with the policies in force and with the planned ones. */
+@Injectable()
+export class Replays {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly past: PastRecords,
+    private readonly configuration: Configuration,
+    private readonly gates: Gates,
+  ) {}
+
+  /**
+   * Newest first, each for the agent as it was then.
+   * @param caller only executions that it may read are included.
+   * @throws UNAVAILABLE when another replay is already waiting; the reason of `leaving`.
+   */
+  run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<Replay> {
+    return this.gates.of('replays').run(() => this.replay(caller, period, order), { leaving: order.leaving });
+  }
+
+  private async replay(caller: Caller, period: ReplayPeriod, { planned, leaving }: ReplayOrder): Promise<Replay> {
+    const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
+    const end = performance.now() + LONGEST;
+    const before = await PolicyEvaluator.of(planned.filter(({ isBefore }) => isBefore));
+    const after = await PolicyEvaluator.of(planned.filter(({ isAfter }) => isAfter));
+    const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
+    const agents = new AgentsThen(this.past);
+    const turn = new Turn();
+    const examples: ReplayedExecution[] = [];
+    let [executions, changed] = [0, 0];
+    for await (const chunk of this.newestFirst(caller, period)) {
+      leaving.throwIfAborted();
+      for (const execution of chunk) {
+        if (turn.isOver) await turn.next();
+        if (executions >= replayLimit || performance.now() > end) return { executions, changed, cut: true, examples };
+        executions += 1;
+        const agent = await agents.of(execution);
+        const answer = (policies: PolicyEvaluator): PermissionAnswer =>
+          answerForAgent(agent, execution, { evaluate: (request) => policies.evaluate(request), defaultEffect });
+        const [was, now] = [answer(before), answer(after)];
+        if (was.effect === now.effect) continue;
+        changed += 1;
+        if (examples.length < MOST_EXAMPLES)
+          examples.push({
+            executionId: execution.id,
+            recorded: await this.firstOutcome(caller, execution),
+            was: was.effect,
+            now: now.effect,
+            because: { from: references(was, created), to: references(now, created) },
+          });
+      }
+    }
+    return { executions, changed, cut: false, examples };
+  }
+
+  private newestFirst(caller: Caller, { from, to }: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
+    const conditions: Condition[] = [
+      ...(from === undefined ? [] : [{ column: 'createdAt', comparison: 'atLeast', value: from } as const]),
+      ...(to === undefined ? [] : [{ column: 'createdAt', comparison: 'atMost', value: to } as const]),
+    ];
+    return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: CHUNK }, caller);
+  }
+
+  private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
+    const first = await this.past.find(EXECUTION, id, createdSequence, caller);
+    if (first === undefined) throw new Error(`The execution ${id} is not in its first entry.`);
+    return first.outcome;
+  }
+}
+
+/** Past states of agents, for going back in time: each state of an agent is read only once. */
+class AgentsThen {
+  private readonly known = new Map<string, { readonly agent: Agent; readonly since: number }>();
+
+  constructor(private readonly past: PastRecords) {}
+
+  async of({ agentId, createdSequence }: AskedExecution): Promise<Agent> {
+    const known = this.known.get(agentId);
+    if (known !== undefined && known.since <= createdSequence) return known.agent;
+    const stood = await this.past.stateAt(AGENT, agentId, createdSequence);
+    if (stood === undefined) throw new Error(`The agent ${agentId} is not in the ledger before it asked.`);
+    if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
+    this.known.set(agentId, { agent: stood.record, since: stood.since });
+    return stood.record;
+  }
+}
+
+function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReference[] {
+  return policies.map(({ id, name, version }) => ({ id: created.has(id) ? null : id, name, version }));
+}

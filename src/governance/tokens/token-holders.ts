@@ -1,0 +1,143 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import type { Agent } from '../agents/agent.entity';
+import { SuspendedAgents, type WatchedAgent, WatchedAgents } from '../agents/suspended-agents';
+import { Configuration } from '../../core/config/configuration';
+import { agentUnknown, callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
+import { IssuedTokens } from '../../http/authentication/authentication';
+import { grantsOf, type Identity } from '../../ledger/caller';
+import { parseSubject, type SubjectPattern } from '../policies/patterns/subjects';
+import { Repeated } from '../../core/lifecycle/repeated';
+import { KeySet } from './token-key';
+import { isOver, type Members, readClaims, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
+import { issuersIn, type TokenIssuer } from './token-issuer';
+
+/** Milliseconds between checks whether keys are due. */
+const INTERVAL = 60_000;
+/** Most tokens remembered. */
+const MOST_VERIFIED = 10_000;
+
+interface KnownIssuer {
+  readonly issuer: TokenIssuer;
+  /** Of the agents that it may speak for. */
+  readonly agents: readonly SubjectPattern[];
+  readonly keys: KeySet;
+}
+
+interface VerifiedToken {
+  readonly claims: Members;
+  readonly thumbprint: string;
+}
+
+/** Identifies the holders of tokens from issuers that the operator trusts. */
+@Injectable()
+export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Tokens');
+  private readonly issuers: ReadonlyMap<string, KnownIssuer>;
+  /** By digest, in order of arrival. */
+  private readonly verified = new Map<string, VerifiedToken>();
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.refresh(),
+    (error) => this.logger.error(`The keys of issuers cannot be fetched: ${String(error)}`),
+  );
+
+  constructor(
+    { tokenIssuers }: Configuration,
+    private readonly agents: WatchedAgents,
+    private readonly suspended: SuspendedAgents,
+  ) {
+    super();
+    this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.known(issuer)]));
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.issuers.size === 0) return;
+    void this.refresh();
+    this.repeated.begin();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.repeated.stop();
+  }
+
+  isVerified(digest: Buffer): boolean {
+    return this.verified.has(digest.toString('base64'));
+  }
+
+  async holderOf(text: string, digest: Buffer): Promise<Identity | null> {
+    const name = digest.toString('base64');
+    const claims = this.verified.get(name)?.claims ?? readToken(text)?.claims;
+    const known = typeof claims?.['iss'] === 'string' ? this.issuers.get(claims['iss']) : undefined;
+    if (claims === undefined || known === undefined) return null;
+    const holder = tokenHolder(claims, known.issuer, Date.now());
+    if (holder === undefined) return null;
+    const thumbprint = await this.signerOf(name, text, known);
+    return thumbprint === null ? null : this.identityOf(holder, known, thumbprint);
+  }
+
+  /** The thumbprint of the key that signed it; null if no listed key did. */
+  private async signerOf(name: string, text: string, { issuer, keys }: KnownIssuer): Promise<string | null> {
+    const before = this.verified.get(name);
+    if (before !== undefined && keys.lists(before.thumbprint)) return before.thumbprint;
+    this.verified.delete(name);
+    const token = readToken(text);
+    const key = token && signingKey(token, await keys.keysFor(token.kid));
+    if (token === undefined || key === undefined) return null;
+    const [oldest] = this.verified.keys();
+    if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
+    this.verified.set(name, { claims: readClaims(token.claims, issuer), thumbprint: key.thumbprint });
+    return key.thumbprint;
+  }
+
+  private async identityOf(holder: TokenHolder, { agents, keys }: KnownIssuer, thumbprint: string): Promise<Identity> {
+    const found = holder.agent === null ? undefined : await this.agents.find(holder.agent);
+    const mayActAs = ({ now }: WatchedAgent): boolean => agents.some((pattern) => matches(pattern, now));
+    const agent = found !== undefined && mayActAs(found) ? found : undefined;
+    // Another process may have resumed it meanwhile.
+    if (agent !== undefined && this.suspended.has(agent.now.id)) await this.suspended.catchUp();
+    const refusal = (): DomainError | null => {
+      // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
+      if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
+      if (agent === undefined || !mayActAs(agent)) return agentUnknown();
+      return this.suspended.has(agent.now.id) ? callerSuspended() : null;
+    };
+    return {
+      actor: { type: 'token', id: holder.actorId },
+      agentId: agent?.now.id ?? null,
+      scopes: holder.scopes,
+      grants: grantsOf(holder.scopes),
+      expiresAt: new Date(holder.expiresAt * 1000).toISOString(),
+      refusal,
+    };
+  }
+
+  private known(issuer: TokenIssuer): KnownIssuer {
+    const keys = new KeySet(issuer.jwks, (error) =>
+      this.logger.warn(`The keys of ${issuer.issuer} cannot be fetched: ${String(error)}`),
+    );
+    return { issuer, agents: issuer.agents.map(parseSubject), keys };
+  }
+
+  private async refresh(): Promise<void> {
+    await Promise.all([...this.issuers.values()].map(({ keys }) => keys.refresh()));
+  }
+}
+
+/** Matches a subject pattern, as in policies, against one agent. */
+function matches(pattern: SubjectPattern, { id, name, kind, roles }: Agent): boolean {
+  switch (pattern.kind) {
+    case 'everyone':
+    case 'anyAgent':
+      return true;
+    case 'anyRole':
+      return roles.length > 0;
+    case 'role':
+      return roles.includes(pattern.role);
+    case 'agent':
+      return pattern.idOrName === id || pattern.idOrName === name;
+    case 'agentKind':
+      return pattern.agentKind === kind;
+    case 'other':
+      return false;
+  }
+}

@@ -1,0 +1,165 @@
+import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { unavailable } from '../../core/errors/domain-error';
+
+/** The accepted algorithms, each only with a key of its own type; never `none` or those with a shared secret. */
+export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
+
+const SHORTEST_RSA = 2048;
+const PSS_SALT = 32;
+const P256_SIGNATURE = 64;
+
+/** A public key for verifying tokens. */
+export interface TokenKey {
+  readonly kid: string | null;
+  readonly algorithms: readonly Algorithm[];
+  readonly key: KeyObject;
+  /** Identifies the key by its content, whatever its name: the same after the next fetch. */
+  readonly thumbprint: string;
+}
+
+/** The usable keys of a key set; others are skipped. Undefined if it is not a key set. */
+export function tokenKeys(text: string): readonly TokenKey[] | undefined {
+  const set = parsed(text) as { readonly keys?: unknown } | null | undefined;
+  if (!Array.isArray(set?.keys)) return undefined;
+  return set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function tokenKey(value: unknown): TokenKey | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const jwk = value as JsonWebKey & { readonly kid?: unknown; readonly use?: unknown; readonly alg?: unknown };
+  if (jwk.use !== undefined && jwk.use !== 'sig') return undefined;
+  const key = publicKey(jwk);
+  const algorithms =
+    key === undefined ? [] : algorithmsOf(key).filter((name) => jwk.alg === undefined || jwk.alg === name);
+  if (key === undefined || algorithms.length === 0) return undefined;
+  const thumbprint = key.export({ type: 'spki', format: 'der' }).toString('base64');
+  return { kid: typeof jwk.kid === 'string' ? jwk.kid : null, algorithms, key, thumbprint };
+}
+
+function publicKey({ kty, n, e, crv, x, y }: JsonWebKey): KeyObject | undefined {
+  if (kty !== 'RSA' && kty !== 'EC' && kty !== 'OKP') return undefined;
+  try {
+    // The public members only: even if a private key was published by mistake, it serves as a public one here.
+    const members = Object.entries({ kty, n, e, crv, x, y }).filter(([, member]) => member !== undefined);
+    return createPublicKey({ key: Object.fromEntries(members) as JsonWebKey, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Algorithm[] {
+  if (asymmetricKeyType === 'rsa')
+    return (asymmetricKeyDetails?.modulusLength ?? 0) >= SHORTEST_RSA ? ['RS256', 'PS256'] : [];
+  if (asymmetricKeyType === 'ec') return asymmetricKeyDetails?.namedCurve === 'prime256v1' ? ['ES256'] : [];
+  return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
+}
+
+/** Whether the key has signed the text, using the algorithm. */
+export function isSigned(algorithm: Algorithm, key: KeyObject, signed: string, signature: Buffer): boolean {
+  const bytes = Buffer.from(signed);
+  switch (algorithm) {
+    case 'RS256':
+      return verify('sha256', bytes, { key, padding: constants.RSA_PKCS1_PADDING }, signature);
+    case 'PS256':
+      return verify(
+        'sha256',
+        bytes,
+        { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: PSS_SALT },
+        signature,
+      );
+    case 'ES256':
+      return (
+        signature.length === P256_SIGNATURE && verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, signature)
+      );
+    case 'EdDSA':
+      return verify(null, bytes, key, signature);
+  }
+}
+
+/** Milliseconds. Checks are up to a minute and a half apart, and keys must be at most ten minutes old. */
+const REFRESH = 8 * 60_000;
+const RETRY = 30_000;
+const LONGEST_FETCH = 5_000;
+const LONGEST_USE = 24 * 3_600_000;
+const MOST_BYTES = 1024 * 1024;
+
+/** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
+export class KeySet {
+  private keys: readonly TokenKey[] | null = null;
+  /** Monotonic milliseconds: of the last keys, and of the last attempt. */
+  private fetchedAt = 0;
+  private askedAt = -Infinity;
+  private fetching: Promise<void> | null = null;
+
+  constructor(
+    private readonly source: string,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  /** The known keys, if they are still valid. */
+  get current(): readonly TokenKey[] {
+    const isGood = this.keys !== null && performance.now() - this.fetchedAt < LONGEST_USE;
+    return isGood ? (this.keys ?? []) : [];
+  }
+
+  /** Whether a key is still listed: one that no longer is is not trusted. */
+  lists(thumbprint: string): boolean {
+    return this.current.some((key) => key.thumbprint === thumbprint);
+  }
+
+  /**
+   * Keys to find one with this id: they are fetched again if it is not among them.
+   * @throws UNAVAILABLE if they have never been fetched.
+   */
+  async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
+    const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
+    if (!isKnown && performance.now() - this.askedAt >= RETRY) await this.fetch();
+    else if (!isKnown) await this.fetching;
+    if (this.keys === null) throw unavailable('The keys of the issuer of the token cannot be reached now.');
+    return this.current;
+  }
+
+  /** Fetches the keys if they are due. */
+  async refresh(): Promise<void> {
+    if (this.keys === null || performance.now() - this.fetchedAt >= REFRESH) await this.fetch();
+  }
+
+  private fetch(): Promise<void> {
+    this.askedAt = performance.now();
+    this.fetching ??= this.read()
+      .catch(this.onFailure)
+      .finally(() => (this.fetching = null));
+    return this.fetching;
+  }
+
+  private async read(): Promise<void> {
+    const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
+    const keys = tokenKeys(text);
+    if (keys === undefined) throw new Error(`The content of ${this.source} is not a key set.`);
+    this.keys = keys;
+    this.fetchedAt = performance.now();
+  }
+}
+
+async function fetched(url: string): Promise<string> {
+  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(LONGEST_FETCH) });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new Error(`${url} answered with more than ${MOST_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,128 @@
+import { type Scope, SCOPES } from '../../ledger/caller';
+import type { TokenIssuer } from './token-issuer';
+import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
+
+/** Longest token in characters. */
+const LONGEST = 8 * 1024;
+const LONGEST_ACTOR = 500;
+const LONGEST_SUBJECT = 255;
+/** Seconds of clock skew allowed between issuer and service. */
+const LEEWAY = 30;
+/** The last second that a timestamp can express: a token may expire later. */
+const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
+const PART = /^[A-Za-z0-9_-]+$/;
+/** What no agent's name holds, and no database stores. */
+const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
+const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A token as it is parsed, before anything in it is trusted. */
+export interface UnverifiedToken {
+  readonly algorithm: Algorithm;
+  readonly kid: string | null;
+  readonly claims: Members;
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+/** Undefined for anything that cannot be an acceptable token. Headers that say where to find keys are ignored. */
+export function readToken(text: string): UnverifiedToken | undefined {
+  const parts = text.length > LONGEST ? [] : text.split('.');
+  const [head = '', payload = '', signature = ''] = parts;
+  if (parts.length !== 3 || !parts.every(isPart)) return undefined;
+  const [header, claims] = [membersOf(head), membersOf(payload)];
+  if (header === undefined || claims === undefined) return undefined;
+  const { alg, kid, typ, crit } = header;
+  const algorithm = ALGORITHMS.find((name) => name === alg);
+  const isTyped = TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ);
+  if (algorithm === undefined || crit !== undefined || !isTyped) return undefined;
+  if (kid !== undefined && typeof kid !== 'string') return undefined;
+  return {
+    algorithm,
+    kid: kid ?? null,
+    claims,
+    signed: `${head}.${payload}`,
+    signature: Buffer.from(signature, 'base64url'),
+  };
+}
+
+/** Another encoding of the same content could pass for a different token. */
+function isPart(part: string): boolean {
+  return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+function membersOf(part: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The key that signed the token, if exactly one candidate fits; otherwise undefined. */
+export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): TokenKey | undefined {
+  const { algorithm, kid, signed, signature } = token;
+  const fitting = keys.filter((key) => key.algorithms.includes(algorithm) && (kid === null || key.kid === kid));
+  const [only, ...others] = fitting;
+  if (only === undefined || others.length > 0) return undefined;
+  return isSigned(algorithm, only.key, signed, signature) ? only : undefined;
+}
+
+/** What an issuer's token says about its holder. */
+export interface TokenHolder {
+  readonly actorId: string;
+  /** Name or id of an agent; null if the claim is missing, or cannot be one. */
+  readonly agent: string | null;
+  readonly scopes: readonly Scope[];
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** The claims that `tokenHolder` reads: of a token that is remembered, the others would only take memory. */
+export function readClaims(claims: Members, { agentClaim, scopesClaim }: TokenIssuer): Members {
+  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', agentClaim, scopesClaim]);
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => read.has(name)));
+}
+
+/** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
+export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): TokenHolder | undefined {
+  const { iss, aud, exp, nbf, sub } = claims;
+  const seconds = now / 1000;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (iss !== issuer.issuer || !audiences.includes(issuer.audience)) return undefined;
+  if (typeof exp !== 'number' || isOver(exp, now)) return undefined;
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > seconds + LEEWAY)) return undefined;
+  if (typeof sub !== 'string' || !isSubject(sub)) return undefined;
+  const actorId = `${issuer.issuer}#${sub}`;
+  if (Array.from(actorId).length > LONGEST_ACTOR) return undefined;
+  return {
+    actorId,
+    agent: agentIn(claims[issuer.agentClaim]),
+    scopes: scopesOf(claims, issuer),
+    expiresAt: Math.min(exp, LATEST_END),
+  };
+}
+
+/** Looked up together with the agents of other requests, which it must not spoil. */
+function agentIn(claim: unknown): string | null {
+  return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
+}
+
+/** @param now milliseconds since 1970. */
+export function isOver(expiresAt: number, now: number): boolean {
+  return !Number.isFinite(expiresAt) || now / 1000 >= expiresAt + LEEWAY;
+}
+
+function isSubject(sub: string): boolean {
+  const length = Array.from(sub).length;
+  return length >= 1 && length <= LONGEST_SUBJECT && !UNSTORABLE.test(sub);
+}
+
+function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {
+  if (scopesClaim === null) return [...scopes];
+  const claim = claims[scopesClaim];
+  const granted: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
+  return SCOPES.filter((scope) => scopes.includes(scope) && granted.includes(scope));
+}

@@ -1,0 +1,90 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { DomainError, invalidField } from '../../core/errors/domain-error';
+import { errorBody, errorStatus } from '../answers/exception.filter';
+import { requestIdFor } from '../request/request-id';
+import { countedClient, unmapped } from '../request/client-address';
+import { SHARED_BUCKET } from '../request/routes';
+import type { RateLimits, RateLimitStatus } from '../rate-limit/rate-limits';
+import type { ServiceRequest } from '../request/service-request';
+import { isAheadOfBody, pendingOn } from '../server/turns';
+
+const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
+const TOO_SLOW = invalidField('request', 'must arrive in time');
+const MALFORMED = invalidField('request', 'must be valid HTTP');
+const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
+
+/** Answers what Node refuses before there is a request, in our shape, counted like any other. */
+export function answerRefusedRequests(server: Server, limits: RateLimits): void {
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    if (pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
+    // Node has detached the socket, and with it the answer that was being written.
+    else socket.destroy();
+  });
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
+    const pending = pendingOn(socket);
+    if (isUnused(socket) || isAheadOfBody(socket)) {
+      socket.destroy();
+    } else if (pending === null) {
+      refuse(socket, errorFor(fault), limits);
+    } else if (!pending.req.complete) {
+      // The fault is in its body, so whoever reads that, now or later, answers.
+      cut(pending.req as ServiceRequest, fault);
+    } else {
+      // The client is still owed the answer to what it sent before.
+      pending.once('finish', () => refuse(socket, errorFor(fault), limits));
+      pending.once('close', () => socket.destroy());
+    }
+  });
+}
+
+/**
+ * Browsers and proxies open connections in advance. An answer on one that was never used would be taken for that to a
+ * request which is just being sent; a connection that ends is replaced by another.
+ */
+function isUnused(socket: Duplex): boolean {
+  return (socket as Socket).bytesRead === 0;
+}
+
+function cut(request: ServiceRequest, fault: Error): void {
+  request.isCut = true;
+  if (request.listenerCount('error') > 0) {
+    request.emit('error', fault);
+  }
+}
+
+function errorFor({ code }: NodeJS.ErrnoException): DomainError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return HEADERS_TOO_LARGE;
+  }
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? TOO_SLOW : MALFORMED;
+}
+
+function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const client = countedClient(unmapped((socket as Socket).remoteAddress ?? ''));
+  const answer = (status: RateLimitStatus): void => {
+    if (socket.writable) socket.end(refusal(error, status.headers), () => socket.destroy());
+  };
+  const status = limits.count(SHARED_BUCKET, client);
+  if (status instanceof Promise) void status.then(answer);
+  else answer(status);
+}
+
+function refusal(error: DomainError, rateHeaders: readonly (readonly [string, string])[]): string {
+  const requestId = requestIdFor(undefined);
+  const body = JSON.stringify(errorBody(error, requestId));
+  const status = errorStatus(error);
+  const headers = [
+    ['X-Request-Id', requestId],
+    ...rateHeaders,
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['Connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers.join('')}\r\n${body}`;
+}

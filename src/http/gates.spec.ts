@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfiguration } from '../core/config/read-configuration';
+import { GATES } from './gates';
+
+const DOCUMENT = join(__dirname, '../../docs/operations.md');
+const MEBIBYTE = 1024 * 1024;
+
+function shown(limit: number): string {
+  if (limit === 0) return 'none';
+  if (limit === Infinity) return 'any';
+  return limit >= MEBIBYTE ? `${limit / MEBIBYTE} Mi` : limit.toLocaleString('en-US');
+}
+
+it('are all in docs/operations.md, with their limits', () => {
+  const limits = readConfiguration({ API_KEY: 'a-key-of-the-test' });
+  const rows = Object.values(GATES).map((row) => {
+    const { what, most, mostEach, mostWaiting, longest } = row(limits);
+    const wait = longest === Infinity || longest === 0 ? '' : `, ${longest / 1000} s each`;
+    return `| ${what} | ${shown(most)} | ${shown(mostEach)} | ${shown(mostWaiting)}${wait} |`;
+  });
+  const table = ['| At a time | All | One client | Waiting |', '|---|---|---|---|', ...rows].join('\n');
+  expect(readFileSync(DOCUMENT, 'utf8')).toContain(table);
+});

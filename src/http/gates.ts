@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../core/config/configuration';
+import type { Caller } from '../ledger/caller';
+import { Gate, type GateSettings, type Pass } from '../core/concurrency/gate';
+import { clientAddress, countedClient } from './request/client-address';
+import type { ServiceRequest } from './request/service-request';
+
+type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWaiting' | 'maxEventStreams'>;
+
+/** Whatever finds no room is answered without waiting. */
+const NONE_WAIT = { mostWaiting: 0, longest: 0 };
+
+/** Every gate of the service. The table in docs/operations.md is made from it: see gates.spec.ts. */
+export const GATES = {
+  bodies: ({ bodyTotalLimit: most }: Limits): GateSettings => ({
+    what: 'bytes of bodies above 16 KiB',
+    ...{ most, mostEach: half(most), mostWaiting: Infinity, longest: 10_000 },
+  }),
+  answers: ({ answerTotalLimit: most }: Limits): GateSettings => ({
+    what: 'bytes of answers above 16 KiB that wait for their clients to read them',
+    ...{ most, mostEach: half(most), ...NONE_WAIT },
+  }),
+  lists: (): GateSettings => ({
+    what: 'lists being read',
+    ...{ most: 3, mostEach: 2, mostWaiting: Infinity, longest: Infinity },
+  }),
+  waits: ({ maxWaiting: most }: Limits): GateSettings => ({
+    what: 'requests that wait for an outcome',
+    ...{ most, mostEach: 100, ...NONE_WAIT },
+  }),
+  eventStreams: ({ maxEventStreams: most }: Limits): GateSettings => ({
+    what: 'event streams',
+    ...{ most, mostEach: 20, ...NONE_WAIT },
+  }),
+  exports: (): GateSettings => ({ what: 'exports', most: 3, mostEach: 2, ...NONE_WAIT }),
+  plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
+  replays: (): GateSettings => ({ what: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
+  applications: (): GateSettings => ({
+    what: 'applications of policies',
+    ...{ most: 1, mostEach: 1, mostWaiting: 20, longest: 10_000 },
+  }),
+  pastQuestions: (): GateSettings => ({
+    what: 'questions about an earlier time',
+    ...{ most: 1, mostEach: 1, mostWaiting: 20, longest: 10_000 },
+  }),
+} as const satisfies Record<string, (limits: Limits) => GateSettings>;
+
+type GateName = keyof typeof GATES;
+
+/** Limits what is worked on at a time: each use has a gate of its own. */
+@Injectable()
+export class Gates {
+  private readonly gates = new Map<GateName, Gate>();
+
+  constructor(private readonly limits: Configuration) {}
+
+  of(name: GateName): Gate {
+    const gate = this.gates.get(name) ?? new Gate(GATES[name](this.limits));
+    this.gates.set(name, gate);
+    return gate;
+  }
+}
+
+function half(most: number): number {
+  return Math.max(1, Math.floor(most / 2));
+}
+
+/** Whom the limits for each client count a request for. */
+export function clientOf(request: ServiceRequest): string {
+  return countedClient(clientAddress(request));
+}
+
+/** The same where the caller counts, wherever it asks from. */
+export function nameOf({ actor: { type, id } }: Caller): string {
+  return `${type} ${id}`;
+}
+
+/** Keeps a pass until the request is answered. Even if its client leaves before, what it takes is still in memory. */
+export function holdUntilAnswered(request: ServiceRequest, pass: Pass): void {
+  request.passes = [...(request.passes ?? []), pass];
+}
+
+/** To be called where the answer has been made. */
+export function leaveGates({ passes }: ServiceRequest): void {
+  passes?.forEach((pass) => pass.leave());
+}

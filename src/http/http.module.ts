@@ -1,0 +1,45 @@
+import { Global, Module } from '@nestjs/common';
+import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
+import { Configuration } from '../core/config/configuration';
+import { OpenedParts } from '../core/lifecycle/opened-parts';
+import { BodyReader } from './body/body-reader';
+import { FallbackController } from './fallback/fallback.controller';
+import { Gates } from './gates';
+import { Lists } from './lists/lists';
+import { ProcessCounter, type RequestCounter } from './rate-limit/fixed-windows';
+import { RateLimits } from './rate-limit/rate-limits';
+import { RedisCounter } from './rate-limit/redis-counter';
+import { ShutdownGate } from './shutdown/shutdown';
+import { Waits } from './waiting/waits';
+
+const SHARED = [BodyReader, Gates, Lists, ShutdownGate, Waits];
+
+/**
+ * What guards, controllers and the metrics share, and the route for everything that has no other. To be imported last:
+ * that route matches every path.
+ */
+@Global()
+@Module({
+  imports: [ThrottlerModule.forRootAsync({ inject: [Configuration, OpenedParts], useFactory: throttlerOptions })],
+  controllers: [FallbackController],
+  providers: SHARED,
+  exports: [...SHARED, ThrottlerModule],
+})
+export class HttpModule {}
+
+/** The throttler counts with `RateLimits`. */
+async function throttlerOptions(configuration: Configuration, opened: OpenedParts): Promise<ThrottlerModuleOptions> {
+  const { rateLimit, rateWindow } = configuration;
+  const counter = await opened.open(
+    () => counterFor(configuration),
+    (part) => part.close(),
+  );
+  return {
+    throttlers: [{ limit: rateLimit, ttl: rateWindow }],
+    storage: new RateLimits(rateLimit, counter),
+  };
+}
+
+async function counterFor({ redisUrl, rateWindow }: Configuration): Promise<RequestCounter> {
+  return redisUrl === null ? new ProcessCounter(rateWindow) : RedisCounter.open(redisUrl, rateWindow);
+}

@@ -1,0 +1,98 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions, destination } from 'pino';
+import { isNativeError } from 'node:util/types';
+import { createRequire } from 'node:module';
+import type * as pretty from 'pino-pretty';
+import { type Configuration, secretsOf } from '../../core/config/configuration';
+import { maskKeys } from './key-mask';
+
+/** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */
+export const LOG = Symbol('LOG');
+
+/** One JSON object per line, without keys and passwords. */
+export function createLog(configuration: Configuration, stream: DestinationStream): Logger {
+  return pino(
+    {
+      level: configuration.logLevel,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      serializers: { err: serializeError, error: serializeError },
+      formatters: { level: (level) => ({ level }) },
+      hooks: { streamWrite: maskKeys(secretsOf(configuration)) },
+    },
+    stream,
+  );
+}
+
+/** What a log line says about an error. */
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string | number;
+}
+
+/**
+ * Keeps the four members that help and drops every other: TypeORM's QueryFailedError has the statement and its
+ * parameters, which are the clients' content. A value that is not an error is passed on unchanged.
+ */
+export function serializeError(error: unknown): unknown {
+  if (!isNativeError(error)) return error;
+  const { message, stack } = error;
+  const code = 'code' in error ? error.code : undefined;
+  return {
+    type: error.constructor.name,
+    message,
+    ...(stack !== undefined && { stack }),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+  } satisfies LoggedError;
+}
+
+/** Where log lines go. */
+export const LOG_STREAM = Symbol('LOG_STREAM');
+
+/** One per process, however many applications it runs. */
+let lines: GatheredLines | null = null;
+
+/** Standard output: JSON for machines, readable lines on a terminal. */
+export function standardOutput(): DestinationStream {
+  if (process.stdout.isTTY) {
+    const { build } = createRequire(__filename)('pino-pretty') as typeof pretty;
+    return build({ destination: process.stdout.fd, sync: true, translateTime: 'SYS:HH:MM:ss.l' });
+  }
+  lines ??= gatheredOutput();
+  return lines;
+}
+
+function gatheredOutput(): GatheredLines {
+  const gathered = new GatheredLines(destination(process.stdout.fd));
+  process.on('exit', () => gathered.flush());
+  return gathered;
+}
+
+/** Every line begins with its level. */
+const URGENT = /^\{"level":"(?:warn|error|fatal)"/;
+
+/**
+ * Writes the lines of one turn of the event loop together: a request has only one, but a commit answers hundreds, and
+ * each write may have to wait for the disk that is syncing the next commit. Warnings and errors are written at once,
+ * after the lines buffered before them.
+ */
+export class GatheredLines implements DestinationStream {
+  private gathered = '';
+
+  constructor(private readonly target: DestinationStream) {}
+
+  write(line: string): void {
+    if (this.gathered === '') setImmediate(() => this.flush());
+    this.gathered += line;
+    if (URGENT.test(line)) this.flush();
+  }
+
+  /** To be called when the process ends. */
+  flush(): void {
+    if (this.gathered === '') return;
+    const text = this.gathered;
+    this.gathered = '';
+    this.target.write(text);
+  }
+}

@@ -1,0 +1,90 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Response } from 'express';
+import type { Server, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { clientAddress } from '../request/client-address';
+import { TURN } from '../server/http-server';
+import { routeTemplate } from '../request/routes';
+import type { ServiceRequest } from '../request/service-request';
+import { cutText } from './key-mask';
+import { LOG } from './log';
+
+const current = new AsyncLocalStorage<ServiceRequest>();
+
+/** The id of the request being served, for log lines; undefined if there is none. */
+export function currentRequestId(): string | undefined {
+  return current.getStore()?.id;
+}
+
+/** Characters: paths of the service are shorter, and searching a long one for keys takes long. */
+const LONGEST_PATH = 1024;
+
+/** The log line of a request. It contains no headers, and the URL without its query. */
+interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
+  readonly route: string | null;
+  /** Cut, with a mark, after 1,024 characters. */
+  readonly path: string;
+  /** Null if the client left before it was answered. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly ip: string;
+}
+
+/** Writes one line for each request, when it is over. */
+@Injectable()
+export class RequestLog implements OnModuleInit {
+  constructor(
+    @Inject(LOG) private readonly log: Logger,
+    private readonly host: HttpAdapterHost,
+  ) {}
+
+  onModuleInit(): void {
+    const server = this.host.httpAdapter.getHttpServer() as Server;
+    // Before Express, so that its part of the work is included in the time, and its log lines have the request's id.
+    server.prependListener(TURN, (request: ServiceRequest, response: ServerResponse) => {
+      // From here on, everything started in this turn of the event loop belongs to the request.
+      current.enterWith(request);
+      this.await(request, response as Response);
+    });
+  }
+
+  private await(request: ServiceRequest, response: Response): void {
+    const began = performance.now();
+    // Node emits `close` once, so `once` would only cost more.
+    response.on('close', () => this.write(request, response, Math.round(performance.now() - began)));
+    // Without a listener, an answer that cannot be written would end the process.
+    response.on('error', (err) => this.log.error({ requestId: request.id, err }, 'The answer could not be written'));
+  }
+
+  private write(request: ServiceRequest, response: Response, durationMs: number): void {
+    // The exception filter has logged the error itself, under the same request id.
+    if (response.statusCode >= 500) {
+      this.log.error(requestLine(request, response, durationMs), 'request failed');
+    } else {
+      const isWhole = response.writableEnded && !request.readableAborted;
+      this.log.info(requestLine(request, response, durationMs), isWhole ? 'request completed' : 'request aborted');
+    }
+  }
+}
+
+function requestLine(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
+  return {
+    requestId: request.id,
+    method: request.method,
+    route: routeTemplate(request),
+    path: cutText(pathOf(request.originalUrl), LONGEST_PATH),
+    status: response.headersSent ? response.statusCode : null,
+    durationMs,
+    ip: clientAddress(request),
+  };
+}
+
+function pathOf(url: string): string {
+  const queryStart = url.indexOf('?');
+  return queryStart < 0 ? url : url.slice(0, queryStart);
+}

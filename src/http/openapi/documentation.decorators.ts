@@ -1,0 +1,84 @@
+import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
+import type { AnyRecordKind } from '../../ledger/record-kind';
+
+export const API_EXAMPLES = 'docs:api-examples';
+
+/** Named examples of a request body; each lists only where it differs from the examples of the members. */
+export type BodyExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Gives a route several examples of its body. Without it, the only example is built from those of the members. */
+export const ApiExamples = (examples: BodyExamples): CustomDecorator => SetMetadata(API_EXAMPLES, examples);
+
+const DIGITS = 26;
+
+/** The names of the records that the examples create, by id prefix, in order. */
+const SAMPLES = {
+  ent: ['the entity "Payment gateway"', 'the entity "Fax gateway"'],
+  clm: ['the first claim about "Payment gateway"', 'the second claim about it'],
+  agt: ['the agent "reminder-bot"', 'the agent "change-reviewer"'],
+  pol: ['the policy "collections-may-remind"', 'the policy "closed-accounts"', 'the policy "write-offs-need-approval"'],
+  exe: ['what "reminder-bot" executed', 'the write-off that is approved', 'the write-off that is cancelled'],
+  dec: [
+    'the decision on the first write-off',
+    'the decision on the second write-off',
+    'the decision "Deploy release 4.2 of the payment gateway"',
+    'the decision on release 4.3',
+  ],
+  whk: ['the webhook of the finance channel', 'the webhook that is deleted'],
+} satisfies Readonly<Record<string, readonly string[]>>;
+
+/**
+ * A sample id, which refers to the `number`th record of its kind created in a session. In Swagger UI, `swagger-ui.ts`
+ * replaces it by the real id, so that the examples can be executed one after another.
+ */
+export function sampleId(prefix: string, number = 1): string {
+  return `${prefix}_${String(number).padStart(DIGITS, '0')}`;
+}
+
+/** In examples, stands for the policy set that was returned last. */
+export const SAMPLE_POLICY_SET = '0'.repeat(64);
+
+/**
+ * The record that a sample id refers to, such as `the agent "reminder-bot"`; undefined for kinds that the examples do
+ * not create.
+ */
+export function sampleName(prefix: string, number = 1): string | undefined {
+  return Object.entries<readonly string[]>(SAMPLES).find(([known]) => known === prefix)?.[1][number - 1];
+}
+
+/** A Markdown table of the records that the sample ids refer to. */
+export function legend(): string {
+  const rows = Object.entries<readonly string[]>(SAMPLES).flatMap(([prefix, names]) =>
+    names.map((name, index) => `| \`${sampleId(prefix, index + 1)}\` | ${name} |`),
+  );
+  return rows.join('\n');
+}
+
+export interface RecordIdParameter {
+  /** Name of the path parameter; `id` by default. */
+  readonly parameter?: string;
+  /** Which record of its kind the example refers to; the first by default. */
+  readonly sample?: number;
+}
+
+/** Documents the path parameter with the id of a record, with an example that can be executed. */
+export function ApiRecordId(
+  { subjectType, idPrefix }: AnyRecordKind,
+  { parameter = 'id', sample = 1 }: RecordIdParameter = {},
+): MethodDecorator {
+  const name = sampleName(idPrefix, sample);
+  const description = `Id of the ${subjectType}.${name === undefined ? '' : ` The example stands for ${name}.`}`;
+  return ApiParam({ name: parameter, description, example: sampleId(idPrefix, sample) });
+}
+
+/**
+ * A module's tag in the API document, with a sentence about its purpose. Provided as a value; it follows those of the
+ * service.
+ */
+export class ApiTag {
+  constructor(
+    readonly name: string,
+    readonly description: string,
+  ) {}
+}

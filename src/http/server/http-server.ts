@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ServiceRequest } from '../request/service-request';
+import { inTurn, pendingOn } from './turns';
+
+const OPTIONS: ServerOptions = {
+  /** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
+  headersTimeout: 10_000,
+  /** Milliseconds a client may take to send a whole request. */
+  requestTimeout: 30_000,
+  /** Between checks for clients that took longer; with Node's default of 30 seconds they could stay that much longer. */
+  connectionsCheckingInterval: 2_000,
+  /** Longer than the usual idle time of a proxy in front, which should be the one to close. */
+  keepAliveTimeout: 65_000,
+  /** Bytes of a request's first line and headers together. */
+  maxHeaderSize: 16 * 1024,
+  insecureHTTPParser: false,
+  /** Node would answer a request without Host itself, in another shape; `readTarget` refuses it after the guards. */
+  requireHostHeader: false,
+};
+/** Milliseconds without progress in writing an answer because the client reads nothing. */
+const STALLED_TIMEOUT = 30_000;
+/** Unlimited: Node would drop excess headers silently, a second key among them. Their bytes are limited. */
+const MOST_HEADERS = 0;
+
+/** The event of the server that a request's turn on its connection has come; the listeners get it and its response. */
+export const TURN = 'turn';
+
+/** A server that limits how long its clients may take. It serves their requests by its event `TURN`. */
+export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
+  const server = createServer({ ...OPTIONS, ...classes });
+  server.maxHeadersCount = MOST_HEADERS;
+  server.setTimeout(STALLED_TIMEOUT, endStalled);
+  server.on('connection', (socket: Socket) => socket.on('error', outliveReset));
+  const take = inTurn((request, response) => server.emit(TURN, request, response));
+  server.on('request', take);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    (request as ServiceRequest).expectsContinue = true;
+    take(request, response);
+  });
+  // An unknown expectation may be ignored; Node would refuse it in another shape.
+  server.on('checkExpectation', take);
+  return server;
+}
+
+/**
+ * A reset can come at any moment, and without a listener it would end the process. Node has one on a socket while it
+ * reads requests from it, but not on a socket handed over for a tunnel. Work in progress learns of it from `close`.
+ */
+const outliveReset = (): void => undefined;
+
+/**
+ * A socket times out when nothing moves on it, but Node waits on while the client reads nothing. Only an answer that is
+ * ready to be read is given up, together with the part that the system has buffered: one that is still being computed
+ * may take any time. A connection without a request has been idle for as long as it may.
+ */
+function endStalled(socket: Socket): void {
+  if (pendingOn(socket) === null) socket.destroy();
+  else if (socket.writableLength > 0) socket.resetAndDestroy();
+}

@@ -1,0 +1,33 @@
+/**
+ * What a failed statement means for the ones next to it.
+ * - `constraint`: the data broke a rule of the schema; only the command that brought it is at fault.
+ * - `unavailable`: the database cannot work now (full, locked, read-only, gone); a retry may succeed.
+ * - `busy`: somebody else held a lock for too long; the database works, and so does the connection.
+ * - `storage`: the disk reported an error; after it, what the page cache holds cannot be trusted.
+ * - `programming`: the statement itself is wrong.
+ */
+export type FaultKind = 'constraint' | 'unavailable' | 'busy' | 'storage' | 'programming';
+
+/** A failed statement, without its SQL and parameters: they may hold what must not reach a log. */
+export class DatabaseFault extends Error {
+  constructor(
+    readonly kind: FaultKind,
+    readonly driverCode: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'DatabaseFault';
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'busy';
+}
+
+/** Another process is using this database; two writers would fork the chain. The process ends with exit code 75. */
+export class DatabaseInUseError extends Error {
+  constructor(path: string, why: string) {
+    super(`The database ${path} is in use by another process: ${why}`);
+    this.name = 'DatabaseInUseError';
+  }
+}

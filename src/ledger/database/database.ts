@@ -1,0 +1,64 @@
+import type { DataSourceOptions } from 'typeorm';
+import type { Dialect } from './dialect';
+import type { ReplacedTable } from './found-tables';
+import type { SqlConnection, SqlSessions } from './sql-connection';
+
+/**
+ * The opened, migrated database. One connection writes and belongs to the ledger alone; the others are read-only. Point
+ * reads, lists and verification each have their own, so that a slow one does not hold up the quick ones.
+ */
+export abstract class Database {
+  private closing: Promise<void> | null = null;
+  abstract readonly dialect: Dialect;
+  /** For people: where the records are, without a password. */
+  abstract readonly location: string;
+  abstract readonly points: SqlSessions;
+  abstract readonly lists: SqlSessions;
+  abstract readonly chain: SqlSessions;
+  /** Identifies this process among those that write the database; it changes with every start. */
+  abstract readonly processId: string;
+  /**
+   * The name under which this process begins executions. It changes when the lease has lapsed: other processes may then
+   * mark what was begun under the old name as interrupted, but nothing begun since. Null while the lease may have lapsed:
+   * then no execution can begin.
+   */
+  abstract readonly runner: string | null;
+  /** False if no other process can write while this one runs. */
+  abstract readonly isShared: boolean;
+  /** True while the server is unreachable: every statement fails at once. */
+  abstract readonly isCutOff: boolean;
+  /** For callers that are waiting and have not sent a statement yet. */
+  abstract onCutOff(listener: () => void): void;
+  /** A new writing connection, configured and checked for durable commits. The caller closes the previous one. */
+  abstract openWriter(): Promise<SqlConnection>;
+  /**
+   * A connection for data that is not a record, such as the progress of a delivery, written by single idempotent
+   * statements. It does not wait for a locked file. The caller closes it.
+   */
+  abstract openSideWriter(): Promise<SqlSessions>;
+  /** Another read-only connection, for a transaction that reads. The caller closes it. */
+  abstract openReader(): Promise<SqlConnection>;
+  /** False if what is written now would not be found by the next start, for example because the file was removed. */
+  abstract isInPlace(): boolean;
+  /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
+  abstract hasRoom(): Promise<boolean>;
+  /** Tables in whose place there is something else now, or whose rows are hidden from this process. */
+  abstract replacedTables(): Promise<readonly ReplacedTable[]>;
+  /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
+  abstract deadRows(table: string): Promise<number>;
+  /** Connection options for `@InjectRepository`: a read-only connection. */
+  abstract repositoryOptions(): DataSourceOptions;
+  /**
+   * Those of the processes, or runners, that have ended, or have not renewed their lease for so long that they count as
+   * ended.
+   */
+  abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
+  /** Tidies up for the next start; the last operation on the writing connection. */
+  abstract finishWriting(writer: SqlConnection): Promise<void>;
+  /** Closes the reading connections and releases the database; once, however often it is called. */
+  close(): Promise<void> {
+    return (this.closing ??= this.release());
+  }
+
+  protected abstract release(): Promise<void>;
+}

@@ -1,0 +1,197 @@
+import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseFault } from '../database-fault';
+import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
+import { connectionFault, endsSession, postgresFault } from './postgres-fault';
+import { Slices } from '../../../core/concurrency/slices';
+import { ServerReach } from './server-reach';
+
+/** Milliseconds the server has to close a session; one that is unreachable never does. */
+const GOODBYE = 1_000;
+
+/** Milliseconds: the longest a timer can take. */
+const ENDLESS = 2 ** 31 - 1;
+
+/** The SQLSTATE of notices that are not warnings. */
+const SUCCESSFUL_COMPLETION = '00000';
+
+/**
+ * One session of the server. Statements are pipelined: they are sent without waiting for earlier answers, and the
+ * server runs them in order. A lost session stays lost: its owner opens another.
+ */
+export class PostgresConnection implements SqlConnection {
+  private lost = false;
+  /** Received since COMMIT was sent. */
+  private warnings: string[] = [];
+  private isAtWork: (() => Promise<boolean>) | null = null;
+
+  private constructor(
+    private readonly client: Client,
+    private readonly socket: Socket,
+    private readonly reach: ServerReach,
+  ) {
+    // Without a listener, an error between statements would end the process.
+    client.on('error', () => (this.lost = true));
+    client.on('end', () => (this.lost = true));
+    client.on('notice', ({ code, message = '' }) => {
+      if (code !== SUCCESSFUL_COMPLETION) this.warnings.push(message);
+    });
+  }
+
+  /**
+   * @param reach detects an unreachable server; without it, as for statements that may take any time, a silent server
+   * is waited for.
+   */
+  static async open(config: ClientConfig, reach = new ServerReach(config)): Promise<PostgresConnection> {
+    const socket = reach.socket();
+    const client = new Client({ ...config, pipeline: true, stream: () => socket });
+    const connection = new PostgresConnection(client, socket, reach);
+    try {
+      await reach.answer(client.connect());
+    } catch (error) {
+      socket.destroy();
+      throw connectionFault(error, config);
+    }
+    return connection;
+  }
+
+  /** Statements in progress are finished; then the owner opens another session. */
+  abandon(): void {
+    this.lost = true;
+  }
+
+  /**
+   * Lets COMMIT take any time, as it may wait for a standby.
+   * @param isAtWork asks in another session whether the server is still at work on this session's transaction.
+   */
+  letCommitWait(isAtWork: () => Promise<boolean>): void {
+    // What another server has replaced is not waited for: the transaction is looked up there.
+    this.isAtWork = async () => !this.lost && (await isAtWork());
+  }
+
+  get isLost(): boolean {
+    return this.lost;
+  }
+
+  async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
+    try {
+      if (sql === 'COMMIT') {
+        await this.commit();
+        return [];
+      }
+      const { rows } = await this.reach.answer(this.client.query(preparedQuery(sql, parameters)));
+      return rows as Row[];
+    } catch (error) {
+      if (endsSession(error)) this.lost = true;
+      throw postgresFault(error);
+    }
+  }
+
+  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+    await this.all(sql, parameters);
+  }
+
+  async runAll(statements: readonly SqlStatement[]): Promise<void> {
+    const slices = Slices.ofWrite();
+    const answers: Promise<void>[] = [];
+    for (const { sql, parameters } of statements) {
+      // Large parameters are encoded here.
+      if (slices.areDue) await slices.next();
+      const answer = this.run(sql, parameters);
+      answer.catch(() => undefined);
+      answers.push(answer);
+    }
+    await Promise.all(answers);
+  }
+
+  /** If waiting for a standby is cancelled, the server only sends a warning. */
+  private async commit(): Promise<void> {
+    this.warnings = [];
+    const { command } = await this.reach.answer(this.sendCommit());
+    requireCommit(command);
+    if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
+  }
+
+  /** No timeout covers waiting for a standby, neither the server's nor the client's. */
+  private sendCommit(): Promise<QueryResult> {
+    const query = preparedQuery('COMMIT', []);
+    if (this.isAtWork === null) return this.client.query(query);
+    const endless = { ...query, query_timeout: ENDLESS };
+    const cut = (): unknown => this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
+    return unlessLost(this.client.query(endless), this.isAtWork, cut);
+  }
+
+  /** The pid of the process at the server that belongs to this session. */
+  async serverProcess(): Promise<number> {
+    const [row] = await this.all<{ pid: number }>('SELECT pg_backend_pid() AS "pid"');
+    return row?.pid ?? 0;
+  }
+
+  /** Waits for earlier statements, but not for a server that no longer answers. */
+  async close(): Promise<void> {
+    const cut = setTimeout(() => this.socket.destroy(), GOODBYE);
+    await this.client.end();
+    clearTimeout(cut);
+  }
+}
+
+/** After a failed statement, the server answers COMMIT with success although it rolls back. */
+function requireCommit(command: string): void {
+  if (command === 'COMMIT') return;
+  throw new DatabaseFault('programming', command, 'The server rolled the transaction back instead of committing it.');
+}
+
+/**
+ * Every session keeps its prepared statements; texts beyond this number, which only unusual modules have, are parsed
+ * each time.
+ */
+const MOST_NAMES = 300;
+
+const names = new Map<string, string>();
+
+/** A named statement, which a session plans once and then runs by its name: one name per text. */
+export function preparedQuery(sql: string, parameters: readonly SqlValue[]): QueryConfig {
+  const name = nameOf(sql);
+  const query = { text: sql, values: [...parameters] };
+  return name === undefined ? query : { ...query, name };
+}
+
+function nameOf(sql: string): string | undefined {
+  const known = names.get(sql);
+  if (known !== undefined || names.size >= MOST_NAMES) return known;
+  const name = `s${names.size}`;
+  names.set(sql, name);
+  return name;
+}
+
+/** Milliseconds until the server is asked about a COMMIT that it has not answered, and then between questions. */
+const UNANSWERED = 15_000;
+const INTERVAL = 3_000;
+
+/**
+ * Awaits the answer to a COMMIT. It may take any time, as the server may be waiting for a standby; but where the COMMIT or
+ * its answer was lost on the way, it would never come.
+ * @param isAtWork asks the server whether it is still at work on the transaction. While nobody knows, it is waited for.
+ * @param cut ends the session whose transaction the server is done with, or has never been told to commit.
+ */
+export async function unlessLost<Answer>(
+  answer: Promise<Answer>,
+  isAtWork: () => Promise<boolean>,
+  cut: () => unknown,
+): Promise<Answer> {
+  const answered = new AbortController();
+  cutWhenLost(isAtWork, cut, answered.signal).catch(() => undefined);
+  try {
+    return await answer;
+  } finally {
+    answered.abort();
+  }
+}
+
+/** Rejects once the signal is aborted. */
+async function cutWhenLost(isAtWork: () => Promise<boolean>, cut: () => unknown, signal: AbortSignal): Promise<void> {
+  await sleep(UNANSWERED, undefined, { signal });
+  while (await isAtWork().catch(() => true)) await sleep(INTERVAL, undefined, { signal });
+  if (!signal.aborted) cut();
+}

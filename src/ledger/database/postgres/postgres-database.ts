@@ -1,0 +1,198 @@
+import type { DataSourceOptions } from 'typeorm';
+import { Database } from '../database';
+import { type ReplacedTable, replacedTables } from '../found-tables';
+import type { SchemaContribution, Opening } from '../start-condition';
+import { type SqlConnection, type SqlSessions, preparedConnection } from '../sql-connection';
+import { PostgresConnection } from './postgres-connection';
+import { POSTGRES_DIALECT } from './postgres-dialect';
+import { migrate } from './postgres-migrations';
+import { PostgresLease } from './postgres-lease';
+import { PostgresSessions } from './postgres-sessions';
+import {
+  leaseConfig,
+  pointReaderConfig,
+  readerConfig,
+  serverConfig,
+  transactionReaderConfig,
+  writerConfig,
+} from './postgres-settings';
+import { ServerReach } from './server-reach';
+import {
+  requireDurability,
+  requirePrimary,
+  type FoundServer,
+  primaryOf,
+  SELECT_PRIMARY,
+  WriterServer,
+} from './writer-server';
+import type { Socket } from 'node:net';
+import type { Client, ClientConfig } from 'pg';
+
+/**
+ * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
+ * twelve.
+ */
+const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
+
+/** The transaction keeps its number until the standby has it. In an idle one the server waits for its client instead. */
+const SELECT_AT_WORK = `SELECT 1 FROM pg_stat_activity WHERE "pid" = $1 AND "backend_xid" IS NOT NULL
+  AND "state" IS DISTINCT FROM 'idle in transaction'`;
+const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
+
+/** A database on a server, which several processes may write: the lock on the head row serialises their batches. */
+export class PostgresDatabase extends Database {
+  readonly dialect = POSTGRES_DIALECT;
+  readonly isShared = true;
+  readonly location: string;
+  readonly points: SqlSessions;
+  readonly lists: SqlSessions;
+  readonly chain: SqlSessions;
+  private readonly lease: PostgresLease;
+  private readonly reach: ServerReach;
+  private readonly server: WriterServer;
+  private writer: PostgresConnection | null = null;
+
+  private constructor(
+    private readonly url: string,
+    private readonly schema: SchemaContribution,
+  ) {
+    super();
+    this.location = placeOf(url);
+    this.reach = new ServerReach(serverConfig(url));
+    const server = new WriterServer(this.reach);
+    this.server = server;
+    server.onReplaced(() => this.writer?.abandon());
+    this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
+    this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
+    this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain, server);
+    this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1, server), this.lists);
+  }
+
+  static async open(url: string, { schema, check }: Opening): Promise<PostgresDatabase> {
+    const database = new PostgresDatabase(url, schema);
+    await migrate(url, schema, (connection) =>
+      check({ location: database.location, dialect: database.dialect, connection }),
+    );
+    try {
+      await database.lease.begin();
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    database.reach.begin();
+    return database;
+  }
+
+  get isCutOff(): boolean {
+    return this.reach.isCutOff;
+  }
+
+  onCutOff(listener: () => void): void {
+    this.reach.onCutOff(listener);
+  }
+
+  get processId(): string {
+    return this.lease.processId;
+  }
+
+  get runner(): string | null {
+    return this.lease.runner;
+  }
+
+  async openWriter(): Promise<SqlConnection> {
+    return preparedConnection(PostgresConnection.open(writerConfig(this.url), this.reach), async (connection) => {
+      const checks = [requirePrimary(connection), connection.serverProcess(), requireDurability(connection)] as const;
+      const [primary, pid] = await Promise.all(checks);
+      this.server.moveTo(primary);
+      connection.letCommitWait(() => this.isAtWork(pid));
+      this.writer = connection;
+    });
+  }
+
+  /** @param pid of the process at the server, in whose transaction something was changed. */
+  private async isAtWork(pid: number): Promise<boolean> {
+    return (await this.points.all(SELECT_AT_WORK, [pid])).length > 0;
+  }
+
+  openSideWriter(): Promise<SqlSessions> {
+    return Promise.resolve(new PostgresSessions(leaseConfig(this.url), 1, this.server));
+  }
+
+  async openReader(): Promise<SqlConnection> {
+    const opening = PostgresConnection.open(transactionReaderConfig(this.url), this.reach);
+    return preparedConnection(opening, async (connection) => this.server.require(await requirePrimary(connection)));
+  }
+
+  /** The server needs no tidying up. */
+  async finishWriting(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The server keeps its files; a working connection writes to them. */
+  isInPlace(): boolean {
+    return true;
+  }
+
+  /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
+  async hasRoom(): Promise<boolean> {
+    return true;
+  }
+
+  replacedTables(): Promise<readonly ReplacedTable[]> {
+    return replacedTables(this.chain, this.dialect, this.schema);
+  }
+
+  async deadRows(table: string): Promise<number> {
+    const [row] = await this.points.all<{ count: number }>(SELECT_DEAD_ROWS, [table]);
+    return row?.count ?? 0;
+  }
+
+  repositoryOptions(): DataSourceOptions {
+    return {
+      type: 'postgres',
+      extra: { ...repositoryPool(readerConfig(this.url), this.server), max: SESSIONS.repositories },
+      entities: [...this.schema.tables],
+      // The pool replaces a session lost while idle; without a listener the process would end.
+      poolErrorHandler: () => undefined,
+    };
+  }
+
+  endedAmong(names: readonly string[]): Promise<readonly string[]> {
+    return this.lease.endedAmong(names);
+  }
+
+  protected async release(): Promise<void> {
+    await this.lease.end();
+    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    this.reach.end();
+  }
+}
+
+function placeOf(url: string): string {
+  const { host = '', port = 5432, database = '' } = serverConfig(url);
+  return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}
+
+/** Options of TypeORM's own pool, so that its sessions are on the writer's server too. */
+interface RepositoryPool extends ClientConfig {
+  /** Called for each new session before it is used; throwing rejects the session. */
+  onConnect(client: Client): Promise<void>;
+}
+
+function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryPool {
+  const sockets = new Set<Socket>();
+  // The pool replaces sessions whose sockets are destroyed.
+  server.onMoved(() => sockets.forEach((socket) => socket.destroy()));
+  return {
+    ...config,
+    stream: () => {
+      const socket = server.reach.socket();
+      sockets.add(socket);
+      return socket.once('close', () => sockets.delete(socket));
+    },
+    onConnect: async (client) => {
+      const { rows } = await client.query<FoundServer>(SELECT_PRIMARY);
+      server.require(primaryOf(rows[0]));
+    },
+  };
+}

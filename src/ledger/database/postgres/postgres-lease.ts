@@ -1,0 +1,132 @@
+import { Logger } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { uptime } from 'node:os';
+import { Repeated } from '../../../core/lifecycle/repeated';
+import type { SqlSessions } from '../sql-connection';
+
+/** Milliseconds that a renewal lasts: a process suspended for less keeps its executions. */
+const LEASE = 60_000;
+/** Milliseconds after which it is renewed. */
+const RENEWAL = 10_000;
+/** Milliseconds after a renewal for which executions may begin: the rest of the lease is left for their commit. */
+const BEGINNINGS = 45_000;
+/** Average milliseconds between checks whether a renewal is due, which it stays when it fails. */
+const CHECK = 1_000;
+/**
+ * Milliseconds for which a process must have held its own lease before it considers others ended: if the server was
+ * unreachable for all, every lease has lapsed, and each process needs time to renew its own.
+ */
+const STANDING = 2 * RENEWAL;
+/** Milliseconds after which a lapsed lease is removed. */
+const KEPT = 86_400_000;
+
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const RENEW = `INSERT INTO "process_leases" ("id", "since", "until") VALUES ($1, ${NOW}, ${NOW} + ${LEASE})
+  ON CONFLICT ("id") DO UPDATE SET "until" = excluded."until",
+  "since" = CASE WHEN "process_leases"."until" < excluded."since" THEN excluded."since" ELSE "process_leases"."since" END
+  RETURNING "since"`;
+const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
+const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
+/** Between the name of a process and how often its lease has lapsed; nothing until the first time. */
+const LAPSES = '.';
+/** Leases that have not lapsed; all leases, while the asking process cannot judge. */
+const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
+  (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
+
+/**
+ * Shows other processes that this one is alive, with a row that says until when, by the server's clock. Once that time
+ * has passed or the lease is given up, other processes treat this one's executions as interrupted.
+ *
+ * Others act some time after they have looked at the lease. So what begins after a lapse bears another name than what
+ * began before it, and nothing begins while the lease may have lapsed without this process knowing.
+ */
+export class PostgresLease {
+  readonly processId = randomBytes(8).toString('hex');
+  private readonly logger = new Logger('Database');
+  private readonly renewals = new Repeated(
+    CHECK,
+    () => this.renewInTime(),
+    (error) => this.onFailure(error),
+  );
+  /** By this machine's clock. */
+  private renewedAt = -Infinity;
+  /**
+   * By the server's clock: another time once a renewal has found that the lease had lapsed, or was gone. The clock of a
+   * server that has taken over may be behind.
+   */
+  private since: number | null = null;
+  private lapses = 0;
+  private isFailing = false;
+
+  /** @param session writes the lease; it may repeat statements, which are idempotent. */
+  constructor(
+    private readonly session: SqlSessions,
+    private readonly reader: SqlSessions,
+  ) {}
+
+  /** Throws when the server cannot be reached. */
+  async begin(): Promise<void> {
+    await this.session.run(TIDY_UP);
+    await this.renew();
+    this.renewals.begin();
+  }
+
+  /** Names this process in executions that begin now; null: none may begin until the lease has been renewed. */
+  get runner(): string | null {
+    if (steadyTime() - this.renewedAt >= BEGINNINGS) return null;
+    return this.lapses === 0 ? this.processId : `${this.processId}${LAPSES}${this.lapses}`;
+  }
+
+  /** @param names of processes, or of runners. */
+  async endedAmong(names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return [];
+    const rows = await this.reader.all<{ id: string }>(SELECT_LIVING, [this.processId]);
+    const living = new Set(rows.map(({ id }) => id)).add(this.processId);
+    return names.filter((name) => !living.has(processOf(name)));
+  }
+
+  /** Gives the lease up, if the server can be reached. */
+  async end(): Promise<void> {
+    await this.renewals.stop();
+    try {
+      await this.session.run(GIVE_UP, [this.processId]);
+    } catch (error) {
+      this.logger.warn(`Other processes learn of this one's end only when its lease lapses: ${String(error)}`);
+    }
+    await this.session.close();
+  }
+
+  private async renewInTime(): Promise<void> {
+    if (steadyTime() - this.renewedAt < RENEWAL) return;
+    await this.renew();
+    if (this.isFailing) this.logger.log('The lease of this process is being renewed again.');
+    this.isFailing = false;
+  }
+
+  private async renew(): Promise<void> {
+    const begun = steadyTime();
+    const [lease] = await this.session.all<{ since: number }>(RENEW, [this.processId]);
+    const since = lease?.since ?? 0;
+    if (this.since !== null && since !== this.since) this.lapses += 1;
+    this.since = since;
+    this.renewedAt = begun;
+  }
+
+  private onFailure(error: unknown): void {
+    if (!this.isFailing)
+      this.logger.warn(
+        `The lease of this process cannot be renewed; ${LEASE / 1_000} s after the last renewal others consider it ended: ${String(error)}`,
+      );
+    this.isFailing = true;
+  }
+}
+
+function processOf(name: string): string {
+  return name.split(LAPSES, 1)[0] ?? name;
+}
+
+/** Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps. */
+function steadyTime(): number {
+  return uptime() * 1_000;
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { warnWhereOthersMayWrite, closeToOthers, makePrivateFile } from '../../../core/files/private-file';
+import { Database } from '../database';
+import { DatabaseFault } from '../database-fault';
+import { type ReplacedTable, replacedTables } from '../found-tables';
+import type { SchemaContribution, Opening } from '../start-condition';
+import { type SqlConnection, preparedConnection } from '../sql-connection';
+import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
+import { SQLITE_DIALECT } from './sqlite-dialect';
+import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt, SqliteLock } from './sqlite-file';
+import { openingError } from './sqlite-fault';
+import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
+
+/** Free bytes that an ordinary batch may need. */
+const LEAST_ROOM = 1 << 20;
+
+/**
+ * A database file that only this process writes. Opening order: lock, checks of the existing file, migrations, then the
+ * readers.
+ */
+export class SqliteDatabase extends Database {
+  readonly dialect = SQLITE_DIALECT;
+  readonly processId = randomUUID();
+  readonly runner = this.processId;
+  readonly isShared = false;
+  readonly isCutOff = false;
+  private files: readonly FileIdentity[] = [];
+
+  private constructor(
+    readonly location: string,
+    private readonly schema: SchemaContribution,
+    private readonly lock: SqliteLock,
+    readonly points: SqlConnection,
+    readonly lists: SqlConnection,
+    readonly chain: SqlConnection,
+  ) {
+    super();
+  }
+
+  static async open(configuredPath: string, opening: Opening): Promise<SqliteDatabase> {
+    const path = resolveDatabaseFile(configuredPath);
+    refuseHardLinks(path);
+    refuseReadOnly(path);
+    warnWhereOthersMayWrite(dirname(path));
+    try {
+      return await SqliteDatabase.openFile(path, opening);
+    } catch (error) {
+      throw openingError(path, error);
+    }
+  }
+
+  private static async openFile(path: string, opening: Opening): Promise<SqliteDatabase> {
+    const lock = await SqliteLock.take(path);
+    const readers: SqlConnection[] = [];
+    const open = async (cacheSize?: number): Promise<SqlConnection> => {
+      const reader = await openReader(path, cacheSize);
+      readers.push(reader);
+      return reader;
+    };
+    try {
+      // SQLite gives sibling files the permissions of the database.
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
+      await checkFound(path, opening);
+      const { schema } = opening;
+      makePrivateFile(path);
+      await migrate(path, schema);
+      const [points, lists, chain] = [await open(), await open(), await open(PASSING_CACHE_SIZE)];
+      return new SqliteDatabase(path, schema, lock, points, lists, chain);
+    } catch (error) {
+      await Promise.all(readers.map((reader) => reader.close()));
+      await lock.release();
+      throw error;
+    }
+  }
+
+  async openWriter(): Promise<SqlConnection> {
+    return preparedConnection(SqliteConnection.open(this.location, 'write'), async (connection) => {
+      await applyWriterSettings(connection);
+      // The first read creates the write-ahead log, whose identity is watched as well as the file's.
+      await connection.run('SELECT 1 FROM sqlite_master');
+      // Identities are taken with the first writer only: the readers stay with these files, so writing to others would
+      // split the ledger.
+      if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
+    });
+  }
+
+  async openSideWriter(): Promise<SqlConnection> {
+    this.requirePlace();
+    return preparedConnection(SqliteConnection.open(this.location, 'write'), async (connection) => {
+      await applyWriterSettings(connection);
+      await connection.run('PRAGMA busy_timeout = 0');
+    });
+  }
+
+  async openReader(): Promise<SqlConnection> {
+    this.requirePlace();
+    return openReader(this.location, PASSING_CACHE_SIZE);
+  }
+
+  private requirePlace(): void {
+    if (!this.isInPlace())
+      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+  }
+
+  /** The lock excludes every other process. */
+  async endedAmong(names: readonly string[]): Promise<readonly string[]> {
+    return names.filter((name) => name !== this.processId);
+  }
+
+  finishWriting(writer: SqlConnection): Promise<void> {
+    return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** A file is never unreachable: a system call always returns. */
+  onCutOff(): void {
+    return undefined;
+  }
+
+  isInPlace(): boolean {
+    return this.files.every(isStillInPlace);
+  }
+
+  async hasRoom(): Promise<boolean> {
+    return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
+  }
+
+  replacedTables(): Promise<readonly ReplacedTable[]> {
+    return replacedTables(this.chain, this.dialect, this.schema);
+  }
+
+  /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
+  deadRows(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  repositoryOptions(): DataSourceOptions {
+    return { ...typeOrmOptions(this.location, 'read'), entities: [...this.schema.tables] };
+  }
+
+  protected async release(): Promise<void> {
+    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    await this.lock.release();
+  }
+}
+
+function openReader(path: string, cacheSize?: number): Promise<SqlConnection> {
+  return preparedConnection(SqliteConnection.open(path, 'read'), (connection) =>
+    applyReaderSettings(connection, cacheSize),
+  );
+}
+
+/** Does not create a missing file. Opened for writing: only then can SQLite recover what a crash left half written. */
+async function checkFound(location: string, { check }: Opening): Promise<void> {
+  const connection = existsSync(location) ? await SqliteConnection.open(location, 'write') : null;
+  try {
+    await check({ location, dialect: SQLITE_DIALECT, connection });
+  } finally {
+    await connection?.close();
+  }
+}
+
+/** Runs missing migrations, each in its own transaction, on a connection that is closed afterwards. */
+async function migrate(path: string, schema: SchemaContribution): Promise<void> {
+  const dataSource = new DataSource({
+    ...typeOrmOptions(path, 'create'),
+    entities: [...schema.tables],
+    migrations: [...schema.migrations],
+    migrationsTransactionMode: 'each',
+  });
+  await dataSource.initialize();
+  try {
+    await dataSource.query('PRAGMA synchronous = FULL');
+    await dataSource.runMigrations();
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** Device and inode distinguish a file from one that has replaced it. */
+interface FileIdentity {
+  readonly path: string;
+  readonly device: number;
+  readonly inode: number;
+}
+
+function identityOf(path: string): FileIdentity {
+  const { dev, ino } = statSync(path);
+  return { path, device: dev, inode: ino };
+}
+
+/** False once the file was removed or replaced: what is written then is lost when the process ends. */
+function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
+  const now = statSync(path, { throwIfNoEntry: false });
+  return now?.dev === device && now.ino === inode;
+}

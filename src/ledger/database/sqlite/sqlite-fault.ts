@@ -1,0 +1,77 @@
+import { DatabaseFault, type FaultKind, DatabaseInUseError } from '../database-fault';
+
+const UNAVAILABLE = new Set([
+  'SQLITE_FULL',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_READONLY',
+  'SQLITE_CANTOPEN',
+  'SQLITE_NOMEM',
+  'SQLITE_INTERRUPT',
+  'SQLITE_PROTOCOL',
+]);
+const STORAGE = new Set(['SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']);
+
+/** Result codes: https://sqlite.org/rescode.html */
+function kindOf(code: string): FaultKind {
+  if (code === 'SQLITE_CONSTRAINT') return 'constraint';
+  if (UNAVAILABLE.has(code)) return 'unavailable';
+  return STORAGE.has(code) ? 'storage' : 'programming';
+}
+
+/** The primary code of an extended one, such as SQLITE_CONSTRAINT_UNIQUE; only some drivers report these. */
+function primaryCode(code: string): string {
+  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
+}
+
+/** What the drivers throw. */
+export interface SqliteFailure {
+  readonly message: string;
+  readonly code?: unknown;
+}
+
+export function sqliteFault(error: SqliteFailure): DatabaseFault {
+  const code = typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
+  return new DatabaseFault(kindOf(code), code, error.message);
+}
+
+const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user the right to, or name another place';
+const DISK_FULL = 'its disk is full. Make room, then start again';
+
+/**
+ * Why a file cannot be opened, by SQLite's primary result code (https://sqlite.org/rescode.html), or by the system's
+ * error code where the service creates a file.
+ */
+const REASONS: Readonly<Record<string, string>> = {
+  SQLITE_FULL: DISK_FULL,
+  ENOSPC: DISK_FULL,
+  EDQUOT: DISK_FULL,
+  SQLITE_READONLY: 'it cannot be written. Give this user the right to write the file and its folder',
+  SQLITE_CANTOPEN: NOT_WRITABLE,
+  EACCES: NOT_WRITABLE,
+  EPERM: NOT_WRITABLE,
+  EROFS: NOT_WRITABLE,
+  SQLITE_PERM: 'this user has no right to it',
+  SQLITE_IOERR: 'the disk reports an error. Check the disk, then start again',
+  SQLITE_CORRUPT: 'the file is damaged. Keep it, and restore a backup',
+  SQLITE_NOTADB: 'the file is not a database, or its beginning is damaged. Name another file, or restore a backup',
+  SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
+};
+
+/** For people: what is wrong with the file and what to do, instead of the message of the driver or TypeORM. */
+export function openingError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
+  const code = /\bSQLITE_[A-Z]+|^E[A-Z]+$/.exec(codeOf(error))?.[0] ?? '';
+  const reason = REASONS[code];
+  if (reason === undefined) return error;
+  return new Error(`The database ${path} cannot be opened: ${reason} (${code}).`, { cause: error });
+}
+
+/**
+ * The code of our error, the driver's, or the driver's wrapped by TypeORM; one of the drivers puts it in the message.
+ */
+function codeOf(error: Error): string {
+  const { driverCode, code, driverError } = error as Error & Readonly<Record<string, unknown>>;
+  const inner = (driverError as { readonly code?: unknown } | undefined)?.code;
+  return [driverCode, code, inner, error.message].find((text) => typeof text === 'string') ?? '';
+}

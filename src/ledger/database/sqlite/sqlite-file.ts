@@ -1,0 +1,99 @@
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { makeFolder, makePrivateFile } from '../../../core/files/private-file';
+import { DatabaseInUseError, DatabaseFault } from '../database-fault';
+import { type SqlConnection, preparedConnection } from '../sql-connection';
+import { SqliteConnection } from './sqlite-connection';
+
+const MAXIMUM_LINKS = 40;
+
+/**
+ * Resolves all links in a configured path: the write-ahead log and the lock are found by name, so everybody who uses a
+ * file must use the same name. Creates a missing folder. Opens nothing: closing a file descriptor of the database would
+ * drop SQLite's locks on it.
+ */
+export function resolveDatabaseFile(configured: string): string {
+  let path = resolve(configured);
+  for (let followed = 0; followed < MAXIMUM_LINKS; followed += 1) {
+    path = join(existingFolder(dirname(path)), basename(path));
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) throw new Error(`The database path ${path} is a folder; name a file in it.`);
+    if (found?.isSymbolicLink() !== true) return path;
+    path = resolve(dirname(path), readlinkSync(path));
+  }
+  throw new Error(`The database path ${configured} is a loop of symbolic links.`);
+}
+
+/** Its real path; creates it if it is missing. */
+function existingFolder(folder: string): string {
+  try {
+    makeFolder(folder);
+    return realpathSync(folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${reason}`, { cause: error });
+  }
+}
+
+/** A second name of the file would have a second write-ahead log: both would write the same pages. */
+export function refuseHardLinks(path: string): void {
+  const links = statSync(path, { throwIfNoEntry: false })?.nlink ?? 1;
+  if (links > 1) {
+    throw new DatabaseInUseError(
+      path,
+      `the file has ${links} hard links, so it may be open under another name. Keep one name of it.`,
+    );
+  }
+}
+
+/** SQLite would open the file read-only, and fail at the first write. */
+export function refuseReadOnly(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The database ${path} cannot be written: ${reason}`, { cause: error });
+  }
+}
+
+/** Bytes free on its disk for users other than the superuser. */
+export async function freeSpaceAt(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  return bavail * bsize;
+}
+
+/**
+ * Locks a file for this process until the connection is closed, with an exclusive transaction that is kept open. The
+ * operating system releases it however the process dies; a file with a process id would not be released, above all in
+ * containers.
+ * @param patience milliseconds to wait for another process
+ */
+export async function lockedFile(path: string, patience: number): Promise<SqlConnection> {
+  makePrivateFile(path);
+  return preparedConnection(SqliteConnection.open(path, 'create'), async (connection) => {
+    await connection.run(`PRAGMA busy_timeout = ${patience}`);
+    await connection.run('BEGIN EXCLUSIVE');
+  });
+}
+
+/** Locks the database for this process, by means of a sibling file. */
+export class SqliteLock {
+  private constructor(private readonly connection: SqlConnection) {}
+
+  static async take(databasePath: string): Promise<SqliteLock> {
+    try {
+      return new SqliteLock(await lockedFile(`${databasePath}.lock`, 0));
+    } catch (error) {
+      if (error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY') {
+        throw new DatabaseInUseError(databasePath, 'stop that one first, or give this one a database of its own.');
+      }
+      throw error;
+    }
+  }
+
+  release(): Promise<void> {
+    return this.connection.close();
+  }
+}

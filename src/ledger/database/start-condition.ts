@@ -1,0 +1,38 @@
+import type { Configuration } from '../../core/config/configuration';
+import type { Dialect } from './dialect';
+import type { SqlConnection } from './sql-connection';
+import type { MigrationInterface } from 'typeorm';
+
+type TableClass = new () => object;
+export type MigrationClass = new () => MigrationInterface;
+
+/** What a module adds to the schema. Provided as a value; the database module finds it before it opens anything. */
+export class SchemaContribution {
+  constructor(
+    readonly tables: readonly TableClass[],
+    readonly migrations: readonly MigrationClass[],
+  ) {}
+}
+
+/** A database as found at start: nothing has been migrated or written yet. */
+export interface FoundDatabase {
+  readonly location: string;
+  readonly dialect: Dialect;
+  /** Null if there is no file yet. */
+  readonly connection: SqlConnection | null;
+}
+
+/** What is needed to open a database. `check` throws for one that must stay as it was found. */
+export interface Opening {
+  readonly schema: SchemaContribution;
+  readonly check: (found: FoundDatabase) => Promise<void>;
+}
+
+/** Checked before any migration. Provided as a value; the database module finds it before it opens anything. */
+export class StartCondition {
+  /** @param accepted called when no condition has refused the database, right before it is migrated. */
+  constructor(
+    readonly check: (configuration: Configuration, found: FoundDatabase) => Promise<void>,
+    readonly accepted: (found: FoundDatabase) => Promise<void> = () => Promise.resolve(),
+  ) {}
+}

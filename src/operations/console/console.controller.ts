@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import {
+  type CanActivate,
+  Controller,
+  Get,
+  Header,
+  Injectable,
+  Req,
+  Res,
+  StreamableFile,
+  UseGuards,
+} from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { basename } from 'node:path/posix';
+import { Configuration } from '../../core/config/configuration';
+import { FOR_EVER } from '../../http/answers/common-headers';
+import { routeNotFound } from '../../http/request/request-errors';
+import { LeavesInputUnread, Public, Uncounted } from '../../http/request/routes';
+import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
+
+const FOLDER = join(__dirname, 'assets');
+const PAGE = 'index.html';
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+export interface ConsoleFile {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** The placeholder in the page for settings of the service. */
+export const SETTINGS_PLACE = '<!-- settings -->';
+
+/** The page as built: it refers to its files by names that contain their hashes. */
+export const CONSOLE_PAGE: string = readFileSync(join(FOLDER, PAGE), 'utf8');
+
+/**
+ * The files of the page, under names that change with their content. They are few and small: one copy in memory serves
+ * all clients.
+ */
+export const CONSOLE_FILES: ReadonlyMap<string, ConsoleFile> = new Map(
+  readdirSync(FOLDER)
+    .filter((name) => name !== PAGE)
+    .map((name) => [name, { type: typeOf(name), content: readFileSync(join(FOLDER, name)) }]),
+);
+
+function typeOf(name: string): string {
+  const type = TYPES[extname(name)];
+  if (type === undefined) throw new Error(`The console has a file of an unknown type: ${name}`);
+  return type;
+}
+
+/**
+ * Nothing from other origins, nothing inline, no framing; if people sign in at an issuer, requests to it are allowed.
+ */
+const POLICY: readonly string[] = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "object-src 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+/** If the console is switched off, its paths do not exist. */
+@Injectable()
+class ConsoleEnabledGuard implements CanActivate {
+  constructor(private readonly configuration: Configuration) {}
+
+  canActivate(): boolean {
+    if (!this.configuration.consoleEnabled) throw routeNotFound();
+    return true;
+  }
+}
+
+/** The console: one page for all its paths, which uses only the public interface. */
+@ApiExcludeController()
+@Public()
+@UseGuards(ConsoleEnabledGuard)
+@Controller('console')
+export class ConsoleController {
+  constructor(private readonly issuer: OidcIssuer) {}
+
+  @Get([...CONSOLE_FILES.keys()].map((name) => `assets/${name}`))
+  @Uncounted()
+  @Header('Cache-Control', FOR_EVER)
+  file(@Req() request: Request): StreamableFile {
+    const found = CONSOLE_FILES.get(basename(request.path));
+    if (found === undefined) throw routeNotFound();
+    return new StreamableFile(found.content, { type: found.type });
+  }
+
+  /** Public like the API document's assets, but counted. */
+  @Get('assets/*name')
+  nothing(): never {
+    throw routeNotFound();
+  }
+
+  /** The page itself interprets path and query. */
+  @Get(['', '*path'])
+  @Uncounted()
+  @LeavesInputUnread()
+  @Header('Cache-Control', 'no-cache')
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  async page(@Res({ passthrough: true }) response: Response): Promise<string> {
+    const signIn = await this.issuer.signIn();
+    const origins = signIn === null ? [] : [originOf(signIn.issuer), originOf(signIn.tokenEndpoint)];
+    const connections = origins.length === 0 ? [] : [`connect-src ${["'self'", ...new Set(origins)].join(' ')}`];
+    response.setHeader('Content-Security-Policy', [...POLICY, ...connections].join('; '));
+    return CONSOLE_PAGE.replace(SETTINGS_PLACE, () => this.settings(signIn));
+  }
+
+  private settings(signIn: SignInAtIssuer | null): string {
+    if (signIn !== null) return metaTag('sign-in', JSON.stringify(signIn));
+    return this.issuer.configured === null ? '' : metaTag('sign-in-unreachable', this.issuer.configured);
+  }
+}
+
+/** Read by the page: inert elements, since its policy allows no inline script. */
+function metaTag(name: string, content: string): string {
+  const text = content.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return `<meta name="${name}" content="${text}" />`;
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}

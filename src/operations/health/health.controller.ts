@@ -1,0 +1,93 @@
+import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
+import { HealthResponse, StatisticsResponse } from './dto/health.responses';
+import { HealthService } from './health.service';
+import { AGENT } from '../../governance/agents/agent.entity';
+import { DECISION } from '../../governance/decisions/decision.kind';
+import { CLAIM } from '../../governance/entities/claim.entity';
+import { ENTITY } from '../../governance/entities/governed-entity.entity';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { RecordCatalog } from '../../ledger/records/record-catalog';
+import { POLICY } from '../../governance/policies/policy.entity';
+
+@ApiTags('Health')
+@Controller('health')
+@Public()
+@RateLimitBucket('health')
+export class HealthController {
+  constructor(private readonly health: HealthService) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Check whether the service can do its work',
+    description: 'Healthy means that a write would succeed.',
+  })
+  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
+  async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
+    return answer(response, await this.health.isHealthy());
+  }
+
+  @Get('live')
+  @ApiOperation({
+    summary: 'Check that the process answers',
+    description: 'Does not check the database: a restart would not fix that.',
+  })
+  @ApiOkResponse({ type: HealthResponse, description: 'The process answers.' })
+  live(@Res({ passthrough: true }) response: Response): HealthResponse {
+    return answer(response, true);
+  }
+
+  /** During shutdown, the shutdown guard answers 503 instead. */
+  @Get('ready')
+  @ApiOperation({
+    summary: 'Check whether requests should be sent here',
+    description: 'Like `GET /health`; while the service stops it is 503 as well.',
+  })
+  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
+  async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
+    return answer(response, await this.health.isHealthy());
+  }
+}
+
+function answer(response: Response, isHealthy: boolean): HealthResponse {
+  if (!isHealthy) response.status(HttpStatus.SERVICE_UNAVAILABLE);
+  return { status: isHealthy ? 'healthy' : 'unhealthy', timestamp: new Date().toISOString() };
+}
+
+const COUNTERS = [ENTITY, CLAIM, AGENT, DECISION, POLICY].map((kind) => kind.counter);
+
+@ApiTags('Health')
+@Controller('stats')
+export class StatisticsController {
+  private readonly ofModules: readonly string[];
+
+  constructor(
+    private readonly counters: CounterReader,
+    catalog: RecordCatalog,
+  ) {
+    this.ofModules = [...catalog.all].flatMap(({ kind }) => (kind.isInStatistics === true ? kind.counter : []));
+  }
+
+  @Get()
+  @RequiresScope('read')
+  @ApiOperation({ summary: 'Count the records of the service', description: 'Six totals, all of the same moment.' })
+  @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
+  async count(): Promise<StatisticsResponse> {
+    const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
+    const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;
+    const modules = Object.fromEntries(this.ofModules.map((name, index) => [name, others[index] ?? 0]));
+    return {
+      entities,
+      claims,
+      agents,
+      decisions,
+      policies,
+      provenanceEntries: entries,
+      ...(others.length > 0 && { modules }),
+    };
+  }
+}

@@ -1,0 +1,78 @@
+import { Logger, type INestApplication } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { Configuration } from '../../core/config/configuration';
+import { ReadSettings } from '../../core/config/read-configuration';
+import { type AppOptions, createApp } from '../../create-app';
+import { Database } from '../../ledger/database/database';
+import { LedgerService } from '../../ledger/ledger.service';
+import { banner, localUrl } from './banner';
+import { startFailure } from './start-failure';
+import { shutDown } from '../../http/shutdown/shutdown';
+
+/**
+ * Runs the service as the process's only task: listens on HOST and PORT, prints the banner, stops on SIGTERM and
+ * SIGINT. A failed start prints the reason and ends the process with the exit code for it.
+ */
+export async function startService(options: AppOptions = {}): Promise<void> {
+  process.on('uncaughtException', endAtOnce);
+  const starting = createApp(options);
+  const stopping = stopOnSignals(starting);
+  try {
+    const application = await starting;
+    if (stopping.aborted) return;
+    const { host, port } = application.get(Configuration);
+    await application.listen(port, host);
+    process.stdout.write(bannerOf(application));
+  } catch (error) {
+    if (stopping.aborted) return;
+    const { message, exitCode } = startFailure(error);
+    process.stderr.write(`${message}\n`);
+    process.exit(exitCode);
+  }
+}
+
+function bannerOf(application: NestExpressApplication): string {
+  const configuration = application.get(Configuration);
+  const { port } = application.getHttpServer().address() as AddressInfo;
+  return banner({
+    database: application.get(Database).location,
+    head: application.get(LedgerService).head,
+    url: localUrl(configuration.host, port),
+    hasConsole: configuration.consoleEnabled,
+    hasDocs: configuration.swaggerEnabled,
+    generatedKey: configuration.apiKeyGenerated ? configuration.apiKey : null,
+    warnings: application.get(ReadSettings).warnings,
+  });
+}
+
+/** After an uncaught error, the state in memory cannot be trusted; what is on disk can. */
+function endAtOnce(error: Error): void {
+  new Logger('Main').fatal(error);
+  process.exit(1);
+}
+
+/** Milliseconds after which the process ends whatever is still running: what was answered is on disk anyway. */
+const DEADLINE = 9_500;
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+
+/**
+ * Stops the application on SIGTERM or SIGINT, even while it is starting, and ends the process with 0. Further signals
+ * change nothing: under `npm start` a Ctrl-C arrives twice.
+ */
+export function stopOnSignals(starting: Promise<INestApplication<Server>>): AbortSignal {
+  const stopping = new AbortController();
+  const stop = (): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    setTimeout(() => process.exit(0), DEADLINE);
+    void starting
+      .then(shutDown)
+      .catch((error: unknown) => new Logger('Shutdown').error(error))
+      .finally(() => process.exit(0));
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  return stopping.signal;
+}

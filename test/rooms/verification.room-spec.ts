@@ -1,3 +1,0 @@
-import { describeRoom } from '../support/jest/room';
-
-describeRoom('verification');
