@@ -6,7 +6,7 @@
 // Starting the service.
 export { createApp, type AppOptions } from './create-app';
 export type { FeatureModule } from './app.module';
-export { RISK_LEVELS, type RiskLevel } from './core/config/configuration';
+export { RISK_LEVELS, type RiskLevel } from './core/config/variables/governance-variables';
 export type { Environment } from './core/config/variables/variable';
 export { startService } from './program/start/start-service';
 export { ConfigurationError } from './core/config/read-configuration';
@@ -14,7 +14,6 @@ export { DatabaseInUseError } from './ledger/database/database-fault';
 
 // Settings of a module.
 export { ConfigurationModule } from './core/config/configuration.module';
-export type { SettingRows } from './core/config/settings-contribution';
 export {
   oneOf,
   parseList,
@@ -22,6 +21,7 @@ export {
   trueOrFalse,
   wholeNumber,
   type Reading,
+  type SettingRows,
   type Variable,
 } from './core/config/variables/variable';
 

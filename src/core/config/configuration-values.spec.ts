@@ -1,5 +1,6 @@
 import type { Configuration } from './configuration';
 import { readConfiguration } from './read-configuration';
+import type { Variable } from './variables/variable';
 import { VARIABLES } from './variables/variables';
 import { configurationFaults } from '../../../test/support/application/configuration-faults';
 
@@ -234,7 +235,7 @@ describe('values', () => {
     );
   });
 
-  it.each(Object.values(VARIABLES).filter(({ mask }) => mask === undefined))(
+  it.each(Object.values<Variable<unknown>>(VARIABLES).filter(({ mask }) => mask === undefined))(
     'accept the example of $name',
     (variable) => {
       expect(configurationFaults({ OIDC_ISSUER, [variable.name]: variable.example, API_KEY: KEY })).toEqual([]);

@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { Configuration, type ConfiguredDatabase } from './configuration';
-import { readDatabase, ReadSettings } from './read-configuration';
-import { type SettingRows, SettingsContribution } from './settings-contribution';
-import type { Environment } from './variables/variable';
+import { Configuration } from './configuration';
+import { readDatabase, ReadSettings, SettingsContribution } from './read-configuration';
+import type { ConfiguredDatabase } from './variables/database-url';
+import type { Environment, SettingRows } from './variables/variable';
 
 interface Found {
   /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */

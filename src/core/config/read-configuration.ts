@@ -1,14 +1,14 @@
+import type { Configuration } from './configuration';
+import type { ConfiguredDatabase } from './variables/database-url';
 import {
   type Environment,
   generateApiKey,
   isGuessable,
-  type Settings,
   SHORTEST_SAFE_KEY,
   type Variable,
+  type VariableTable,
 } from './variables/variable';
-import type { Configuration, ConfiguredDatabase } from './configuration';
-import type { SettingsContribution, VariableTable } from './settings-contribution';
-import { VARIABLES } from './variables/variables';
+import { type Settings, VARIABLES } from './variables/variables';
 
 const LONGEST_SHOWN = 100;
 
@@ -145,6 +145,11 @@ function isOneSlip(given: string, expected: string): boolean {
     left.slice(1) === right.slice(1) ||
     left === right.charAt(1) + right.charAt(0) + right.slice(2)
   );
+}
+
+/** The settings of a module. Provided as a value, and read together with those of the service. */
+export class SettingsContribution {
+  constructor(readonly rows: VariableTable) {}
 }
 
 /** All settings, those of the service and those of each module, read together. */

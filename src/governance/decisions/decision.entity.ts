@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { RiskLevel } from '../../core/config/configuration';
+import type { RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import type { JsonObject } from '../../core/json/json-value';
 

@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../ledger/record-kind';
-import { RISK_LEVELS } from '../../core/config/configuration';
+import { RISK_LEVELS } from '../../core/config/variables/governance-variables';
 import { CAN_EXPIRE, Decision, DECISION_STATUSES, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import type { EntryNote } from '../../ledger/ledger-transaction';

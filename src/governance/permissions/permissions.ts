@@ -1,6 +1,7 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
-import { type PolicyDefaultEffect, Configuration } from '../../core/config/configuration';
+import { Configuration } from '../../core/config/configuration';
+import { type PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
 import { permissionDenied, policyDenied, type DomainError } from '../../core/errors/domain-error';
 import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RequiredApprovals } from '../../core/config/configuration';
+import type { RequiredApprovals } from '../../core/config/variables/governance-variables';
 import type { JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { filledApproval } from './approval/given-approval';

@@ -2,7 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfiguredDatabase, SqliteDatabase } from '../configuration';
+
+/** A file. `path` is as configured; the database module resolves it. */
+export interface SqliteDatabase {
+  readonly kind: 'sqlite';
+  readonly path: string;
+}
+
+/** A database on a server. `url` may hold a password: never show it. */
+export interface PostgresDatabase {
+  readonly kind: 'postgres';
+  readonly url: string;
+}
+
+/** Where the records are kept. */
+export type ConfiguredDatabase = SqliteDatabase | PostgresDatabase;
 
 const SCHEME = 'sqlite:';
 const URL_PARTS =

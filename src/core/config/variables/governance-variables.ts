@@ -1,24 +1,24 @@
-import { POLICY_DEFAULT_EFFECTS, RISK_LEVELS, type RequiredApprovals, type RiskLevel } from '../configuration';
-import { LONGEST_TIME, oneOf, parseList, parseWholeNumber, trueOrFalse, type Variables, wholeNumber } from './variable';
+import {
+  LONGEST_TIME,
+  oneOf,
+  parseList,
+  parseWholeNumber,
+  trueOrFalse,
+  type VariableTable,
+  wholeNumber,
+} from './variable';
 
-type GovernanceSetting =
-  | 'policyDefaultEffect'
-  | 'maxPolicies'
-  | 'maxPolicyText'
-  | 'planTimeout'
-  | 'replayLimit'
-  | 'maxPendingApprovals'
-  | 'maxWaiting'
-  | 'maxEventStreams'
-  | 'webhookAllowHttp'
-  | 'webhookAllowPrivate'
-  | 'allowSelfApproval'
-  | 'requireBoundReviewers'
-  | 'requiredApprovals'
-  | 'actionTimeout';
+const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
+export type PolicyDefaultEffect = (typeof POLICY_DEFAULT_EFFECTS)[number];
+
+export const RISK_LEVELS = ['low', 'medium', 'high', 'critical'] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+/** The approvals that a decision of each risk level needs. */
+export type RequiredApprovals = Readonly<Record<RiskLevel, number>>;
 
 /** Settings about what agents may do: rows of `VARIABLES`, kept here. */
-export const GOVERNANCE_VARIABLES: Pick<Variables, GovernanceSetting> = {
+export const GOVERNANCE_VARIABLES = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
     description: 'What happens to an action that no policy matches.',
@@ -119,7 +119,7 @@ export const GOVERNANCE_VARIABLES: Pick<Variables, GovernanceSetting> = {
     example: '30000',
     ...wholeNumber(1, LONGEST_TIME),
   },
-};
+} satisfies VariableTable;
 
 const MOST_APPROVALS = 100;
 

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import type { AllowedOrigins, TrustedProxies } from '../configuration';
 import { parseList, parseWholeNumber } from './variable';
 
 /** An IP address or a host name; undefined when the text is neither. */
@@ -9,6 +8,9 @@ export function parseHost(text: string): string | undefined {
   const isName = text.length <= 253 && /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*$/i.test(text);
   return isName && !looksLikeAddress ? text : undefined;
 }
+
+/** Null: cross-origin requests are off. */
+export type AllowedOrigins = readonly string[] | '*' | null;
 
 /** `*`, or one or several origins separated by commas; empty means that cross-origin requests are off. */
 export function parseAllowedOrigins(text: string): AllowedOrigins | undefined {
@@ -23,6 +25,9 @@ function parseOrigin(text: string): string | undefined {
   const isWeb = text.startsWith('http:') || text.startsWith('https:');
   return !isWeb || new URL(text).origin === text ? text : undefined;
 }
+
+/** Number of trusted proxy hops in front of the service, or the proxies' addresses and subnets. */
+export type TrustedProxies = number | readonly string[];
 
 const MOST_HOPS = 32;
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Configuration } from '../configuration';
 
 /** Names and values as in `process.env`. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,10 +29,11 @@ export interface Variable<Value> {
   readonly explain?: (text: string) => string | undefined;
 }
 
-/** The members of the configuration that are read from the environment. */
-export type Settings = Omit<Configuration, 'apiKeyGenerated'>;
+/** A row for each member of a module's settings. */
+export type SettingRows<Values> = { readonly [Member in keyof Values]: Variable<Values[Member]> };
 
-export type Variables = { readonly [Member in keyof Settings]: Variable<Settings[Member]> };
+/** Variables by the member that each is read into. */
+export type VariableTable = Readonly<Record<string, Variable<unknown>>>;
 
 /** The longest delay that a timer supports, in milliseconds. */
 export const LONGEST_TIME = 2 ** 31 - 1;

@@ -1,150 +1,45 @@
 import {
+  isPostgresUrl,
+  explainDatabaseUrl,
+  maskDatabaseUrl,
+  parseDatabaseUrl,
+  temporaryDatabaseUrl,
+} from './database-url';
+import { GOVERNANCE_VARIABLES } from './governance-variables';
+import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
+import {
   API_KEY_EXPECTED,
   isGuessable,
   LONGEST_TIME,
   maskApiKey,
   oneOf,
   parseApiKey,
+  parseList,
   parseWholeNumber,
   trueOrFalse,
-  type Variables,
+  type Variable,
+  type VariableTable,
   wholeNumber,
 } from './variable';
-import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
-import { LOG_LEVELS, NODE_ENVIRONMENTS } from '../configuration';
-import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
-import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
-import { GOVERNANCE_VARIABLES } from './governance-variables';
-
-type RoomSetting =
-  'bodyLimit' | 'planBodyLimit' | 'bodyTotalLimit' | 'answerTotalLimit' | 'maxConnections' | 'maxConnectionsPerAddress';
+import { parseSeed, parseVerifierKey, type VerifierKey } from '../../signed-notes/signed-note';
 
 const MOST_CONNECTIONS = 1_000_000;
-
-/** Settings that limit what clients may use: rows of `VARIABLES`, kept here. */
-export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
-  bodyLimit: {
-    name: 'BODY_LIMIT',
-    description: 'Largest request body in bytes.',
-    default: '1048576',
-    example: '1048576',
-    ...wholeNumber(1, 100 * 1024 * 1024),
-  },
-  planBodyLimit: {
-    name: 'PLAN_BODY_LIMIT',
-    description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
-    default: '16777216',
-    example: '16777216',
-    ...wholeNumber(1, 100 * 1024 * 1024),
-  },
-  bodyTotalLimit: {
-    name: 'BODY_TOTAL_LIMIT',
-    description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
-    default: '67108864',
-    example: '67108864',
-    ...wholeNumber(1, 100 * 1024 ** 3),
-  },
-  answerTotalLimit: {
-    name: 'ANSWER_TOTAL_LIMIT',
-    description: 'Bytes of answers above 16 KiB that may wait for clients to read them; further requests get 503.',
-    default: '67108864',
-    example: '67108864',
-    ...wholeNumber(1, 100 * 1024 ** 3),
-  },
-  maxConnections: {
-    name: 'MAX_CONNECTIONS',
-    description: 'Connections that clients may hold at a time; further ones are closed at once.',
-    default: '5000',
-    example: '5000',
-    ...wholeNumber(1, MOST_CONNECTIONS),
-  },
-  maxConnectionsPerAddress: {
-    name: 'MAX_CONNECTIONS_PER_ADDRESS',
-    description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
-    default: '',
-    expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
-    example: '1000',
-    parse: (text) => (text === '' ? null : parseWholeNumber(text, 1, MOST_CONNECTIONS)),
-  },
-};
-
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
-
-/** The variables for recognising a wrong clock. */
-export const CLOCK_VARIABLES: Pick<Variables, 'maxClockStep' | 'acceptedHeadTime'> = {
-  maxClockStep: {
-    name: 'MAX_CLOCK_STEP',
-    description:
-      'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
-    default: String(HOUR),
-    example: '3600000',
-    ...wholeNumber(60_000, CENTURY),
-  },
-  acceptedHeadTime: {
-    name: 'ACCEPT_HEAD_TIME',
-    description:
-      'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
-    default: '',
-    expected: 'a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z',
-    example: '2026-11-22T08:30:00.000Z',
-    parse: (text) => (text === '' ? null : parseTime(text)),
-  },
-};
-
-function parseTime(text: string): string | undefined {
-  const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && time.toISOString() === text ? text : undefined;
-}
-
 const TEXT = /^[\x21-\x7e]{1,500}$/;
 
-/** Signing in to the console at a token issuer, with OpenID Connect's code flow and PKCE. */
-export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oidcScope'> = {
-  oidcIssuer: {
-    name: 'OIDC_ISSUER',
-    description:
-      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
-    default: '',
-    expected: 'a URL with https (http for a test), as TOKEN_ISSUERS has it',
-    example: 'https://login.example.com',
-    parse: (text) => (text === '' ? null : parseIssuer(text)),
-  },
-  oidcClientId: {
-    name: 'OIDC_CLIENT_ID',
-    onlyWith: 'OIDC_ISSUER',
-    description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
-    default: '',
-    expected: 'up to 500 visible ASCII characters',
-    example: 'governance-console',
-    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
-  },
-  oidcScope: {
-    name: 'OIDC_SCOPE',
-    onlyWith: 'OIDC_ISSUER',
-    description: 'Scopes that the console requests from the issuer, separated by spaces; must include openid.',
-    default: 'openid',
-    expected: 'scopes separated by single spaces, openid among them',
-    example: 'openid governance',
-    parse: (text) =>
-      /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text) && text.split(' ').includes('openid') ? text : undefined,
-  },
-};
-
-function parseIssuer(text: string): string | undefined {
-  const hasForm = TEXT.test(text) && /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text);
-  return hasForm ? text : undefined;
-}
-
-/** Every environment variable of the service. To add one, add a member to `Configuration` and a row here. */
-export const VARIABLES: Variables = {
+/**
+ * Every environment variable of the service. To add one, add a row: a setting has the name of the member and the type
+ * that its row reads.
+ */
+export const VARIABLES = {
   nodeEnvironment: {
     name: 'NODE_ENV',
     description:
       'production requires an API_KEY of at least 16 characters; test keeps the records in a temporary file.',
     default: 'development',
     example: 'production',
-    ...oneOf(NODE_ENVIRONMENTS),
+    ...oneOf(['development', 'production', 'test']),
   },
   port: {
     name: 'PORT',
@@ -213,6 +108,7 @@ export const VARIABLES: Variables = {
     example: '60000',
     ...wholeNumber(1, LONGEST_TIME),
   },
+  /** It may hold a password: never show it. */
   redisUrl: {
     name: 'REDIS_URL',
     description: 'Redis in which several processes count requests together. Unset: each process counts its own.',
@@ -242,9 +138,116 @@ export const VARIABLES: Variables = {
     parse: parseDatabaseUrl,
     explain: explainDatabaseUrl,
   },
-  ...CHECKPOINT_VARIABLES,
-  ...CLOCK_VARIABLES,
-  ...LIMIT_VARIABLES,
+  /** Seed of the key that signs checkpoints: never show it. Null: the service generates and stores one. */
+  signingKey: {
+    name: 'SIGNING_KEY',
+    description:
+      'Key that signs checkpoints: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
+    default: '',
+    // Replicas that each generated a key would sign the same log with different keys.
+    requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
+    expected: 'the 32 bytes of an Ed25519 seed in standard base64, the same for all processes on one database',
+    example: '$(openssl rand -base64 32)',
+    mask: maskApiKey,
+    parse: parseSigningKey,
+  },
+  previousVerifierKeys: {
+    name: 'SIGNING_KEY_PREVIOUS',
+    description: 'Public keys of previous signing keys, so that checkpoints kept by clients are still recognised.',
+    default: '',
+    expected:
+      'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
+    // If somebody sets the previous secret key by mistake, it must not appear in a log.
+    mask: maskApiKey,
+    example: 'example.com/governance+dcce5bc2+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8',
+    parse: parseVerifierKeys,
+  },
+  checkpointOrigin: {
+    name: 'CHECKPOINT_ORIGIN',
+    description: 'Name of this log in its checkpoints; should be unique, such as a URL without scheme.',
+    default: 'agent-governance-service',
+    expected: 'a name of 1 to 200 characters without white space and plus signs',
+    example: 'example.com/governance',
+    parse: parseLogName,
+  },
+  checkpointFolder: {
+    name: 'CHECKPOINT_FOLDER',
+    description:
+      'Folder of the last checkpoint and of a generated signing key. Unset: the folder of the database file.',
+    default: '',
+    expected: 'the path of a folder, without white space at its ends',
+    example: '/var/lib/governance-checkpoints',
+    parse: parseFolder,
+  },
+  givenUpCheckpoints: {
+    name: 'ACCEPT_RESTORED_DATABASE',
+    description:
+      'Kept checkpoint that a restored database need not extend: its name as shown when the start is refused.',
+    default: '',
+    expected: 'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
+    example: '1040:3f9c0b6e8d2a4f71',
+    parse: parseCheckpointNames,
+  },
+  maxClockStep: {
+    name: 'MAX_CLOCK_STEP',
+    description:
+      'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
+    default: String(HOUR),
+    example: '3600000',
+    ...wholeNumber(60_000, CENTURY),
+  },
+  acceptedHeadTime: {
+    name: 'ACCEPT_HEAD_TIME',
+    description:
+      'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
+    default: '',
+    expected: 'a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z',
+    example: '2026-11-22T08:30:00.000Z',
+    parse: (text) => (text === '' ? null : parseTime(text)),
+  },
+  bodyLimit: {
+    name: 'BODY_LIMIT',
+    description: 'Largest request body in bytes.',
+    default: '1048576',
+    example: '1048576',
+    ...wholeNumber(1, 100 * 1024 * 1024),
+  },
+  planBodyLimit: {
+    name: 'PLAN_BODY_LIMIT',
+    description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
+    default: '16777216',
+    example: '16777216',
+    ...wholeNumber(1, 100 * 1024 * 1024),
+  },
+  bodyTotalLimit: {
+    name: 'BODY_TOTAL_LIMIT',
+    description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
+    default: '67108864',
+    example: '67108864',
+    ...wholeNumber(1, 100 * 1024 ** 3),
+  },
+  answerTotalLimit: {
+    name: 'ANSWER_TOTAL_LIMIT',
+    description: 'Bytes of answers above 16 KiB that may wait for clients to read them; further requests get 503.',
+    default: '67108864',
+    example: '67108864',
+    ...wholeNumber(1, 100 * 1024 ** 3),
+  },
+  maxConnections: {
+    name: 'MAX_CONNECTIONS',
+    description: 'Connections that clients may hold at a time; further ones are closed at once.',
+    default: '5000',
+    example: '5000',
+    ...wholeNumber(1, MOST_CONNECTIONS),
+  },
+  maxConnectionsPerAddress: {
+    name: 'MAX_CONNECTIONS_PER_ADDRESS',
+    description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    default: '',
+    expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
+    example: '1000',
+    parse: (text) => (text === '' ? null : parseWholeNumber(text, 1, MOST_CONNECTIONS)),
+  },
   trustedProxies: {
     name: 'TRUST_PROXY',
     description:
@@ -260,7 +263,7 @@ export const VARIABLES: Variables = {
     description: 'Least severe log lines to write.',
     default: 'info',
     example: 'info',
-    ...oneOf(LOG_LEVELS),
+    ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   },
   swaggerEnabled: {
     name: 'SWAGGER_ENABLED',
@@ -276,7 +279,35 @@ export const VARIABLES: Variables = {
     example: 'true',
     ...trueOrFalse(),
   },
-  ...OIDC_VARIABLES,
+  // Signing in to the console at a token issuer, with OpenID Connect's code flow and PKCE.
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    description:
+      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
+    default: '',
+    expected: 'a URL with https (http for a test), as TOKEN_ISSUERS has it',
+    example: 'https://login.example.com',
+    parse: (text) => (text === '' ? null : parseIssuer(text)),
+  },
+  oidcClientId: {
+    name: 'OIDC_CLIENT_ID',
+    onlyWith: 'OIDC_ISSUER',
+    description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
+    default: '',
+    expected: 'up to 500 visible ASCII characters',
+    example: 'governance-console',
+    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
+  },
+  oidcScope: {
+    name: 'OIDC_SCOPE',
+    onlyWith: 'OIDC_ISSUER',
+    description: 'Scopes that the console requests from the issuer, separated by spaces; must include openid.',
+    default: 'openid',
+    expected: 'scopes separated by single spaces, openid among them',
+    example: 'openid governance',
+    parse: (text) =>
+      /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text) && text.split(' ').includes('openid') ? text : undefined,
+  },
   metricsPort: {
     name: 'METRICS_PORT',
     description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
@@ -285,4 +316,47 @@ export const VARIABLES: Variables = {
     example: '9464',
     parse: (text) => (text === '' ? null : parseWholeNumber(text, 0, 65535)),
   },
+} satisfies VariableTable;
+
+/** The settings that the environment determines. */
+export type Settings = {
+  readonly [Member in keyof typeof VARIABLES]: (typeof VARIABLES)[Member] extends Variable<infer Value> ? Value : never;
 };
+
+function parseTime(text: string): string | undefined {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text ? text : undefined;
+}
+
+function parseIssuer(text: string): string | undefined {
+  const hasForm = TEXT.test(text) && /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text);
+  return hasForm ? text : undefined;
+}
+
+const LOG_NAME = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
+const CHECKPOINT_NAME = /^(0|[1-9]\d{0,15}):[0-9a-f]{16}$/;
+
+/** Null: none is given, and the service generates one. */
+function parseSigningKey(text: string): Buffer | null | undefined {
+  return text === '' ? null : parseSeed(text);
+}
+
+function parseVerifierKeys(text: string): VerifierKey[] | undefined {
+  return text === '' ? [] : parseList(text, parseVerifierKey);
+}
+
+/** A signed note's name: no white space, no plus sign. */
+function parseLogName(text: string): string | undefined {
+  return LOG_NAME.test(text) ? text : undefined;
+}
+
+/** A folder, absolute or relative to the working folder, without white space at its ends; null for the default. */
+function parseFolder(text: string): string | null | undefined {
+  if (text === '') return null;
+  return text.trim() === text && !text.includes('\0') ? text : undefined;
+}
+
+/** Checkpoints by their names: `<size>:<first 16 hex digits of the root hash>`. */
+function parseCheckpointNames(text: string): string[] | undefined {
+  return text === '' ? [] : parseList(text, (item) => (CHECKPOINT_NAME.test(item) ? item : undefined));
+}

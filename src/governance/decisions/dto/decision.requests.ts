@@ -1,5 +1,5 @@
 import { normaliseAgentName } from '../../agents/agent-name';
-import { RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto-shape';
 import { FreeFormObject } from '../../../http/validation/body-fields';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';

@@ -1,4 +1,4 @@
-import { type RiskLevel, RISK_LEVELS } from '../../../core/config/configuration';
+import { type RiskLevel, RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 import { parseDuration } from '../../../core/values/duration';
 
 /** A group that needs this many approvals by different reviewers. */

@@ -1,4 +1,8 @@
-import { type RequiredApprovals, RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import {
+  type RequiredApprovals,
+  RISK_LEVELS,
+  type RiskLevel,
+} from '../../../core/config/variables/governance-variables';
 import { integerFault, oneOfFault, textFault } from '../../../http/validation/value-rules';
 import type { FaultInside } from '../../../http/validation/member-rule';
 import { unknownMembers } from '../../../http/validation/body-fields';

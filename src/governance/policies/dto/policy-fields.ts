@@ -15,7 +15,7 @@ import {
   approvalFault,
   LONGEST_DURATION,
 } from '../approval/given-approval';
-import { RISK_LEVELS } from '../../../core/config/configuration';
+import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 
 interface PatternListField {
   /** Fewest items; 0 makes the list optional. */

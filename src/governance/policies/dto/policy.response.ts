@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { RISK_LEVELS, type RiskLevel } from '../../../core/config/configuration';
+import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { ANY_JSON_SCHEMA, type JsonValue } from '../../../core/json/json-value';
 import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions';
 import type { ApprovalRequirement } from '../approval/approval-requirement';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { AGENT_KINDS } from '../../agents/agent-name';
-import { RISK_LEVELS } from '../../../core/config/configuration';
+import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions';
 import type { JsonScalar } from '../../../core/json/json-value';
 import type { PolicyRules } from './compiled-policy';
