@@ -17,7 +17,8 @@ import { buildCommandLine, gov, MAIN } from './command-line';
 const SOURCES = join(ROOT, 'clients', 'cli', 'src');
 
 /** Erases the line, writes from right to left, breaks lines, and shows nothing. */
-const HOSTILE = 'paid\u009b2K\u007f\u0085\u202e\u2066\u2028\u2029\u200b\u00ad\u3164\u115f\ufe0f\u{e0041}\u001b[2K';
+const HOSTILE =
+  'paid\u009b2K\u007f\u0085\u202e\u2066\u2028\u2029\u200b\u00ad\u3164\u115f\ufe0f\u{e0041}\u001b[2K\nVALID';
 /** What text by others must not bring to a terminal. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
@@ -62,7 +63,7 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     expect(line).not.toMatch(UNSEEN);
   });
 
-  it('shows who somebody is, and who is still needed, without what cannot be seen', async () => {
+  it('shows who somebody is, and who is still needed, with escapes for what cannot be seen', async () => {
     const answers: Record<string, object> = {
       '/api/v1/me': { actor: { type: 'token', id: HOSTILE }, agentId: HOSTILE, scopes: [HOSTILE], expiresAt: null },
       '/api/v1/decisions/dec_1/approve': {
@@ -78,7 +79,8 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const words of [['whoami'], ['approve', 'dec_1']]) {
       const { output, errors } = await gov(words, { environment: { ...environment, GOVERNANCE_URL: elsewhere } });
-      expect([output, errors]).toEqual([expect.stringContaining('paid'), '']);
+      expect([output, errors]).toEqual([expect.stringContaining('paid\\u009b2K'), '']);
+      expect(output).not.toMatch(/^VALID/m);
       expect(output.replaceAll('\n', '')).not.toMatch(UNSEEN);
     }
     server.close();
@@ -92,7 +94,7 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     expect(writing).toEqual(['output.ts']);
   });
 
-  it('shows errors by others, and names, without what cannot be seen', async () => {
+  it('shows errors by others, and names, with escapes for what cannot be seen', async () => {
     const server = createServer((_, response) => {
       response.writeHead(404, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify({ error: { code: 'NOT_FOUND', message: `There is none: ${HOSTILE}.` } }));
@@ -101,11 +103,11 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { exitCode, errors } = await gov(['whoami'], { environment: { ...environment, GOVERNANCE_URL: elsewhere } });
     server.close();
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining('There is none: paid')]);
-    expect(errors.replaceAll('\n', '')).not.toMatch(UNSEEN);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('There is none: paid\\u009b2K')]);
+    expect(errors.trimEnd()).not.toMatch(UNSEEN);
     await createPolicy(app, { name: 'filled \u3164\u2028\ufe0f name', actions: ['b'] });
     const { output } = await gov(['policies'], { environment });
-    expect(output).toContain('filled     name');
+    expect(output).toContain('filled \\u3164\\u2028\\ufe0f name');
     expect(output.replaceAll('\n', '')).not.toMatch(UNSEEN);
   });
 });

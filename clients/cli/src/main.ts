@@ -14,7 +14,7 @@ import { endEarly } from './early-end.js';
 import { addHookCommand, blockFailures, isHookLine } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
 import { plain, printError } from './output.js';
-import { SettingsError } from './settings.js';
+import { SettingsError, shownMessage } from './settings.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
 
@@ -73,7 +73,7 @@ function exitCodeOf(error: unknown): number {
   if (!EXPECTED.some((kind) => error instanceof kind) && !isOfFile(error)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';
-  printError(`${(error as Error).message}${advice}${plain(id)}`);
+  printError(`${shownMessage(error)}${advice}${plain(id)}`);
   return 1;
 }
 

@@ -8,7 +8,7 @@ export interface Column<Row> {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What acts on a terminal, or cannot be seen on it. In text from others it is shown as spaces. */
+/** What acts on a terminal, or cannot be seen on it. In text from others it is shown as escapes. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 const ESCAPE = '\u001b';
@@ -42,13 +42,13 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   else if (total > rows.length) printLine(styled('dim', `${rows.length} of ${total}.`));
 }
 
-/** A name given by others, as it may be shown. */
+/** Text by others as one line, as it may be shown. */
 export function plain(text: string): string {
-  return text.replace(UNSEEN, ' ');
+  return text.replace(UNSEEN, escaped);
 }
 
-/** A message that may have several lines and quote others, as it may be shown. */
-export function plainLines(text: string): string {
+/** What has lines of its own, in which texts by others have gone through `plain`. */
+function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 

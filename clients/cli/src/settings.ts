@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { plain } from './output.js';
+import { userFolder } from './user-folder.js';
 import { GovernanceClient, GovernanceError } from '../../typescript/src/index.js';
 import { wasNeverConnected } from '../../typescript/src/never-connected.js';
 import { canBeSent } from '../../typescript/src/transport.js';
-import { userFolder } from './user-folder.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Milliseconds for which a service that has not answered yet is looked for. */
@@ -12,6 +13,12 @@ const LONGEST_SEARCH = 1_500;
 
 /** Something the user lacks: a key, or a readable file. The message says how to get it. */
 export class SettingsError extends Error {}
+
+/** The message of an error as it may be shown: lines of their own have only those of `SettingsError`. */
+export function shownMessage(error: unknown): string {
+  if (error instanceof SettingsError) return error.message;
+  return plain(error instanceof Error ? error.message : String(error));
+}
 
 export interface Settings {
   readonly url: string;

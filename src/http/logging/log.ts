@@ -4,12 +4,14 @@ import { createRequire } from 'node:module';
 import type * as pretty from 'pino-pretty';
 import { type Configuration, secretsOf } from '../../core/config/configuration';
 import { maskKeys } from './key-mask';
+import { withoutActing, withShownEscapes } from './shown-line';
 
 /** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */
 export const LOG = Symbol('LOG');
 
 /** One JSON object per line, without keys and passwords. */
 export function createLog(configuration: Configuration, stream: DestinationStream): Logger {
+  const withoutKeys = maskKeys(secretsOf(configuration));
   return pino(
     {
       level: configuration.logLevel,
@@ -17,7 +19,7 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
       timestamp: stdTimeFunctions.isoTime,
       serializers: { err: serializeError, error: serializeError },
       formatters: { level: (level) => ({ level }) },
-      hooks: { streamWrite: maskKeys(secretsOf(configuration)) },
+      hooks: { streamWrite: (line) => withoutActing(withoutKeys(line)) },
     },
     stream,
   );
@@ -56,11 +58,17 @@ let lines: GatheredLines | null = null;
 /** Standard output: JSON for machines, readable lines on a terminal. */
 export function standardOutput(): DestinationStream {
   if (process.stdout.isTTY) {
-    const { build } = createRequire(__filename)('pino-pretty') as typeof pretty;
-    return build({ destination: process.stdout.fd, sync: true, translateTime: 'SYS:HH:MM:ss.l' });
+    return readableLines(process.stdout.fd);
   }
   lines ??= gatheredOutput();
   return lines;
+}
+
+/** One line of text each, and stack traces: what is logged adds no lines of its own. @param target a file descriptor. */
+export function readableLines(target: number): DestinationStream {
+  const { build } = createRequire(__filename)('pino-pretty') as typeof pretty;
+  const lines = build({ destination: target, sync: true, translateTime: 'SYS:HH:MM:ss.l' });
+  return { write: (line) => lines.write(withShownEscapes(line)) };
 }
 
 function gatheredOutput(): GatheredLines {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { configuredDatabase } from '../../core/config/configuration.module';
+import { shownText } from '../../core/values/shown-text';
 import { writeBackup, UsageError, type Verification } from './backup';
 
 /** Exit codes. */
@@ -39,7 +40,7 @@ function written({ entries, head }: Verification, target: string): string {
 }
 
 function refused({ faults, firstFaults, head }: Verification, target: string): string {
-  const lines = firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}\n`);
+  const lines = firstFaults.map(({ layer, place, fault }) => `${shownText(`FAULT ${layer}: ${place}: ${fault}`)}\n`);
   const more = faults > firstFaults.length ? `… and ${faults - firstFaults.length} more\n` : '';
   return (
     `head     ${head.sequence} ${head.hash}\n${lines.join('')}${more}` +

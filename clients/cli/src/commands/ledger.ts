@@ -47,7 +47,7 @@ async function follow({ after, action, json }: { after?: number; action?: string
 }
 
 function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {
-  const described = outcome === 'success' ? action : styled('red', `${action} (${outcome})`);
+  const described = outcome === 'success' ? plain(action) : styled('red', plain(`${action} (${outcome})`));
   return `${timestamp}  ${described}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
 }
 

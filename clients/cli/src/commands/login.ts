@@ -37,8 +37,8 @@ async function login({ url: given }: { url?: string }): Promise<void> {
 async function whoAmI(): Promise<void> {
   const { actor, agentId, scopes, expiresAt } = await client().get('/api/v1/me');
   printLine(plain(`${actor.type} ${actor.id}`));
-  printLine(`agent:   ${agentId ?? 'none'}`);
-  printLine(`scopes:  ${scopes.join(', ')}`);
+  printLine(plain(`agent:   ${agentId ?? 'none'}`));
+  printLine(plain(`scopes:  ${scopes.join(', ')}`));
   printLine(`expires: ${expiresAt ?? 'never'}`);
 }
 

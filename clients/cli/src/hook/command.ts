@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { printError, printLine, shownJson } from '../output.js';
+import { shownMessage } from '../settings.js';
 import { answerClaudeCode } from './claude-code.js';
 
 /** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
@@ -56,7 +57,7 @@ export function addHookCommand(program: Command): void {
         if (answer !== null) printLine(shownJson(answer));
       } catch (error) {
         // Whatever the error, a call that was not authorised must not run.
-        printError(error instanceof Error ? error.message : String(error));
+        printError(shownMessage(error));
         process.exitCode = BLOCKED;
       }
     });

@@ -2,7 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient } from '../../../typescript/src/index.js';
-import { printError } from '../output.js';
+import { plain, printError } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
 import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
@@ -58,7 +58,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   if (place === null) {
     process.stdin.once('end', () => void stop());
     process.stdin.once('error', ({ message }) => {
-      printError(`The client cannot be read: ${message}`);
+      printError(plain(`The client cannot be read: ${message}`));
       process.exitCode = 1;
       void stop();
     });

@@ -52,7 +52,7 @@ export async function pull(folder: string, { force }: PullOptions): Promise<void
   if (others.length > 0 && force !== true) {
     const names = others.map(({ path }) => path).join(', ');
     throw new SettingsError(
-      `Nothing was written, as these files differ from what is in force: ${names}. --force overwrites them.`,
+      `Nothing was written, as these files differ from what is in force: ${plain(names)}. --force overwrites them.`,
     );
   }
   mkdirSync(folder, { recursive: true });
@@ -81,7 +81,7 @@ function wellFormed(paths: readonly string[]): PolicyFiles {
   const { others } = set;
   if (others.length > 0) printError(`Not read, as no policy files: ${plain(others.join(', '))}.`);
   const faults = lintFaults(set);
-  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsError(faults.map(plain).join('\n'));
   return set;
 }
 
@@ -160,7 +160,7 @@ async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Pro
     if (!(error instanceof GovernanceError)) throw error;
     if (error.status === 412) throw new SettingsError(NO_LONGER);
     if (error.details.length === 0) throw error;
-    throw new SettingsError(error.details.map((fault) => set.located(fault)).join('\n'));
+    throw new SettingsError(error.details.map((fault) => plain(set.located(fault))).join('\n'));
   }
 }
 

@@ -80,7 +80,7 @@ export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   }
   const files = found.files.map((path) => new PolicyFile(plain(path), textOf(path)));
   const faults = files.flatMap((file) => file.faults);
-  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsError(faults.map(plain).join('\n'));
   return new PolicyFiles(files, found.others);
 }
 
@@ -128,7 +128,7 @@ function statsAt(path: string): Stats {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new SettingsError(
-      code === 'ENOENT' ? `There is no file or folder ${plain(path)}.` : `It cannot be read: ${message}`,
+      code === 'ENOENT' ? `There is no file or folder ${plain(path)}.` : `It cannot be read: ${plain(message)}`,
     );
   }
 }
