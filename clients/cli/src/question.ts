@@ -15,3 +15,8 @@ export async function answerTo(question: string): Promise<string> {
     lines.close();
   }
 }
+
+/** Whether the answer is yes; everything else is no. */
+export async function isConfirmed(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await answerTo(question)).trim());
+}

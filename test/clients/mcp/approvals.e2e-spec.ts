@@ -89,9 +89,16 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       const unapproved = await connection.client.callTool(call);
       const { decisionId } = await newest();
       expect(received).toEqual([
-        expect.objectContaining({ mode: 'url', url: `${PUBLIC_URL}/console/decisions/${String(decisionId)}` }),
+        expect.objectContaining({
+          message: expect.stringMatching(
+            new RegExp(`bot: refund on tool/\\S+ with {"order":"${era}"}, because of policy \\d+ 1\\.0\\. `),
+          ),
+          mode: 'url',
+          url: `${PUBLIC_URL}/console/decisions/${String(decisionId)}`,
+        }),
       ]);
       expect(textOf(unapproved)).toContain('Approval pending');
+      expect(textOf(unapproved)).toContain(`with {"order":"${era}"}, because of`);
       expect(ran()).toBe('');
       answerWith(async () => {
         await approve(app, decisionId, people.ann);

@@ -1,4 +1,5 @@
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
+import { caseOf, printCase } from '../decision-text.js';
 import { type Column, printJson, printLine, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addPolicyFileCommands } from './policies.js';
@@ -42,7 +43,11 @@ export function addRecordCommands(program: Command): void {
   audit.option('--from <time>').option('--to <time>');
   audit.action((options: ListOptions) => list('/api/v1/audit', options, AUDIT_COLUMNS));
   addKeyCommands(program);
-  program.command('show <id>').description('one record by its id, as JSON').action(show);
+  program
+    .command('show <id>')
+    .description('one record by its id, as JSON; a decision as its reviewer has to see it')
+    .option('--json', 'a decision as JSON, too')
+    .action(show);
 }
 
 function listCommand(parent: Command, name: string, description: string, options: CommandOptions = {}): Command {
@@ -79,12 +84,13 @@ async function list<Row>(
   else printTable(data, columns, total);
 }
 
-async function show(id: string): Promise<void> {
+async function show(id: string, { json }: { json?: boolean }): Promise<void> {
   const path = PATHS[id.slice(0, 3) as keyof typeof PATHS] as (typeof PATHS)[keyof typeof PATHS] | undefined;
   if (path === undefined) {
     throw new SettingsError(`"${id}" is not the id of a record: those begin with ${Object.keys(PATHS).join('_, ')}_.`);
   }
-  printJson(await client().get(path, { path: { id } }));
+  if (path === PATHS.dec && json !== true) printCase(await caseOf(client(), id));
+  else printJson(await client().get(path, { path: { id } }));
 }
 
 async function issue(

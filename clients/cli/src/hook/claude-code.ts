@@ -1,5 +1,6 @@
 import { refusalText } from '../mcp/answers.js';
 import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
+import { decisionOf, waitingText } from '../decision-text.js';
 import { settings } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
 import {
@@ -66,7 +67,7 @@ async function beforeTool(event: HookEvent, map: string | undefined): Promise<Pr
     keepAuthorized(callOf(event), settings().url, execution);
     return null;
   } catch (error) {
-    if (error instanceof ApprovalPendingError) return denied(pendingReason(tool, error.execution.decisionId));
+    if (error instanceof ApprovalPendingError) return denied(await pendingReason(tool, error.execution));
     if (error instanceof UnclearCallError) return denied(error.message);
     if (error instanceof GovernanceError) return denied(refusalText(tool, error));
     throw error;
@@ -80,9 +81,11 @@ function handledReason(tool: string, { outcome, result, failureReason }: Executi
   return `The governance service handles ${tool} itself; it is ${outcome}. Do not run it. ${what}`;
 }
 
-function pendingReason(tool: string, decisionId: string | null): string {
+async function pendingReason(tool: string, execution: Execution): Promise<string> {
+  const decisionId = String(execution.decisionId);
+  const asked = waitingText(execution, await decisionOf(governance(), execution));
   return (
-    `Approval pending: ${tool} needs the decision ${String(decisionId)} (gov approve ${String(decisionId)}). ` +
+    `Approval pending: ${tool} needs the decision ${decisionId} (gov approve ${decisionId}) on ${asked} ` +
     'Nothing ran. Once it is approved, use the tool again with exactly the same input.'
   );
 }

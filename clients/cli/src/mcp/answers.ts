@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type Decision, waitingText } from '../decision-text.js';
 import { type Execution, type GovernanceError, OutcomeUnknownError } from '../../../typescript/src/index.js';
 
 /** Codes of errors for no answer, or none by the service. */
@@ -9,9 +10,10 @@ export function notDone(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-export function pendingText(tool: string, { decisionId }: Execution): string {
+export function pendingText(tool: string, execution: Execution, decision: Decision | null): string {
   return (
-    `Approval pending: ${tool} was not run. It waits for the decision ${String(decisionId)}. ` +
+    `Approval pending: ${tool} was not run. It waits for the decision ${String(execution.decisionId)} on ` +
+    `${waitingText(execution, decision)} ` +
     'Call it again with the same arguments: once it is approved, that call goes through.'
   );
 }

@@ -13,6 +13,7 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
+import { decisionOf, waitingText } from '../decision-text.js';
 import { SettingsError } from '../settings.js';
 import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
 import { type Arguments, type ToolRequest, UnclearCallError } from './mapping.js';
@@ -88,12 +89,12 @@ export async function governedCall(
     if (!(second instanceof ApprovalPendingError)) return second;
     // Another call has used the approval: this one needs its own.
     remember(gate.promised, second.execution.id);
-    return notDone(pendingText(call.name, second.execution));
+    return notDone(await pending(gate, call, second.execution));
   }
   if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
   remember(gate.promised, waited.id);
-  if (elicitation === null || wasAsked) return notDone(pendingText(call.name, waited));
+  if (elicitation === null || wasAsked) return notDone(await pending(gate, call, waited));
   return question(gate, call, elicitation, waited);
 }
 
@@ -166,19 +167,25 @@ async function approvalOf(
 /** The answer of the client approves nothing: it only causes another check. */
 async function question(
   gate: Gate,
-  { name }: ToolCall,
+  call: ToolCall,
   { form, url: takesUrls }: { readonly form: boolean; readonly url: boolean },
   execution: Execution,
 ): Promise<InputRequiredResult | CallToolResult> {
+  const { name } = call;
   const decisionId = String(execution.decisionId);
   const page = await gate.pageOf(decisionId);
   const where = page ?? `gov approve ${decisionId}`;
-  const message = `${name} needs an approval: the decision ${decisionId}. Have it decided (${where}), then continue.`;
+  const asked = waitingText(execution, await decisionOf(gate.governance, execution));
+  const message = `${name} needs an approval: the decision ${decisionId} on ${asked} Have it decided (${where}), then continue.`;
   if (page !== null && takesUrls) {
     return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicitUrl({ message, url: page }) } });
   }
-  if (!form) return notDone(pendingText(name, execution));
+  if (!form) return notDone(await pending(gate, call, execution));
   return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicit({ message, requestedSchema: FORM }) } });
+}
+
+async function pending({ governance }: Gate, { name }: ToolCall, execution: Execution): Promise<string> {
+  return pendingText(name, execution, await decisionOf(governance, execution));
 }
 
 /** Nobody waits any longer, so nobody should be asked to approve it. */

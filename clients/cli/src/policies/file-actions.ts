@@ -6,7 +6,7 @@ import { type PolicyFiles, readPolicyFiles } from './policy-files.js';
 import { printPlan, printTests, shownPlan } from './print-plan.js';
 import { policyFileName, policyFileText } from './pulled-policy.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
-import { answerTo } from '../question.js';
+import { isConfirmed } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
@@ -126,7 +126,7 @@ export async function apply(
     if (json === true) printJson({ changes: planned.changes, policySet: planned.base });
     return;
   }
-  if (yes !== true && !(await isConfirmed())) throw new SettingsError('Nothing was applied.');
+  if (yes !== true && !(await isWanted())) throw new SettingsError('Nothing was applied.');
   const body = { base: planned.base, policies: set.policies, prune };
   const applied = await explained(set, governance.post('/api/v1/policies/apply', { body }));
   if (json === true) printJson(applied);
@@ -168,7 +168,7 @@ function hasFailedTests({ tests }: Plan): boolean {
   return tests !== undefined && tests.failed.length > 0;
 }
 
-async function isConfirmed(): Promise<boolean> {
+async function isWanted(): Promise<boolean> {
   if (!process.stdin.isTTY) throw new SettingsError('Nothing was applied: without a terminal, --yes has to be given.');
-  return /^y(es)?$/i.test((await answerTo('Apply? [y/N] ')).trim());
+  return isConfirmed('Apply? [y/N] ');
 }

@@ -1,0 +1,173 @@
+import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
+import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
+
+export type Decision = Schemas['DecisionResponse'];
+
+/** Characters of parameters in a list. */
+const LONGEST_PARAMETERS = 200;
+/** Milliseconds for which a text waits for what it would say besides. */
+const LONGEST_LOOK = 5_000;
+const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
+/** What a reviewer has to see before a decision: its execution and who asked, as far as the key may read them. */
+export interface Case {
+  readonly decision: Decision;
+  /** Null for a decision about no execution, and for one that the key may not see. */
+  readonly execution: Execution | null;
+  readonly proposer: string;
+  /** Each policy that requires the approval, with its description. */
+  readonly reasons: readonly string[];
+}
+
+export async function caseOf(governance: GovernanceClient, id: string): Promise<Case> {
+  const sees = await seenBy(governance);
+  const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
+  const { executionId, proposedBy } = decision;
+  const execution =
+    executionId === null || !sees('read', 'execute', 'review')
+      ? null
+      : await governance.get('/api/v1/executions/{id}', { path: { id: executionId }, query: {} });
+  if (!sees('read')) {
+    const reasons = (execution?.policies ?? []).map((policy) => reasonText(policy, ''));
+    return { decision, execution, proposer: execution?.agentName ?? proposedBy, reasons };
+  }
+  const asking = governance.get('/api/v1/agents/{id}', { path: { id: proposedBy }, query: {} });
+  const reasons = (execution?.policies ?? []).map(async (policy) => {
+    const { description } = await governance.get('/api/v1/policies/{id}', { path: { id: policy.id }, query: {} });
+    return reasonText(policy, description);
+  });
+  return { decision, execution, proposer: (await asking).name, reasons: await Promise.all(reasons) };
+}
+
+/** The decision that an execution waits for; null where it cannot be had: nothing but a text depends on it. */
+export async function decisionOf(governance: GovernanceClient, { decisionId }: Execution): Promise<Decision | null> {
+  const signal = AbortSignal.timeout(LONGEST_LOOK);
+  try {
+    const sees = await seenBy(governance, signal);
+    if (decisionId === null || !sees('read', 'propose', 'review')) return null;
+    return await governance.get('/api/v1/decisions/{id}', { path: { id: decisionId }, query: {}, signal });
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the key has one of the scopes: what it may not see is not asked for, as the service keeps such refusals on record. */
+export async function seenBy(
+  governance: GovernanceClient,
+  signal?: AbortSignal,
+): Promise<(...wanted: readonly string[]) => boolean> {
+  const { scopes } = await governance.get('/api/v1/me', signal === undefined ? {} : { signal });
+  return (...wanted) => scopes.some((scope) => scope === 'admin' || wanted.includes(scope));
+}
+
+/** The waiting executions of decisions, in one list of the service and as far as that shows them, by the ids of the decisions. */
+export async function executionsOf(
+  governance: GovernanceClient,
+  decisions: readonly Decision[],
+): Promise<ReadonlyMap<string, Execution>> {
+  const wanted = new Set(decisions.flatMap(({ id, executionId }) => (executionId === null ? [] : [id])));
+  const found = new Map<string, Execution>();
+  if (wanted.size === 0) return found;
+  const query = { outcome: 'pending_approval', limit: 1_000 } as const;
+  for await (const execution of governance.pages('/api/v1/executions', { query })) {
+    if (execution.decisionId !== null && wanted.delete(execution.decisionId))
+      found.set(execution.decisionId, execution);
+    if (wanted.size === 0) break;
+  }
+  return found;
+}
+
+/** Whole, for one who is about to decide. */
+export function printCase({ decision, execution, proposer, reasons }: Case): void {
+  const { id, status, riskLevel, title, type, description, context, reviews } = decision;
+  printLine(`${styled('bold', plain(id))} is ${plain(status)}: ${riskLevel} risk, ${times(decision)}.`);
+  printPart('asked by', proposer);
+  if (execution === null) {
+    printPart('what', title);
+    printPart('type', type);
+    if (description !== '') printPart('in words', description);
+    printJsonPart('context', context);
+  } else {
+    printPart('action', execution.action);
+    printPart('resource', `${execution.resourceType}/${execution.resourceId}`);
+    printJsonPart('parameters', execution.parameters);
+  }
+  for (const reason of reasons) printPart('because of', reason);
+  for (const { approverId, verdict, comment } of reviews)
+    printPart(
+      verdict === 'approve' ? 'approved by' : 'rejected by',
+      `${approverId ?? 'a key'}${comment === null ? '' : `: ${comment}`}`,
+    );
+  if (status === 'proposed') printPart('still needs', needs(decision));
+}
+
+/** In a list: three lines. */
+export function printBrief(decision: Decision, execution: Execution | undefined): void {
+  const { id, riskLevel, title } = decision;
+  const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
+  printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
+  printLine(
+    plain(`  ${execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`}`),
+  );
+  if (execution !== undefined) printLine(plain(`  with ${cutJson(execution.parameters)}`));
+  printLine(plain(`  needs ${needs(decision)}`));
+}
+
+/** Such as `bot: refund on payment/orders/9`. */
+export function askedText({ agentName, action, resourceType, resourceId }: Execution): string {
+  return `${agentName}: ${action} on ${resourceType}/${resourceId}`;
+}
+
+/** The same with its parameters, why it waits, and for whom, on a line. */
+export function waitingText(execution: Execution, decision: Decision | null): string {
+  const missing = decision === null ? '' : ` It still needs ${needs(decision)}.`;
+  return plain(
+    `${askedText(execution)} with ${cutJson(execution.parameters)}, because of ${policiesText(execution)}.${missing}`,
+  );
+}
+
+/** The policies that decided. */
+export function policiesText({ policies }: Pick<Execution, 'policies'>): string {
+  return policies.map(({ name, version }) => `${name} ${version}`).join(' and ');
+}
+
+/** JSON as one line that says where it is cut. */
+export function cutJson(value: unknown): string {
+  const text = shownJson(value);
+  return text.length > LONGEST_PARAMETERS
+    ? `${text.slice(0, LONGEST_PARAMETERS)}… (${counted(text.length - LONGEST_PARAMETERS, 'character')} cut)`
+    : text;
+}
+
+/** What is missing: "1 of role:security and 2 of role:finance". */
+export function needs({ approvers, requiredApprovals, reviews }: Decision): string {
+  if (approvers === null) {
+    const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
+    return `${Math.max(0, requiredApprovals - given)} of anybody`;
+  }
+  const open = approvers.filter(({ approvals, given }) => given < approvals);
+  const texts = (open.length === 0 ? approvers : open).map(
+    ({ subjects, approvals, given }) => `${Math.max(1, approvals - given)} of ${subjects.join(', ')}`,
+  );
+  // A review counts in each group it fits, so all may look full while one person fills two of them.
+  const people = open.length === 0 ? `, by ${NUMBERS[requiredApprovals] ?? requiredApprovals} different people` : '';
+  return `${texts.join(' and ')}${people}`;
+}
+
+function times({ createdAt, expiresAt, status }: Decision): string {
+  const now = Date.now();
+  const left = expiresAt === null || status !== 'proposed' ? '' : `, ${duration(Date.parse(expiresAt) - now)} left`;
+  return `asked ${duration(now - Date.parse(createdAt))} ago${left}`;
+}
+
+function printPart(name: string, text: string): void {
+  printLine(`  ${name.padEnd(11)}  ${plain(text)}`);
+}
+
+function printJsonPart(name: string, value: unknown): void {
+  printLine(`  ${name.padEnd(11)}  ${shownJson(value, 2).replaceAll('\n', `\n${' '.repeat(15)}`)}`);
+}
+
+function reasonText({ name, version }: Execution['policies'][number], description: string): string {
+  return `the policy ${name} ${version}${description === '' ? '' : `: ${description}`}`;
+}
