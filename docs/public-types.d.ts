@@ -35,6 +35,10 @@ class ActionFailure extends Error {
     constructor(message: string, code?: string | null);
 }
 
+function ActionGuard(name: string): <Method extends ActionGuardMethod>(_target: object, _name: string | symbol, method: TypedPropertyDescriptor<Method>) => void;
+
+type ActionGuardMethod = (asked: GuardedAction) => string | null;
+
 function ActionHandler(action: string): <Method extends ActionHandlerMethod>(_target: object, _name: string | symbol, method: TypedPropertyDescriptor<Method>) => void;
 
 type ActionHandlerMethod = (context: ActionContext) => unknown;
@@ -216,7 +220,8 @@ const DENIAL_REASONS: readonly [
     'not_an_approver',
     'approval_too_large',
     'approval_rejected',
-    'approval_insufficient'
+    'approval_insufficient',
+    'extension_refused'
 ];
 
 class DatabaseInUseError extends Error {
@@ -385,6 +390,17 @@ class GovernedEntity {
 interface GovernedRow {
     readonly id: string;
     readonly createdSequence: number;
+}
+
+interface GuardedAction {
+    readonly agentId: string;
+    readonly agentName: string;
+    readonly action: string;
+    readonly resourceType: string;
+    readonly resourceId: string;
+    readonly parameters: JsonObject;
+    readonly verdict: 'allow' | 'require_approval';
+    readonly policies: readonly DecidingPolicy[];
 }
 
 interface Identity {

@@ -1,4 +1,4 @@
-/** Writes openapi.json, the API document of the built program. */
+/** Writes openapi.json, the API document of the built program, or prints it with `--print`. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { root } from './run.mjs';
 await ensureBuilt();
 const built = createRequire(join(root, 'dist', 'main.js'));
 const { createApp } = built('./create-app.js');
-const { ApiDocument } = built('./openapi/api-document.js');
+const { ApiDocument } = built('./http/openapi/api-document.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
 const application = await createApp({
@@ -17,7 +17,11 @@ const application = await createApp({
 });
 const path = join(root, 'openapi.json');
 const document = JSON.parse(application.get(ApiDocument).get().toString());
-writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`);
+const text = `${JSON.stringify(document, null, 2)}\n`;
 await application.close();
 rmSync(folder, { recursive: true });
-console.log(`Wrote ${path}`);
+if (process.argv.includes('--print')) process.stdout.write(text);
+else {
+  writeFileSync(path, text);
+  console.log(`Wrote ${path}`);
+}

@@ -179,6 +179,7 @@ export type { TextLimits, TextListLimits } from './http/validation/value-rules';
 export { WholeRequest, type WholeRule } from './http/validation/dto-shape';
 
 // Actions of agents.
+export { ActionGuard, type ActionGuardMethod, type GuardedAction } from './governance/permissions/action-guards';
 export { ActionFailure } from './governance/executions/handlers/action-handlers';
 export {
   ActionHandler,

@@ -22,6 +22,8 @@ describe('openapi.json', () => {
     const served = await send(app, 'GET', '/docs/openapi.json', { key: null });
     await app.close();
     expect(`${JSON.stringify(served.body, null, 2)}\n`).toBe(COMMITTED);
+    const script = await run(process.execPath, ['scripts/write-openapi.mjs', '--print'], { folder: ROOT });
+    expect(script).toMatchObject({ output: COMMITTED, errors: '' });
   });
 
   it('passes a linter by its recommended rules', async () => {

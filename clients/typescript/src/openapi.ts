@@ -1787,7 +1787,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
@@ -1808,7 +1808,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
@@ -2114,7 +2114,7 @@ export interface components {
              * @example policy_denied
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
             /** @description The first that decide, oldest first. */
             policies: components["schemas"]["TestedPolicyResponse"][];
         };
@@ -3419,7 +3419,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. */
@@ -3534,7 +3534,7 @@ export interface components {
             access_evaluations_endpoint: string;
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "own_agent" | "not_an_approver" | "approval_too_large" | "approval_rejected" | "approval_insufficient";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "own_agent" | "not_an_approver" | "approval_too_large" | "approval_rejected" | "approval_insufficient" | "extension_refused";
         ConflictError: {
             error: {
                 /** @enum {string} */

@@ -126,6 +126,7 @@ export const DENIAL_REASONS = [
   'approval_too_large',
   'approval_rejected',
   'approval_insufficient',
+  'extension_refused',
 ] as const;
 
 export type DenialReason = (typeof DENIAL_REASONS)[number];

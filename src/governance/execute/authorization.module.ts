@@ -1,18 +1,17 @@
 import { Module } from '@nestjs/common';
 import { ExecutionsModule } from '../executions/executions.module';
-import { PoliciesModule } from '../policies/policies.module';
 import { ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
-import { Permissions } from '../permissions/permissions';
+import { PermissionsModule } from '../permissions/permissions.module';
 import { ApprovalsController } from './approvals.controller';
 import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */
 @Module({
-  imports: [ExecutionsModule, PoliciesModule],
+  imports: [ExecutionsModule, PermissionsModule],
   controllers: [ExecuteController],
-  providers: [ExecuteService, Permissions],
-  exports: [Permissions],
+  providers: [ExecuteService],
+  exports: [PermissionsModule],
 })
 export class AuthorizationModule {}
 

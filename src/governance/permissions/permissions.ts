@@ -10,6 +10,7 @@ import { type ApprovalRequirement, isTooLarge } from '../policies/approval/appro
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { ActivePolicies } from '../policies/active-policies';
+import { ActionGuards, type GuardRefusal } from './action-guards';
 
 /** What an agent asks to do. */
 export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'isReview'>;
@@ -22,6 +23,7 @@ export const ANSWER_REASONS = [
   'agent_suspended',
   'approval_required',
   'approval_too_large',
+  'extension_refused',
 ] as const;
 export type AnswerReason = (typeof ANSWER_REASONS)[number];
 
@@ -33,12 +35,16 @@ export interface PermissionAnswer {
   readonly policies: readonly DecidingPolicy[];
   /** What has to be approved first; null unless the effect is `require_approval`. */
   readonly requirement: ApprovalRequirement | null;
+  /** Present if an extension refused what policies let through. */
+  readonly refused?: GuardRefusal;
 }
 
 /** The rules by which it is decided. */
 export interface DecidingRules {
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
+  /** Absent where policies alone are asked about, such as those of an earlier time. */
+  readonly guards?: ActionGuards;
 }
 
 /** Considers the agent first: one that is suspended, or lacks the capability, is refused whatever the policies say. */
@@ -50,7 +56,14 @@ export function answerForAgent(
 ): PermissionAnswer {
   const unable = inability(agent, requested.action);
   if (unable !== null) return { effect: 'deny', reason: unable, policies: [], requirement: null };
-  return answerForSubject(subject, requested, rules);
+  const answer = answerForSubject(subject, requested, rules);
+  const { effect: verdict, policies } = answer;
+  if (verdict === 'deny' || rules.guards === undefined) return answer;
+  const { action, resourceType, resourceId, parameters } = requested;
+  const asked = { agentId: agent.id, agentName: agent.name, action, resourceType, resourceId, parameters };
+  const refused = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
+  if (refused === null) return answer;
+  return { effect: 'deny', reason: 'extension_refused', policies: [], requirement: null, refused };
 }
 
 /** Considers only policies, for a subject about which nothing else is known. */
@@ -73,7 +86,7 @@ export function answerForSubject(
 
 /** The error for an agent that may not act, and may not ask for approval either; null for any other answer. */
 export function refusalOf(
-  { reason, policies }: PermissionAnswer,
+  { reason, policies, refused }: PermissionAnswer,
   agent: Agent,
   requested: RequestedAction,
 ): DomainError | null {
@@ -89,6 +102,11 @@ export function refusalOf(
       return allowedByNone(subjectOf(agent), requested);
     case 'approval_too_large':
       return tooMuchToApprove(requested);
+    case 'extension_refused':
+      return permissionDenied(
+        'extension_refused',
+        `The extension "${String(refused?.guard)}" refused this: ${String(refused?.sentence)}`,
+      );
     case 'policy_denied': {
       const [first] = policies;
       if (first === undefined) throw new Error('A denial by policies names none.');
@@ -164,13 +182,14 @@ export class Permissions {
   constructor(
     private readonly policies: ActivePolicies,
     private readonly configuration: Configuration,
+    private readonly guards: ActionGuards,
   ) {}
 
   of(agent: Agent, requested: RequestedAction): Permission {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const { inForce } = this.policies;
     const evaluate = inForce.evaluate.bind(inForce);
-    const answer = answerForAgent(agent, requested, { evaluate, defaultEffect });
+    const answer = answerForAgent(agent, requested, { evaluate, defaultEffect, guards: this.guards });
     const { requirement, policies } = answer;
     const refusal = refusalOf(answer, agent, requested);
     return { refusal, requirement, policies, policySet: inForce.policySet };

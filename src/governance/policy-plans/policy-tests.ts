@@ -82,7 +82,7 @@ export class PolicyTests {
     { tests, questions, agents }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestResults> {
-    const asking = this.evaluations.askingOf(await PolicyEvaluator.of(target), agents);
+    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), agents });
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -117,7 +117,7 @@ export class PolicyTests {
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = this.evaluations.askingOf(await PolicyEvaluator.of([deciding, policy]), agents);
+    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), agents });
     return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
   }
 }

@@ -12,6 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   agent_suspended: 'The agent is suspended.',
   approval_required: 'It would wait for approval.',
   approval_too_large: 'It would need too many approvals, so it is denied.',
+  extension_refused: 'The policies would let it through, but an extension of the service refuses it.',
 };
 
 /** The answer to a request, with the policies that decided. */

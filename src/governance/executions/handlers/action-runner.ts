@@ -92,7 +92,7 @@ async function call(handler: ActionHandlerMethod, context: ActionContext): Promi
 }
 
 /** Databases cannot store NUL or lone surrogates in a text. */
-function storable(text: string): string {
+export function storable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
 }
 

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { PoliciesModule } from '../../policies/policies.module';
+import { PermissionsModule } from '../permissions.module';
 import { EvaluateController } from './evaluate.controller';
 import { Evaluations } from './evaluations.service';
 
 /** Evaluating actions without performing them. */
 @Module({
-  imports: [PoliciesModule],
+  imports: [PoliciesModule, PermissionsModule],
   controllers: [EvaluateController],
   providers: [Evaluations],
   exports: [Evaluations],

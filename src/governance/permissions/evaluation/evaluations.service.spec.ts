@@ -3,6 +3,7 @@ import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
 import type { ActivePolicies } from '../../policies/active-policies';
 import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
+import type { ActionGuards } from '../action-guards';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PastPolicies } from '../../policies/past-policies';
 import { Evaluations } from './evaluations.service';
@@ -24,6 +25,7 @@ describe('Answers to a list', () => {
     {} as PastPolicies,
     { allAmong: () => Promise.resolve([]) } as unknown as RecordHistory,
     { policyDefaultEffect: 'deny' } as Configuration,
+    { refusalOf: () => null } as unknown as ActionGuards,
   );
 
   beforeEach(() => {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ActionGuards } from '../action-guards';
 import { answerForAgent, answerForSubject, type DecidingRules, type PermissionAnswer } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import { invalid, invalidField, notFound } from '../../../core/errors/domain-error';
@@ -70,6 +71,8 @@ interface Answers<Answer> {
 interface Basis {
   readonly policies: PolicySet;
   readonly agents: Agents;
+  /** Those of extensions; absent where policies alone are asked about. */
+  readonly guards?: ActionGuards;
 }
 
 /** Answers whether somebody may do something, as execute would, without any effect. */
@@ -80,6 +83,7 @@ export class Evaluations {
     private readonly past: PastPolicies,
     private readonly history: RecordHistory,
     private readonly configuration: Configuration,
+    private readonly guards: ActionGuards,
   ) {}
 
   /**
@@ -90,7 +94,7 @@ export class Evaluations {
     return this.answered(list, async () => {
       const basis = await this.current(list.everybody);
       requireMayAsk(list.caller, list.everybody, basis.agents);
-      return basis;
+      return { ...basis, guards: this.guards };
     });
   }
 
@@ -111,14 +115,16 @@ export class Evaluations {
   }
 
   /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */
-  askingOf(policies: PolicySet, agents: Agents): Asking {
+  askingOf({ policies, agents, guards }: Basis): Asking {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
+    const evaluate = policies.evaluate.bind(policies);
+    const rules = { evaluate, defaultEffect, ...(guards !== undefined && { guards }) };
     return {
       policySet: policies.policySet,
       isKnown: (who) => isKnown(who, agents),
       answer: (question, explains) => {
         const who = resolved(question, agents);
-        const answer = answerTo(who, question, { evaluate: (request) => policies.evaluate(request), defaultEffect });
+        const answer = answerTo(who, question, rules);
         const explanation = explains ? explained(subjectOf(who), question, answer, policies, defaultEffect) : null;
         return { answer, explanation };
       },
@@ -131,11 +137,12 @@ export class Evaluations {
     basis: () => Promise<Basis>,
   ): Promise<Answers<Answer>> {
     for (let start = 1; ; start += 1) {
-      const { policies, agents } = await basis();
+      const asked = await basis();
+      const { policies } = asked;
       const { version } = policies;
       const turn = new Turn();
       const all: Answer[] = [];
-      const asking = limited(this.askingOf(policies, agents), field);
+      const asking = limited(this.askingOf(asked), field);
       for (const answer of answers(asking)) {
         all.push(answer);
         if (turn.isOver && start < MOST_STARTS) await turn.next();
@@ -218,7 +225,7 @@ function explained(
 ): AnswerExplanation {
   const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
   const { inForce, matched } = explanation;
-  const isUnable = reason === 'agent_suspended' || reason === 'capability_missing';
+  const isUnable = reason === 'agent_suspended' || reason === 'capability_missing' || reason === 'extension_refused';
   if (isUnable) return { inForce, matched, nearest: [], bestEffect: 'deny' };
   return {
     ...{ inForce, matched },

@@ -1,0 +1,73 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { JsonObject } from '../../core/json/json-value';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { storable } from '../executions/handlers/action-runner';
+import { type MarkedMethod, markedMethods, MethodMark } from '../executions/handlers/marked-methods';
+
+/** What an agent asks to do, and what the policies say. */
+export interface GuardedAction {
+  readonly agentId: string;
+  readonly agentName: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters: JsonObject;
+  /** Denied actions reach no guard. */
+  readonly verdict: 'allow' | 'require_approval';
+  /** The policies that decided. */
+  readonly policies: readonly DecidingPolicy[];
+}
+
+/** Returns a sentence that says why the action is refused, or null to leave the verdict as it is. */
+export type ActionGuardMethod = (asked: GuardedAction) => string | null;
+
+const GUARDS = new MethodMark<ActionGuardMethod>('ActionGuard');
+
+/**
+ * Marks a provider method that may refuse what policies allow, or allow after an approval: it can only tighten. It is
+ * asked whenever the policies are, so it answers at once from what it has in memory, and changes nothing.
+ */
+export function ActionGuard(name: string) {
+  return <Method extends ActionGuardMethod>(
+    _target: object,
+    _name: string | symbol,
+    method: TypedPropertyDescriptor<Method>,
+  ): void => GUARDS.put(name, method.value);
+}
+
+/** A refusal by an extension. */
+export interface GuardRefusal {
+  /** The guard's name. */
+  readonly guard: string;
+  readonly sentence: string;
+}
+
+/** Every method marked with `@ActionGuard`, in any module. */
+@Injectable()
+export class ActionGuards implements OnModuleInit {
+  private guards: readonly MarkedMethod<ActionGuardMethod>[] = [];
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
+
+  onModuleInit(): void {
+    this.guards = markedMethods(GUARDS, this.discovery, this.scanner);
+  }
+
+  /**
+   * The refusal of the first guard that refuses. What a guard throws fails the request.
+   * @throws TypeError for a guard that returns neither a sentence nor null: a promise would let everything through.
+   */
+  refusalOf(asked: () => GuardedAction): GuardRefusal | null {
+    for (const { text: guard, place, call } of this.guards) {
+      const sentence: unknown = call(structuredClone(asked()));
+      if (sentence === null) continue;
+      if (typeof sentence === 'string' && sentence.trim() !== '') return { guard, sentence: storable(sentence) };
+      throw new TypeError(`${place}, the action guard "${guard}", must return null or a sentence, at once.`);
+    }
+    return null;
+  }
+}
