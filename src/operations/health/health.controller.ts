@@ -1,9 +1,10 @@
-import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { HealthResponse, StatisticsResponse } from './dto/health.responses';
-import { HealthService } from './health.service';
+import { within } from '../../core/concurrency/within';
+import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { DECISION } from '../../governance/decisions/decision.kind';
 import { CLAIM } from '../../governance/entities/claim.entity';
@@ -12,12 +13,17 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import { POLICY } from '../../governance/policies/policy.entity';
 
+/** Milliseconds within which the database has to answer. */
+const PATIENCE = 2_000;
+
 @ApiTags('Health')
 @Controller('health')
 @Public()
 @RateLimitBucket('health')
 export class HealthController {
-  constructor(private readonly health: HealthService) {}
+  private readonly logger = new Logger('Health');
+
+  constructor(private readonly ledger: LedgerService) {}
 
   @Get()
   @ApiOperation({
@@ -27,7 +33,7 @@ export class HealthController {
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
-    return answer(response, await this.health.isHealthy());
+    return answer(response, await this.isHealthy());
   }
 
   @Get('live')
@@ -49,7 +55,22 @@ export class HealthController {
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
-    return answer(response, await this.health.isHealthy());
+    return answer(response, await this.isHealthy());
+  }
+
+  /** True if a write would succeed, as far as can be known without one. */
+  private async isHealthy(): Promise<boolean> {
+    return this.ledger.isHealthy && (await within(this.databaseAnswers(), PATIENCE, false));
+  }
+
+  private async databaseAnswers(): Promise<boolean> {
+    try {
+      await this.ledger.check();
+      return true;
+    } catch (error) {
+      this.logger.error(`The database does not answer as it should: ${String(error)}`);
+      return false;
+    }
   }
 }
 

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { HealthController, StatisticsController } from './health.controller';
-import { HealthService } from './health.service';
 
-@Module({ controllers: [HealthController, StatisticsController], providers: [HealthService] })
+@Module({ controllers: [HealthController, StatisticsController] })
 export class HealthModule {}

@@ -1,121 +1,152 @@
-import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import { AccessDenials } from '../../http/authentication/access-denials';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Response } from 'express';
+import type { Server, ServerResponse } from 'node:http';
+import { within } from '../../core/concurrency/within';
 import { Checkpoints } from '../../evidence/checkpoints/checkpoints.service';
-import { Gates } from '../../http/gates';
 import { ChainVerifier } from '../../evidence/verification/chain-verifier';
+import { AccessDenials } from '../../http/authentication/access-denials';
+import { Gates } from '../../http/gates';
+import { routeTemplate } from '../../http/request/routes';
+import type { ServiceRequest } from '../../http/request/service-request';
+import { TURN } from '../../http/server/http-server';
+import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
+import { LedgerService } from '../../ledger/ledger.service';
+import { Instruments, type Measured } from './instruments';
 
-/** Metrics of the process (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
-let ofProcess: Registry | null = null;
+const MILLISECONDS = 1000;
+/** Milliseconds: a database that does not answer must not delay a scrape. */
+const LONGEST_READ = 1_000;
+/** Stands for all paths that match no route, of which there is no end. */
+const NO_ROUTE = 'none';
+/** Stands for the status of a request whose client left before it was answered. */
+const NOT_ANSWERED = 'none';
 
-/** The metrics of this application; whoever measures something registers it here. */
+type Observe = (seconds: number) => void;
+
+/** Measures requests and the ledger's batches, and reads the state of other parts when the metrics are scraped. */
 @Injectable()
-export class Metrics {
-  readonly registry = new Registry();
-  readonly contentType = this.registry.contentType;
+export class Metrics implements LedgerObserver, OnModuleInit {
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
+  private made: Instruments | null = null;
+  /** By method, route and status: labels are composed once, not for each request. */
+  private readonly known = new Map<string, Observe>();
 
-  constructor() {
-    ofProcess ??= processMetrics();
-  }
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly checkpoints: Checkpoints,
+    private readonly verifier: ChainVerifier,
+    private readonly denials: AccessDenials,
+    private readonly gates: Gates,
+    private readonly host: HttpAdapterHost,
+  ) {}
 
-  /** A number that is read when the metrics are scraped; `NaN` if it cannot be read. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void {
-    new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      async collect() {
-        this.set(await Promise.resolve(read()).catch(() => NaN));
-      },
+  onModuleInit(): void {
+    this.ledger.observe(this);
+    const server = this.host.httpAdapter.getHttpServer() as Server;
+    // Before Express, so that its part of the work is included in the time.
+    server.prependListener(TURN, (request: ServiceRequest, response: ServerResponse) => {
+      const began = performance.now();
+      response.on('close', () => this.closed(request, response as Response, performance.now() - began));
     });
   }
 
   /** All metrics in Prometheus' text format. */
-  async text(): Promise<string> {
-    const texts = await Promise.all([this.registry.metrics(), ofProcess?.metrics() ?? '']);
-    return texts.join('\n');
+  text(): Promise<string> {
+    return this.instruments.text();
   }
-}
 
-function processMetrics(): Registry {
-  const register = new Registry();
-  collectDefaultMetrics({ register });
-  return register;
-}
+  onBatch({ commands, duration, commitDuration, refusals }: ObservedBatch): void {
+    const { batchSizes, batches, commits, denials } = this.instruments;
+    batchSizes.observe(commands);
+    batches.observe(duration / MILLISECONDS);
+    if (commitDuration !== null) commits.observe(commitDuration / MILLISECONDS);
+    for (const { extras } of refusals) {
+      if (extras.reason !== undefined) denials.inc({ reason: extras.reason });
+    }
+  }
 
-/** Refusals of callers, as metrics: every one, even where one audit entry stands for many. */
-@Injectable()
-export class AccessMetrics {
-  constructor({ registry }: Metrics, denials: AccessDenials) {
-    new Counter({
-      name: 'governance_access_denials_total',
-      help: 'Requests refused because of who the caller is; the audit trail records one per second for each caller and reason.',
-      labelNames: ['reason'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [reason, count] of denials.counts) this.inc({ reason }, count);
+  onFailedBatch(): void {
+    this.instruments.failedBatches.inc();
+  }
+
+  /** Made when something is measured first: a start does not load them. */
+  private get instruments(): Instruments {
+    this.made ??= new Instruments(this.measured(), this.denials.counts);
+    return this.made;
+  }
+
+  private closed(request: ServiceRequest, response: Response, duration: number): void {
+    const status = response.headersSent ? response.statusCode : 0;
+    this.observerOf(request.method, routeTemplate(request) ?? NO_ROUTE, status)(duration / MILLISECONDS);
+    if (status === 401) this.instruments.refusedKeys.inc();
+    else if (status === 429) this.instruments.limited.inc();
+  }
+
+  private observerOf(method: string, route: string, status: number): Observe {
+    const name = `${method} ${status} ${route}`;
+    const known = this.known.get(name);
+    if (known !== undefined) return known;
+    const child = this.instruments.requests.labels(method, route, status === 0 ? NOT_ANSWERED : String(status));
+    const observe = child.observe.bind(child);
+    this.known.set(name, observe);
+    return observe;
+  }
+
+  private measured(): readonly Measured[] {
+    const { ledger, checkpoints, verifier } = this;
+    const [bodies, answers] = [this.gates.of('bodies'), this.gates.of('answers')];
+    return [
+      {
+        name: 'governance_ledger_queue_commands',
+        help: 'Commands that wait for the next batch.',
+        read: () => ledger.waiting,
       },
-    });
-  }
-}
-
-/** The signed checkpoints, as metrics. */
-@Injectable()
-export class CheckpointMetrics {
-  constructor(metrics: Metrics, checkpoints: Checkpoints) {
-    metrics.gauge(
-      'governance_checkpoint_size',
-      'Entries of the last checkpoint that this process has signed or found kept.',
-      () => checkpoints.lastSize,
-    );
-    metrics.gauge(
-      'governance_checkpoint_contradicted',
-      '1 while the log contradicts the kept checkpoint, so that none is signed, otherwise 0.',
-      () => (checkpoints.isContradicted ? 1 : 0),
-    );
-  }
-}
-
-/** The memory held by large bodies, as metrics. */
-@Injectable()
-export class BodyMetrics {
-  constructor(metrics: Metrics, gates: Gates) {
-    const bodies = gates.of('bodies');
-    metrics.gauge(
-      'governance_held_body_bytes',
-      'Bytes of the bodies above 16 KiB that are being read or processed.',
-      () => bodies.held,
-    );
-    metrics.gauge(
-      'governance_waiting_bodies',
-      'Bodies above 16 KiB that wait unread until others have been processed.',
-      () => bodies.waiting,
-    );
-  }
-}
-
-/** The memory held by large answers, as a metric. */
-@Injectable()
-export class AnswerMetrics {
-  constructor(metrics: Metrics, gates: Gates) {
-    const answers = gates.of('answers');
-    metrics.gauge(
-      'governance_held_answer_bytes',
-      'Bytes of the answers above 16 KiB that their clients have not read yet.',
-      () => answers.held,
-    );
-  }
-}
-
-/** How far a verification of the chain is, as a metric. */
-@Injectable()
-export class VerificationMetrics {
-  constructor(metrics: Metrics, verifier: ChainVerifier) {
-    metrics.gauge(
-      'governance_verification_entry',
-      'Last entry hashed by the verification that is running in this process; 0 while none is running.',
-      () => verifier.at,
-    );
+      {
+        name: 'governance_ledger_head_sequence',
+        help: 'Sequence of the last entry of the chain that this process has written or read.',
+        read: () => ledger.head.sequence,
+      },
+      {
+        name: 'governance_ledger_previous_heads',
+        help: 'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
+        read: () => within(ledger.deadHeadVersions(), LONGEST_READ, NaN),
+      },
+      {
+        name: 'governance_ledger_healthy',
+        help: '1 while commits succeed in time, and nothing else prevents writing, otherwise 0.',
+        read: () => Number(ledger.isHealthy),
+      },
+      {
+        name: 'governance_checkpoint_size',
+        help: 'Entries of the last checkpoint that this process has signed or found kept.',
+        read: () => checkpoints.lastSize,
+      },
+      {
+        name: 'governance_checkpoint_contradicted',
+        help: '1 while the log contradicts the kept checkpoint, so that none is signed, otherwise 0.',
+        read: () => Number(checkpoints.isContradicted),
+      },
+      {
+        name: 'governance_held_body_bytes',
+        help: 'Bytes of the bodies above 16 KiB that are being read or processed.',
+        read: () => bodies.held,
+      },
+      {
+        name: 'governance_waiting_bodies',
+        help: 'Bodies above 16 KiB that wait unread until others have been processed.',
+        read: () => bodies.waiting,
+      },
+      {
+        name: 'governance_held_answer_bytes',
+        help: 'Bytes of the answers above 16 KiB that their clients have not read yet.',
+        read: () => answers.held,
+      },
+      {
+        name: 'governance_verification_entry',
+        help: 'Last entry hashed by the verification that is running in this process; 0 while none is running.',
+        read: () => verifier.at,
+      },
+    ];
   }
 }
