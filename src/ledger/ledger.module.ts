@@ -4,7 +4,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from './database/database.module';
 import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
 import { type MigrationClass, SchemaContribution, StartCondition } from './database/start-condition';
-import { AlikeRecords } from './reading/alike-records';
 import { CounterReader } from './reading/counter-reader';
 import { EntryReader } from './reading/entry-reader';
 import {
@@ -58,7 +57,6 @@ export interface LedgerFeature {
     LedgerTail,
     LargeReads,
     RecordReader,
-    AlikeRecords,
     ListedValues,
     PastRecords,
     RecordHistory,
@@ -73,7 +71,6 @@ export interface LedgerFeature {
     LedgerTail,
     PastRecords,
     RecordReader,
-    AlikeRecords,
     ListedValues,
     RecordHistory,
     EntryReader,

@@ -7,24 +7,31 @@ import { notThisAgent } from '../../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../../ledger/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
 import { RecordReader } from '../../../ledger/reading/record-reader';
-import { AlikeRecords, type Alike, type Trait } from '../../../ledger/reading/alike-records';
 import type { Condition, Page, PageRequest } from '../../../ledger/record-page';
 import { arraysOfOne } from '../../../ledger/records/statements';
 import { onlyAgentSeen } from '../../../ledger/records/visibility';
 import { groupsOf } from '../../policies/approval/approver-groups';
 import { Turn } from '../../../core/concurrency/turn';
-import { isExpired } from '../decision-rules';
+import { decisionResource, isExpired } from '../decision-rules';
 import type { Decision } from '../decision.entity';
 import { DECISION } from '../decision.kind';
 import { ReviewPolicies } from '../reviewers';
 import { inability, type OpenDecision } from './decision-approvers.service';
 
-/** Decisions examined at once. */
-const CHUNK = 5_000;
-/** The same for decisions with long traits. */
-const LONG_CHUNK = 200;
+/** Decisions read at once. */
+const CHUNK = 500;
+/** What the judgement depends on. */
+const JUDGED = [
+  'type',
+  'proposedBy',
+  'riskLevel',
+  'status',
+  'reviews',
+  'expiresAt',
+  'executionId',
+  'approvers',
+] as const satisfies readonly (keyof OpenDecision)[];
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
-const own: Trait = (column) => column;
 const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
 
 /** The result of a search: the sequences of the page's rows and of the one after it. */
@@ -34,14 +41,13 @@ interface Found {
 }
 
 /**
- * The decisions that one agent could approve now. No index answers that, so proposed decisions are examined, each kind
- * of them judged once, up to the end of the page; for the first page, to the end of the list to count them.
+ * The decisions that one agent could approve now. No index answers that, so proposed decisions are examined one by one, up
+ * to the end of the page; for the first page, to the end of the list to count them.
  */
 @Injectable()
 export class AwaitingDecisions {
   constructor(
     private readonly records: RecordReader,
-    private readonly alike: AlikeRecords,
     private readonly ledger: LedgerService,
     private readonly policies: ReviewPolicies,
     private readonly suspended: SuspendedAgents,
@@ -72,71 +78,40 @@ export class AwaitingDecisions {
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: known === null ? null : position, atOnce: CHUNK };
     const places: number[] = [];
+    const couldApprove = this.judgeOf(agent);
+    const turn = new Turn();
     let [total, offset] = [0, request.offset];
-    for await (const kinds of this.alike.chunks(DECISION, this.traits(agent), range, caller)) {
-      for (const sequence of await this.approvable(agent, kinds, request)) {
+    for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
+      for (const decision of decisions) {
+        if (turn.isOver) await turn.next();
+        request.leaving?.throwIfAborted();
+        if (!couldApprove(decision)) continue;
         total += 1;
-        if (!isBeyond(sequence, position, order) || offset-- > 0) continue;
-        if (places.length <= limit) places.push(sequence);
+        if (!isBeyond(decision.createdSequence, position, order) || offset-- > 0) continue;
+        if (places.length <= limit) places.push(decision.createdSequence);
         else if (known !== null) return { places, total: known };
       }
     }
     return { places, total: known ?? total };
   }
 
-  /** Only what decides whether the agent could approve a decision, so that many decisions share it. */
-  private traits({ id }: Agent): Readonly<Record<keyof OpenDecision, Trait>> {
-    const { now } = this.ledger;
-    return {
-      type: own,
-      proposedBy: own,
-      riskLevel: own,
-      status: own,
-      approvers: own,
-      reviews: (column, parameters) =>
-        `CASE WHEN ${column} LIKE '%' || ${parameters.add(id)} || '%' THEN ${column} ELSE '[]' END`,
-      expiresAt: (column, parameters) => `CASE WHEN ${column} <= ${parameters.add(now)} THEN ${column} END`,
-      executionId: (column) => `CASE WHEN ${column} IS NOT NULL THEN '' END`,
+  private judgeOf(agent: Agent): (decision: OpenDecision) => boolean {
+    const { allowSelfApproval: mayApproveOwn } = this.configuration;
+    /** By what policies see of a decision, which many share. */
+    const forbidden = new Map<string, boolean>();
+    const isForbidden = (decision: OpenDecision): boolean => {
+      const resource = decisionResource(decision);
+      const found = forbidden.get(resource) ?? this.policies.denying(decision, 'approve', agent).length > 0;
+      forbidden.set(resource, found);
+      return found;
     };
-  }
-
-  /** The sequences of the decisions that the agent could approve, in order. */
-  private async approvable(
-    agent: Agent,
-    kinds: readonly Alike<OpenDecision>[],
-    { order, leaving }: PageRequest,
-  ): Promise<number[]> {
-    const turn = new Turn();
-    const found: number[] = [];
-    const long: number[] = [];
-    for (const { traits, sequences } of kinds) {
-      if (turn.isOver) await turn.next();
-      leaving?.throwIfAborted();
-      if (traits === null) long.push(...sequences);
-      else if (this.couldApprove(agent, traits)) found.push(...sequences);
-    }
-    if (long.length > 0) {
-      const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(long) } as const];
-      for await (const decisions of this.records.chunks(DECISION, conditions, LONG_CHUNK, SYSTEM_CALLER)) {
-        for (const decision of decisions) {
-          if (turn.isOver) await turn.next();
-          leaving?.throwIfAborted();
-          if (this.couldApprove(agent, decision)) found.push(decision.createdSequence);
-        }
-      }
-    }
-    return found.sort((one, other) => (order === 'asc' ? one - other : other - one));
-  }
-
-  private couldApprove(agent: Agent, decision: OpenDecision): boolean {
-    if (isExpired(decision, this.ledger.now)) return false;
-    if (decision.approvers !== null && groupsOf(agent, decision.approvers).length === 0) return false;
-    const obstacle = inability(decision, agent, {
-      mayApproveOwn: this.configuration.allowSelfApproval,
-      isProposerSuspended: this.suspended.has(decision.proposedBy),
-      isForbidden: () => this.policies.denying(decision, 'approve', agent).length > 0,
-    });
-    return obstacle === null;
+    return (decision) => {
+      if (isExpired(decision, this.ledger.now)) return false;
+      if (decision.approvers !== null && groupsOf(agent, decision.approvers).length === 0) return false;
+      const isProposerSuspended = this.suspended.has(decision.proposedBy);
+      const terms = { mayApproveOwn, isProposerSuspended, isForbidden: () => isForbidden(decision) };
+      return inability(decision, agent, terms) === null;
+    };
   }
 }
 
