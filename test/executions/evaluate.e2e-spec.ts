@@ -159,6 +159,25 @@ describe('POST /policies/evaluate', () => {
     expect(await bestFor({ subject: {}, action: 'tap' })).toBe('deny');
     await createAgent(app, { name: 'never tips', capabilities: [] });
     expect(await bestFor({ agent: 'never tips' })).toBe('deny');
+    const open = { subject: {}, open: true, ...DOCUMENT };
+    const requests = [
+      { action: 'tip', parameters: { amount: 9 } },
+      { action: 'tap' },
+      { action: 'tip', agent: 'never tips' },
+    ];
+    const { status, body } = await evaluate({ ...open, requests });
+    expect(status).toBe(200);
+    expect(body.results).toMatchObject([
+      { effect: 'allow', reason: null, policies: [], approval: null },
+      { effect: 'deny', reason: 'no_policy_allows' },
+      { effect: 'deny', reason: 'capability_missing' },
+    ]);
+    expect((await evaluate({ ...open, action: 'tip' })).body.error.details).toEqual([
+      { field: 'open', message: 'goes with requests only' },
+    ]);
+    expect((await evaluate({ ...open, requests, explain: true })).body.error.details).toEqual([
+      { field: 'open', message: 'must be left out: explain is given' },
+    ]);
     await createPolicy(app, { actions: ['tip'], effect: 'deny', priority: 1 });
     expect(await bestFor({ subject: {} })).toBe('deny');
   });

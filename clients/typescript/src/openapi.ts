@@ -1868,6 +1868,8 @@ export interface components {
             } | null;
             /** @description Also say which policies matched, and which would have helped. Without it `false`. */
             explain?: boolean | null;
+            /** @description With `requests`: conditions, and whatever else is asked besides the request, are taken as they are best. `deny`: no parameters could make it allowed. Without it `false`. */
+            open?: boolean | null;
             /** @description Evaluates the policies and agents of an earlier state: after the entry with this sequence, or at this time as text. Default: now. */
             asOf?: (number | null) | (string | null);
             /** @description Up to 1000 questions, with `explain` 50, answered by one set of policies. Members that one leaves out are taken from those next to the list; its `agent` or `subject` replaces either of them. */

@@ -67,10 +67,41 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     await expect(listing).rejects.toThrow('agent must be the id or the name of an existing agent');
   });
 
-  it('are asked about fifty at a time', async () => {
-    const before = await requestsLeft();
-    expect(await listed(MANY)).toEqual(MANY);
-    // Three questions, who the agent is, and the request that shows what is left.
-    expect(before - (await requestsLeft())).toBe(5);
+  it('are asked about once, up to 1,000 in a question, until policies change', async () => {
+    const many = [...MANY, ...Array.from({ length: 5_880 }, (_, at) => `other-${at}`)];
+    const options = { way: 'stdio', era: 'legacy', runs: join(folder, 'runs'), environment, tools: many } as const;
+    const { client, close } = await connectThroughProxy(options);
+    const cost = async (): Promise<number> => {
+      const before = await requestsLeft();
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(MANY);
+      // Without the request that shows what is left.
+      return before - (await requestsLeft()) - 1;
+    };
+    try {
+      // Who the agent is, and six questions.
+      expect(await cost()).toBe(7);
+      expect(await cost()).toBe(1);
+      await createPolicy(app, { ...SHOP, actions: ['unrelated'] });
+      expect(await cost()).toBe(7);
+    } finally {
+      await close();
+    }
+  });
+
+  it('are not asked about with more than half of what the rate limit leaves', async () => {
+    const limited = await createTestApp({ environment: { RATE_LIMIT: '10' } });
+    const { id } = await createAgent(limited, { name: 'bot', capabilities: ['tool-0'] });
+    await createPolicy(limited, { ...SHOP, actions: ['*'] });
+    const { secret } = await issueKey(limited, { name: 'bot', scopes: ['execute'], agentId: id });
+    const many = Array.from({ length: 6_000 }, (_, at) => `tool-${at}`);
+    const own = { GOVERNANCE_URL: limited.url, GOVERNANCE_API_KEY: secret };
+    try {
+      expect(await listed(many, { environment: own })).toEqual(['tool-0']);
+      const answer = await send(limited, 'GET', '/api/v1/me');
+      // Three requests before, one for who the agent is, three of the six that were left, and this one.
+      expect(answer.headers.get('X-RateLimit-Remaining')).toBe('2');
+    } finally {
+      await limited.close();
+    }
   });
 });

@@ -12,7 +12,8 @@ import { approvalPages } from './approval-page.js';
 import { type Elicitation, type Gate, governedCall } from './governed-call.js';
 import { type Mapping, requestOf } from './mapping.js';
 import type { ToolServer } from './tool-server.js';
-import { visibleTools } from './visible-tools.js';
+import type { RateLimitLeft } from './rate-limit-left.js';
+import { VisibleTools } from './visible-tools.js';
 
 export interface ProxyOptions {
   readonly governance: GovernanceClient;
@@ -26,12 +27,14 @@ export interface ProxyOptions {
   readonly hold: number;
   /** Holds the calls that were passed to the server, until they are reported. */
   readonly carrying: Set<Promise<unknown>>;
+  readonly left: RateLimitLeft;
 }
 
 /** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
 export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): () => McpServer {
   const { governance, mapping, serverName, hold, carrying } = options;
   const agent = agentOf(governance, options.agent);
+  const visibleTools = new VisibleTools(governance, mapping, serverName, options.left);
   const gate: Gate = {
     ...{ governance, agent, hold, carrying, waiting: new Map(), promised: new Set() },
     requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
@@ -47,7 +50,7 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
     const server = new McpServer(identity, settings);
     server.server.setRequestHandler('tools/list', async ({ params }) => {
       const page = await tools.tools(params?.cursor);
-      const visible = await visibleTools(governance, await agent(), mapping, serverName, page.tools);
+      const visible = await visibleTools.among(await agent(), page.tools);
       const { nextCursor } = page;
       return { tools: visible.map(withoutTasks), ...(nextCursor === undefined ? {} : { nextCursor }) };
     });

@@ -8,6 +8,7 @@ import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { plainName, readMapping } from './mapping.js';
 import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
+import { RateLimitLeft } from './rate-limit-left.js';
 import { serviceFetch } from './service-fetch.js';
 import { type Target, ToolServer } from './tool-server.js';
 
@@ -30,7 +31,8 @@ export interface McpOptions {
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
   const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
-  const governance = new GovernanceClient({ url, key, patience, timeout, fetch: serviceFetch });
+  const left = new RateLimitLeft();
+  const governance = new GovernanceClient({ url, key, patience, timeout, fetch: left.watching(serviceFetch) });
   const mapping = readMapping(options.map);
   const tools = new ToolServer(targetOf(command, options));
   const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
@@ -38,7 +40,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const serverName = given === undefined ? await reached(tools.name()) : plainName(given);
   const { agent, hold } = options;
   const carrying = new Set<Promise<unknown>>();
-  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold, carrying };
+  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold, carrying, left };
   const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));
   const served = place === null ? overStdio(make) : await overHttp(make, place);
   tools.onToolsChanged = served.toolsChanged;

@@ -44,14 +44,14 @@ export class EvaluateController {
   async action(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
-    @Body() { requests, explain = false, asOf, ...defaults }: EvaluateRequest,
+    @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const asked = askedPermissions(defaults, requests);
     const list = {
       caller,
       everybody: asked.map(({ who }) => who),
       field: 'requests',
-      answers: (asking: Asking) => answersTo(asked, asking, explain),
+      answers: (asking: Asking) => answersTo(asked, asking, { explains, isOpen }),
     };
     const { answers, policySet } = await (asOf === undefined
       ? this.evaluations.ask(list)

@@ -49,6 +49,8 @@ export interface Asking {
   /** False for an agent that does not exist; questions about it cannot be answered. */
   readonly isKnown: (who: AskedPermission['who']) => boolean;
   readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
+  /** The best answer that any parameters could have. */
+  readonly openAnswer: (question: AskedPermission) => ExplainedAnswer;
 }
 
 /** A list of questions of one request. */
@@ -128,6 +130,15 @@ export class Evaluations {
         const explanation = explains ? explained(subjectOf(who), question, answer, policies, defaultEffect) : null;
         return { answer, explanation };
       },
+      openAnswer: (question) => {
+        const who = resolved(question, agents);
+        const answer = answerTo(who, question, { evaluate, defaultEffect });
+        if (isUnable(answer)) return { answer, explanation: null };
+        const { action, resourceType, resourceId, parameters } = question;
+        const request = { subject: subjectOf(who), action, resourceType, resourceId, parameters };
+        const effect = policies.bestEffect(request, defaultEffect);
+        return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
+      },
     };
   }
 
@@ -171,11 +182,11 @@ export class Evaluations {
 export function* answersTo(
   asked: readonly AskedPermission[],
   asking: Asking,
-  explains = false,
+  { explains = false, isOpen = false } = {},
 ): Generator<ExplainedAnswer> {
   const faults = unknownAgentFaults(asked, asking.isKnown);
   if (faults.length > 0) throw invalid(faults);
-  for (const question of asked) yield asking.answer(question, explains);
+  for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
 }
 
 /** Refuses what would take too much: each answer repeats all approvers that the policies name. */
@@ -215,21 +226,31 @@ function resolved({ who }: AskedPermission, agents: Agents): KnownAgent | Evalua
   return agent;
 }
 
+/** Whatever the policies say. */
+function isUnable({ reason }: PermissionAnswer): boolean {
+  return reason === 'agent_suspended' || reason === 'capability_missing';
+}
+
+/** An answer better than the one to the question as it was asked. Which policies decide depends on what it leaves open. */
+function openAnswer(effect: PolicyEffect): PermissionAnswer {
+  return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], requirement: null };
+}
+
 /** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
   subject: EvaluationSubject,
   { action, resourceType, resourceId, parameters }: AskedPermission,
-  { effect, reason }: PermissionAnswer,
+  answer: PermissionAnswer,
   policies: PolicySet,
   defaultEffect: PolicyEffect,
 ): AnswerExplanation {
   const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
   const { inForce, matched } = explanation;
-  const isUnable = reason === 'agent_suspended' || reason === 'capability_missing' || reason === 'extension_refused';
-  if (isUnable) return { inForce, matched, nearest: [], bestEffect: 'deny' };
+  if (isUnable(answer) || answer.reason === 'extension_refused')
+    return { inForce, matched, nearest: [], bestEffect: 'deny' };
   return {
     ...{ inForce, matched },
-    nearest: explanation.nearMisses(effect),
+    nearest: explanation.nearMisses(answer.effect),
     bestEffect: explanation.bestEffect(defaultEffect),
   };
 }

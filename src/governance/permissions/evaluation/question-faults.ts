@@ -58,8 +58,8 @@ export function whoFaults(members: Members): readonly FieldFault[] {
 
 /** What is wrong with the combination of members: missing ones, or ones that exclude each other. */
 export function togetherFaults(members: Members): readonly FieldFault[] {
-  const { requests, explain } = members;
-  const conflict = conflictFaults(members);
+  const { requests, explain, open } = members;
+  const conflict = [...conflictFaults(members), ...openFaults(requests, explain, open)];
   if (requests === undefined) return [...conflict, ...missingFrom(members, {}, '')];
   if (!Array.isArray(requests)) return conflict;
   const tooMany = explain === true && requests.length > MOST_EXPLAINED;
@@ -70,6 +70,13 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
       isObject(given) ? missingFrom(given, members, `requests[${index}].`) : [],
     ),
   ];
+}
+
+function openFaults(requests: unknown, explain: unknown, open: unknown): FieldFault[] {
+  if (open !== true) return [];
+  const alone = { field: 'open', message: 'goes with requests only' };
+  const both = { field: 'open', message: 'must be left out: explain is given' };
+  return [...(requests === undefined ? [alone] : []), ...(explain === true ? [both] : [])];
 }
 
 /** The rules for members with a single message, in the order in which faults are reported. */

@@ -139,6 +139,7 @@ describe('The explanation of an answer', () => {
         );
         const best = POLICY_EFFECTS.find((effect) => possible.includes(effect));
         expect(evaluator.explain(asked).bestEffect(otherwise)).toBe(best);
+        expect(evaluator.bestEffect(asked, otherwise)).toBe(best);
       }),
       { numRuns: RUNS },
     );

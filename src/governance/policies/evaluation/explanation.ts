@@ -77,6 +77,31 @@ export function explanationOf(
   };
 }
 
+/**
+ * The best effect that a request could have if each policy with conditions may match or not.
+ * @param otherwise what holds where no policy matches.
+ */
+export function bestEffectFor(
+  resources: ResourceMatches,
+  asked: AskedNames,
+  request: EvaluationRequest,
+  otherwise: PolicyEffect,
+): PolicyEffect {
+  const conceivable = new Set<CompiledPolicy>();
+  resources.each(request, (policy, use) => {
+    if (usesPath(policy, use) && matchesBesidesConditions(policy, asked)) conceivable.add(policy);
+  });
+  return bestEffectOf([...conceivable].sort(compareByRank), otherwise);
+}
+
+function matchesBesidesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
+  return (
+    isForSubject(policy, asked) &&
+    haveCommonName(policy.actions, asked.actions) &&
+    haveCommonName(policy.resourceTypes, asked.resourceTypes)
+  );
+}
+
 interface Near {
   readonly policy: CompiledPolicy;
   readonly part: PolicyPart;

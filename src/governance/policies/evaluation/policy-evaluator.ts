@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
 import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
-import type { Evaluation, EvaluationRequest } from './evaluation';
-import { explanationOf, type Explanation } from './explanation';
+import type { Evaluation, EvaluationRequest, PolicyEffect } from './evaluation';
+import { bestEffectFor, explanationOf, type Explanation } from './explanation';
 import { PolicyNames } from './names';
 import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
@@ -21,7 +21,10 @@ export function policySetOf(ids: Iterable<string>): string {
 }
 
 /** A set of policies, and whether it lets somebody do something. */
-export type PolicySet = Pick<PolicyEvaluator, 'policySet' | 'policySetWith' | 'version' | 'evaluate' | 'explain'>;
+export type PolicySet = Pick<
+  PolicyEvaluator,
+  'policySet' | 'policySetWith' | 'version' | 'evaluate' | 'explain' | 'bestEffect'
+>;
 
 /**
  * Decides by the policies in force. They are filed by resource and action, in order of precedence; an evaluation only
@@ -124,6 +127,11 @@ export class PolicyEvaluator {
 
   explain(request: EvaluationRequest): Explanation {
     return explanationOf(this.policies, this.resources, this.names.asked(request), request);
+  }
+
+  /** The best effect that a request could have, whatever conditions ask for. */
+  bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
+    return bestEffectFor(this.resources, this.names.asked(request), request, otherwise);
   }
 
   private changed(): void {

@@ -115,6 +115,15 @@ export class EvaluateRequest implements GivenQuestion {
   })
   readonly explain?: boolean;
 
+  @BooleanField({
+    optional: true,
+    default: false,
+    description:
+      'With `requests`: conditions, and whatever else is asked besides the request, are taken as they are best. `deny`: no ' +
+      'parameters could make it allowed.',
+  })
+  readonly open?: boolean;
+
   @MomentField({
     description:
       'Evaluates the policies and agents of an earlier state: after the entry with this sequence, or at this time as text. Default: now.',
