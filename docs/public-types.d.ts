@@ -167,6 +167,16 @@ interface ChoiceText extends FieldText<string> {
 
 const ClientLeft: (...dataOrPipes: unknown[]) => ParameterDecorator;
 
+interface ClockCondition {
+    readonly clock: string;
+    readonly days?: readonly Day[] | null;
+    readonly op: 'between';
+    readonly value: readonly [
+        string,
+        string
+    ];
+}
+
 type ColumnOf<Row> = keyof Row & string;
 
 type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;
@@ -227,6 +237,8 @@ const DENIAL_REASONS: readonly [
 class DatabaseInUseError extends Error {
     constructor(path: string, why: string);
 }
+
+type Day = 'sun' | 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat';
 
 interface DecidingPolicy {
     readonly id: string;
@@ -584,6 +596,27 @@ interface PageRequest {
     readonly leaving?: AbortSignal | undefined;
 }
 
+type ParameterCondition = ParameterReference & ({
+    readonly op: 'eq' | 'ne';
+    readonly value: JsonScalar | ParameterReference;
+} | {
+    readonly op: 'in' | 'not_in';
+    readonly value: readonly JsonScalar[];
+} | {
+    readonly op: NumberComparison;
+    readonly value: number | ParameterReference;
+} | {
+    readonly op: 'prefix' | 'within';
+    readonly value: string;
+} | {
+    readonly op: 'exists';
+    readonly value: boolean;
+});
+
+interface ParameterReference {
+    readonly parameter: string;
+}
+
 class Policy {
     readonly id: string;
     readonly createdSequence: number;
@@ -603,24 +636,7 @@ class Policy {
     readonly createdAt: string;
 }
 
-type PolicyCondition = {
-    readonly parameter: string;
-} & ({
-    readonly op: 'eq' | 'ne';
-    readonly value: JsonScalar;
-} | {
-    readonly op: 'in' | 'not_in';
-    readonly value: readonly JsonScalar[];
-} | {
-    readonly op: NumberComparison;
-    readonly value: number;
-} | {
-    readonly op: 'prefix';
-    readonly value: string;
-} | {
-    readonly op: 'exists';
-    readonly value: boolean;
-});
+type PolicyCondition = ParameterCondition | ClockCondition;
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 

@@ -91,7 +91,13 @@ export type { GovernedEntity } from './governance/entities/governed-entity.entit
 export { EXECUTION } from './governance/executions/execution.entity';
 export { EXECUTION_OUTCOMES, type Execution, type ExecutionOutcome } from './governance/executions/execution.entity';
 export { POLICY } from './governance/policies/policy.entity';
-export type { NumberComparison, PolicyCondition } from './governance/policies/conditions';
+export type { ClockCondition, Day } from './governance/policies/conditions/clock';
+export type {
+  NumberComparison,
+  ParameterCondition,
+  ParameterReference,
+  PolicyCondition,
+} from './governance/policies/conditions/condition';
 export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
 export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
 export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';

@@ -18,6 +18,7 @@ const ROLES_OF_AN_AGENT = 4;
 const ACTIONS = 20;
 const TYPES = ['document', 'invoice', 'ticket', 'dataset', 'account', 'report', 'model', 'service'];
 const DEEPEST = 5;
+const NOW = '2026-01-05T12:00:00.000Z';
 
 /** Each policy is about an area of its own. */
 export function disjoint(count: number): Workload {
@@ -31,6 +32,7 @@ export function disjoint(count: number): Workload {
       resourceType: 'document',
       resourceId: `area-${random(count)}/a`,
       parameters: {},
+      at: NOW,
     }),
   );
 }
@@ -47,6 +49,7 @@ export function wildcards(count: number): Workload {
       resourceType: 'document',
       resourceId: pathOf(random, 3),
       parameters: {},
+      at: NOW,
     }),
   );
 }
@@ -74,6 +77,7 @@ export function mix(count: number, priorities = 1): Workload {
       resourceType: typeOf(random),
       resourceId: pathOf(random, DEEPEST),
       parameters: {},
+      at: NOW,
     }),
   );
 }

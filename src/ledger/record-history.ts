@@ -20,6 +20,11 @@ export class RecordHistory {
     private readonly counters: CounterReader,
   ) {}
 
+  /** ISO 8601: the time that the next entry would carry. */
+  get now(): string {
+    return this.ledger.now;
+  }
+
   /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment in the future. */
   find<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -72,13 +77,17 @@ export class RecordHistory {
 
   /**
    * The same for what several records decide together: the last entry of the change that the moment falls into. All of
-   * it takes effect at once, so in between there never was anything to read.
+   * it takes effect at once, so in between there never was anything to read. With the time of the moment.
    * @param member of the details of all its entries: a text that says what it led to.
    */
-  async wholeChangeAt(asOf: Moment, member: string, field: string): Promise<number> {
+  async wholeChangeAt(
+    asOf: Moment,
+    member: string,
+    field: string,
+  ): Promise<{ readonly sequence: number; readonly time: string }> {
     const sequence = await this.sequenceAt(asOf, field);
     // The entries of a change share their time.
-    return typeof asOf === 'string' ? sequence : this.past.lastWithSame(member, sequence);
+    return typeof asOf === 'string' ? { sequence, time: asOf } : this.past.lastWithSame(member, sequence);
   }
 
   private async findPast<Row extends GovernedRow>(

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { PolicyCondition } from '../../src/governance/policies/conditions';
+import type { PolicyCondition } from '../../src/governance/policies/conditions/condition';
 import { POLICY_EFFECTS } from '../../src/governance/policies/evaluation/evaluation';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';

@@ -6,6 +6,7 @@ import { type Parsed, send } from '../support/application/send';
 import {
   ACTIONS,
   AGENTS,
+  AT,
   type AgentRequest,
   faultsAt,
   IDS,
@@ -67,7 +68,7 @@ describe('A plan', () => {
   function randomRequests(random: Random, count: number): AgentRequest[] {
     return Array.from({ length: count }, () => ({
       ...{ subject: random.of([...agents, ...OTHERS]), action: random.of(ACTIONS), resourceType: random.of(TYPES) },
-      ...{ resourceId: random.of(IDS), parameters: random.of(PARAMETERS) },
+      ...{ resourceId: random.of(IDS), parameters: random.of(PARAMETERS), at: AT },
     }));
   }
 
@@ -124,7 +125,7 @@ describe('A plan', () => {
 
   const requestApart = (index: number): AgentRequest => ({
     ...{ subject: OTHERS[0] as AgentSubject, action: `act-${index}`, resourceType: 'a' },
-    ...{ resourceId: `resource-${index}`, parameters: {} },
+    ...{ resourceId: `resource-${index}`, parameters: {}, at: AT },
   });
 
   it('has up to 1,000 regions, and is incomplete beyond, but true', async () => {

@@ -38,6 +38,51 @@ describe('Policies with conditions', () => {
     }
   });
 
+  it('tell a number from a text, so that neither evades a deny', async () => {
+    await createPolicy(app, { resources: ['account'] });
+    const conditions = [{ parameter: '/account', op: 'eq', value: 4711 }];
+    await createPolicy(app, { effect: 'deny', resources: ['account'], conditions });
+    for (const account of [4711, '4711', true]) expect(await execute('account', { account })).toBe(403);
+    for (const account of [4712, null]) expect(await execute('account', { account })).toBe(200);
+  });
+
+  it('tell whether paths lie within another, and warn of prefixes, which do not', async () => {
+    const path = { parameter: '/path', op: 'within', value: '/srv/public' };
+    expect((await createPolicy(app, { resources: ['file'], conditions: [path] })).warnings).toEqual([]);
+    expect(await execute('file', { path: '/srv/public/a' })).toBe(200);
+    for (const evading of ['/srv/public/../secret', '/srv/public2', '/srv/public/%2e%2e/secret'])
+      expect(await execute('file', { path: evading })).toBe(403);
+    const { warnings } = await createPolicy(app, {
+      resources: ['file'],
+      conditions: [path, { ...path, op: 'prefix', value: 'srv/' }, { ...path, op: 'prefix', value: 'srv' }],
+    });
+    expect(warnings).toEqual([expect.stringMatching(/^conditions\[1\] does not check a path.*"within"/)]);
+  });
+
+  it('look at the clock: of the request, or of the time asked about', async () => {
+    const now = new Date(Date.now() - 60_000);
+    const at = (hours: number): string => new Date(now.getTime() + hours * 3_600_000).toISOString().slice(11, 16);
+    await createPolicy(app, {
+      resources: ['office'],
+      conditions: [{ clock: 'UTC', op: 'between', value: [at(0), at(1)] }],
+    });
+    await createPolicy(app, {
+      resources: ['night'],
+      conditions: [{ clock: 'UTC', op: 'between', value: [at(1), at(2)] }],
+    });
+    expect(await execute('night', {})).toBe(403);
+    const asked = { action: 'pay', resourceType: 'invoice', resourceId: 'office', parameters: {} };
+    const executed = await send(app, 'POST', '/api/v1/agents/payer/execute', { body: asked });
+    expect(executed.status).toBe(200);
+    const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${executed.body.id}`);
+    const evaluate = async (asOf: number | string): Promise<unknown> => {
+      const question = { ...asked, agent: 'payer', asOf };
+      return (await send(app, 'POST', '/api/v1/policies/evaluate', { body: question })).body.effect;
+    };
+    expect(await evaluate(body.data[0].sequence)).toBe('allow');
+    expect(await evaluate(body.data[0].timestamp)).toBe('allow');
+  });
+
   it('may name actions by a prefix', async () => {
     await createPolicy(app, { resources: ['begun'], actions: ['pay*'] });
     expect(await execute('begun', {})).toBe(200);
@@ -49,6 +94,9 @@ describe('Policies with conditions', () => {
     const conditions = [
       { parameter: '/to/0', op: 'in', value: ['a', 1, true, null] },
       { parameter: '/x~1y', op: 'exists', value: false },
+      { parameter: '/files/*', op: 'within', value: 'https://h' },
+      { parameter: '/paid', op: 'lte', value: { parameter: '/due' } },
+      { clock: 'Europe/Berlin', days: ['mon', 'fri'], op: 'between', value: ['08:00', '24:00'] },
     ];
     const sealed = async (id: string): Promise<object> => {
       const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
@@ -99,6 +147,28 @@ describe('Policies with conditions', () => {
     [[{ parameter: '/a', op: 'lt', value: '1' }], 'conditions[0].value'],
     [[{ parameter: '/a', op: 'prefix', value: 1 }], 'conditions[0].value'],
     [[{ parameter: '/a', op: 'exists', value: 1 }], 'conditions[0].value'],
+    ...['/a/../b', '/a/', 'a/*', 'https://h/', 'file://', '/', '*', '', 5].map((value): [unknown, string] => [
+      [{ parameter: '/a', op: 'within', value }],
+      'conditions[0].value',
+    ]),
+    [[{ parameter: '/a/*/b/*', op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: '/a/*', op: 'exists', value: true }], 'conditions[0].parameter'],
+    [[{ parameter: '/a', op: 'eq', value: { parameter: 'b' } }], 'conditions[0].value.parameter'],
+    [[{ parameter: '/a', op: 'eq', value: { parameter: '/b/*' } }], 'conditions[0].value.parameter'],
+    [[{ parameter: '/a', op: 'eq', value: { parameter: '/b', x: 1 } }], 'conditions[0].value.x'],
+    [[{ parameter: '/a', op: 'prefix', value: { parameter: '/b' } }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'between', value: ['08:00', '09:00'] }], 'conditions[0].op'],
+    ...['+02:00', 'Mars/Olympus', 5].map((clock): [unknown, string] => [
+      [{ clock, op: 'between', value: ['08:00', '09:00'] }],
+      'conditions[0].clock',
+    ]),
+    ...[['08:00', '08:00'], ['24:00', '00:00'], ['8:00', '09:00'], ['08:00', '24:01'], ['08:00'], 5].map(
+      (value): [unknown, string] => [[{ clock: 'UTC', op: 'between', value }], 'conditions[0].value'],
+    ),
+    [[{ clock: 'UTC', days: [], op: 'between', value: ['08:00', '09:00'] }], 'conditions[0].days'],
+    [[{ clock: 'UTC', days: ['mo'], op: 'between', value: ['08:00', '09:00'] }], 'conditions[0].days[0]'],
+    [[{ clock: 'UTC', days: ['mon', 'mon'], op: 'between', value: ['08:00', '09:00'] }], 'conditions[0].days[1]'],
+    [[{ clock: 'UTC', parameter: '/a', op: 'between', value: ['08:00', '09:00'] }], 'conditions[0].parameter'],
     [[{ parameter: '/a', op: 'eq', value: 1, not: true }], 'conditions[0].not'],
   ];
   it.each(FAULTY)('refuse %j', async (conditions, field) => {

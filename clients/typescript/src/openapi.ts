@@ -1529,13 +1529,20 @@ export interface components {
         /** @enum {string} */
         PolicyEffect: "allow" | "require_approval" | "deny";
         /** @enum {string} */
-        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "exists";
+        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "exists" | "between";
         ConditionResponse: {
             /**
              * @description A JSON Pointer (RFC 6901) into the parameters.
              * @example /amount
              */
-            parameter: string;
+            parameter?: string;
+            /**
+             * @description Instead of a parameter: a time zone.
+             * @example Europe/Berlin
+             */
+            clock?: string;
+            /** @description With `clock`. Without it every day. */
+            days?: ("sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat")[] | null;
             /** @example lte */
             op: components["schemas"]["ConditionOperator"];
             /** @example 100 */
@@ -1704,8 +1711,12 @@ export interface components {
             priority?: number | null;
             /** @description All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it. Without it `[]`. */
             conditions?: {
-                /** @description A JSON Pointer (RFC 6901) into the parameters of the request. */
-                parameter: string;
+                /** @description A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list. */
+                parameter?: string;
+                /** @description Instead of a parameter: an IANA time zone, with `between` and two times. */
+                clock?: string;
+                /** @description With `clock`: on these days. Without it every day. */
+                days?: ("sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat")[] | null;
                 op: components["schemas"]["ConditionOperator"];
                 value: ({
                     [key: string]: unknown;

@@ -62,7 +62,9 @@ export class ReviewPolicies {
       action: `decision:${verdict}`,
       resourceType: 'decision',
       resourceId: decisionResource(decision),
+      // Policies with conditions, which look at these, do not count.
       parameters: {},
+      at: '',
       isReview: true,
     });
     return effect === 'deny' ? policies : [];

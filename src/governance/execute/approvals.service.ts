@@ -76,7 +76,7 @@ export class ApprovalsService {
   private async held(transaction: LedgerTransaction, execution: Execution): Promise<Held> {
     const agent = await transaction.find(AGENT, execution.agentId);
     if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
-    const permission = this.permissions.of(agent, execution);
+    const permission = this.permissions.of(agent, execution, transaction.now);
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal };
     const decision = await decisionOf(transaction, execution);

@@ -40,7 +40,7 @@ export class ExecuteService {
       caller,
       async (transaction) => {
         const found = await requiredAgent(transaction, agent);
-        return this.answer(transaction, found, request, this.permissions.of(found, request));
+        return this.answer(transaction, found, request, this.permissions.of(found, request, transaction.now));
       },
       { beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first) },
     );
@@ -80,7 +80,7 @@ export class ExecuteService {
   ): Promise<Kept | Refusal | null> {
     if (first.outcome !== 'authorized') return null;
     const agent = await requiredAgent(transaction, idOrName);
-    const permission = this.permissions.of(agent, request);
+    const permission = this.permissions.of(agent, request, transaction.now);
     const isAllowed = permission.refusal === null && permission.requirement === null;
     return isAllowed ? null : this.answer(transaction, agent, request, permission);
   }

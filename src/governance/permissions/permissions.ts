@@ -13,7 +13,7 @@ import { ActivePolicies } from '../policies/active-policies';
 import { ActionGuards, type GuardRefusal } from './action-guards';
 
 /** What an agent asks to do. */
-export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'isReview'>;
+export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'at' | 'isReview'>;
 
 /** Why something is not simply allowed, for machines. */
 export const ANSWER_REASONS = [
@@ -45,6 +45,8 @@ export interface DecidingRules {
   readonly defaultEffect: PolicyDefaultEffect;
   /** Absent where policies alone are asked about, such as those of an earlier time. */
   readonly guards?: ActionGuards;
+  /** The time for which it is decided. */
+  readonly at: string;
 }
 
 /** Considers the agent first: one that is suspended, or lacks the capability, is refused whatever the policies say. */
@@ -70,9 +72,9 @@ export function answerForAgent(
 export function answerForSubject(
   subject: EvaluationSubject,
   { action, resourceType, resourceId, parameters }: RequestedAction,
-  { evaluate, defaultEffect }: DecidingRules,
+  { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
-  const { effect, policies, requirement } = evaluate({ subject, action, resourceType, resourceId, parameters });
+  const { effect, policies, requirement } = evaluate({ subject, action, resourceType, resourceId, parameters, at });
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
     return { effect: defaultEffect, reason, policies, requirement: null };
@@ -185,11 +187,12 @@ export class Permissions {
     private readonly guards: ActionGuards,
   ) {}
 
-  of(agent: Agent, requested: RequestedAction): Permission {
+  /** @param at the time of its entry. */
+  of(agent: Agent, requested: RequestedAction, at: string): Permission {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const { inForce } = this.policies;
     const evaluate = inForce.evaluate.bind(inForce);
-    const answer = answerForAgent(agent, requested, { evaluate, defaultEffect, guards: this.guards });
+    const answer = answerForAgent(agent, requested, { evaluate, defaultEffect, at, guards: this.guards });
     const { requirement, policies } = answer;
     const refusal = refusalOf(answer, agent, requested);
     return { refusal, requirement, policies, policySet: inForce.policySet };

@@ -1,4 +1,4 @@
-import type { PolicyCondition } from './conditions';
+import { isReference, type PolicyCondition } from './conditions/condition';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { subjectWarning, parseSubject } from './patterns/subjects';
@@ -27,17 +27,35 @@ function deadText(text: string, what: string, fault: string | undefined): string
   return fault === undefined ? [] : [`"${text}" matches nothing: ${what} ${fault}.`];
 }
 
-/** Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to. */
-export function conditionWarnings({
+/**
+ * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
+ * conditions that seem to check a path and do not.
+ */
+export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
+  const ofPaths = policy.conditions.flatMap((condition, index) =>
+    condition.op === 'prefix' && condition.value.includes('/')
+      ? `conditions[${index}] does not check a path or URL: with "..", what begins with "${condition.value}" leads elsewhere. Use "within".`
+      : [],
+  );
+  return [...lackWarnings(policy), ...ofPaths];
+}
+
+function lackWarnings({
   effect,
   actions,
   conditions,
 }: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
   if (effect === 'allow' || !actions.includes('*')) return [];
-  const named = [...new Set(conditions.map(({ parameter }) => parameter))];
+  const named = [...new Set(conditions.flatMap(parametersOf))];
   const lacked = named.filter((parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)));
   if (lacked.length === 0) return [];
   return [`The action "*" with conditions: this holds for every action whose parameters lack ${lacked.join(', ')}.`];
+}
+
+function parametersOf(condition: PolicyCondition): string[] {
+  if (condition.op === 'between') return [];
+  const { parameter, value } = condition;
+  return isReference(value) ? [parameter, value.parameter] : [parameter];
 }
 
 /** Whether it asks for the parameter, or something inside it, to be there. */

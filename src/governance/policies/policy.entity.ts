@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalRequirement } from './approval/approval-requirement';
-import type { PolicyCondition } from './conditions';
+import type { PolicyCondition } from './conditions/condition';
 import { POLICY_EFFECTS, type PolicyEffect } from './evaluation/evaluation';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote } from '../../ledger/ledger-transaction';

@@ -58,6 +58,7 @@ interface Answered {
   readonly question: AskedPermission;
   readonly answer: PermissionAnswer;
   readonly agents: Agents;
+  readonly at: string;
 }
 
 /** Runs tests against a set of policies that is not in force. */
@@ -82,7 +83,8 @@ export class PolicyTests {
     { tests, questions, agents }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestResults> {
-    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), agents });
+    const at = this.history.now;
+    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), agents, at });
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -97,7 +99,7 @@ export class PolicyTests {
       const { answer } = asking.answer(question, false);
       const isAsExpected =
         answer.effect === expect &&
-        (by === undefined || (await this.decides(by, byName, { question, answer, agents })));
+        (by === undefined || (await this.decides(by, byName, { question, answer, agents, at })));
       if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
     }
     return { passed: tests.length - failed.length, failed };
@@ -110,14 +112,14 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { question, answer: { policies }, agents }: Answered,
+    { question, answer: { policies }, agents, at }: Answered,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), agents });
+    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), agents, at });
     return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
   }
 }

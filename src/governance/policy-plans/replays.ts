@@ -16,7 +16,7 @@ import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
-const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
+const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters', 'createdAt'] as const;
 const MOST_EXAMPLES = 100;
 /** Milliseconds a replay may take. */
 const LONGEST = 30_000;
@@ -93,7 +93,11 @@ export class Replays {
         executions += 1;
         const agent = await agents.of(execution);
         const answer = (policies: PolicyEvaluator): PermissionAnswer =>
-          answerForAgent(agent, execution, { evaluate: (request) => policies.evaluate(request), defaultEffect });
+          answerForAgent(agent, execution, {
+            evaluate: (request) => policies.evaluate(request),
+            defaultEffect,
+            at: execution.createdAt,
+          });
         const [was, now] = [answer(before), answer(after)];
         if (was.effect === now.effect) continue;
         changed += 1;

@@ -131,21 +131,18 @@ export class PastRecords {
   }
 
   /**
-   * Sequence of the last of the adjacent entries that have the same time, and in their details the same text under the
-   * name; the sequence itself where its entry has none.
+   * The time of the entry, and the sequence of the last of the adjacent entries that have the same time, and in their
+   * details the same text under the name; the sequence itself where its entry has none.
    */
-  async lastWithSame(name: string, sequence: number): Promise<number> {
+  async lastWithSame(name: string, sequence: number): Promise<{ readonly sequence: number; readonly time: string }> {
     const { points } = this.database;
     const [entry] = await points.all<{ timestamp: string; details: string }>(SELECT_ENTRY, [sequence]);
-    if (entry === undefined) return sequence;
+    if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
+    const { timestamp: time } = entry;
     const text = (JSON.parse(entry.details) as JsonObject)[name];
-    if (typeof text !== 'string') return sequence;
+    if (typeof text !== 'string') return { sequence, time };
     const member = `%"${name}":${JSON.stringify(text)}%`;
-    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [
-      sequence,
-      entry.timestamp,
-      member,
-    ]);
-    return last?.sequence ?? sequence;
+    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [sequence, time, member]);
+    return { sequence: last?.sequence ?? sequence, time };
   }
 }

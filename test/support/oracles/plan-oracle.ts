@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
-import { compileConditions, truthOf } from '../../../src/governance/policies/conditions';
+import { compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
@@ -36,6 +36,8 @@ export const OTHERS = (['machine', 'human'] as const).map((kind) => ({
 }));
 const SIDES = ['from', 'to'] as const;
 type Side = (typeof SIDES)[number];
+/** The time of each request. */
+export const AT = '2026-01-05T12:00:00.000Z';
 export const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
 
 export type AgentRequest = EvaluationRequest & { readonly subject: AgentSubject };
@@ -62,7 +64,7 @@ export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly 
         for (const resourceId of IDS) {
           const ofId = ofType.filter(({ resources }) => isIn(resources, (pattern) => matches(pattern, resourceId)));
           for (const parameters of parameterSets.values()) {
-            const request = { subject, action, resourceType, resourceId, parameters };
+            const request = { subject, action, resourceType, resourceId, parameters, at: AT };
             const regions = ofId.filter(({ when }) => holds(when, parameters, known));
             const answers = { from: before.evaluate(request), to: after.evaluate(request) };
             yield* faultsAt(request, regions, verdictOf(answers.from), verdictOf(answers.to));
@@ -160,7 +162,7 @@ export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
     policies.map((policy) => {
       const conditions = compileConditions(policy.conditions) ?? [];
       const lets = (parameters: JsonObject): boolean => {
-        const truth = truthOf(conditions, parameters);
+        const truth = truthOf(conditions, parameters, AT);
         return policy.effect === 'allow' ? truth === true : truth !== false;
       };
       return [versionText(policy), lets] as const;

@@ -1,4 +1,5 @@
-import type { PolicyCondition } from '../../../src/governance/policies/conditions';
+import type { ClockCondition } from '../../../src/governance/policies/conditions/clock';
+import type { ParameterCondition } from '../../../src/governance/policies/conditions/condition';
 import type { EvaluationSubject } from '../../../src/governance/policies/patterns/subjects';
 import { combinedByRule } from './approval-oracle';
 import { listedTypeFault, resourcePatternFault } from '../../../src/governance/policies/patterns/resources';
@@ -24,10 +25,10 @@ export function oracle(policies: readonly PolicyRules[], request: EvaluationRequ
 }
 
 function matches(policy: PolicyRules, request: EvaluationRequest): boolean {
-  const { subject, action, resourceType, resourceId, parameters, isReview } = request;
+  const { subject, action, resourceType, resourceId, parameters, at, isReview } = request;
   return (
     !(isReview === true && (policy.effect === 'require_approval' || policy.conditions.length > 0)) &&
-    conditionsLet(policy, parameters) &&
+    conditionsLet(policy, parameters, at) &&
     policy.subjects.some((pattern) => subjectMatches(pattern, subject)) &&
     policy.actions.some((pattern) => actionMatches(pattern, action)) &&
     (policy.resourceTypes.length === 0 ||
@@ -80,29 +81,77 @@ function decoded(path: string): string {
   return once === path ? path : decoded(once);
 }
 
-function conditionsLet({ effect, conditions }: PolicyRules, parameters: unknown): boolean {
-  const truths = conditions.map((condition) => truthByRule(condition, parameters));
+function conditionsLet({ effect, conditions }: PolicyRules, parameters: unknown, at: string): boolean {
+  const truths = conditions.map((condition) =>
+    condition.op === 'between' ? String(isWithinSpan(condition, at)) : truthByRule(condition, parameters),
+  );
   return effect === 'allow' ? truths.every((truth) => truth === 'true') : !truths.includes('false');
 }
 
-/** By the literal reading of the rule. */
-function truthByRule({ parameter, op, value }: PolicyCondition, parameters: unknown): string {
-  let found = parameters;
-  for (const name of parameter
-    .slice(1)
-    .split('/')
-    .map((part) => part.replace('~1', '/').replace('~0', '~'))) {
-    const isThere = typeof found === 'object' && found !== null && Object.keys(found).includes(name);
-    found = isThere ? (found as Record<string, unknown>)[name] : undefined;
+const SPANS = new Map<string, boolean>();
+
+function isWithinSpan(condition: ClockCondition, at: string): boolean {
+  const key = JSON.stringify([condition, at]);
+  const known = SPANS.get(key) ?? findsStart(condition, at);
+  SPANS.set(key, known);
+  return known;
+}
+
+/** Going back from the time minute by minute, the span begins before it ends. */
+function findsStart({ clock, days, value: [start, end] }: ClockCondition, at: string): boolean {
+  for (let minute = 0; minute < 24 * 60; minute += 1) {
+    const text = new Date(Date.parse(at) - minute * 60_000).toLocaleString('en-GB', {
+      ...{ timeZone: clock, weekday: 'short', hour: '2-digit', minute: '2-digit' },
+    });
+    if (minute > 0 && text.endsWith(end.replace('24:00', '00:00'))) return false;
+    if (text.endsWith(start)) return days?.some((day) => text.toLowerCase().startsWith(day)) ?? true;
+    if (minute === 0 && text.endsWith(end.replace('24:00', '00:00'))) return false;
   }
-  if (op === 'exists') return String((found !== undefined) === value);
-  if (found === undefined || (typeof found === 'object' && found !== null)) return 'unknown';
-  if (op === 'eq') return String(found === value);
-  if (op === 'ne') return String(found !== value);
-  if (op === 'in') return String(value.some((each) => each === found));
-  if (op === 'not_in') return String(value.every((each) => each !== found));
-  if (op === 'prefix') return typeof found === 'string' ? String(found.startsWith(value)) : 'unknown';
-  if (typeof found !== 'number') return 'unknown';
-  const order = Math.sign(found - Number(value));
-  return String({ lt: order < 0, lte: order <= 0, gt: order > 0, gte: order >= 0 }[op]);
+  return false;
+}
+
+function tokensOf(pointer: string): string[] {
+  const tokens = pointer.slice(1).split('/');
+  return tokens.map((part) => part.replace('~1', '/').replace('~0', '~'));
+}
+
+/** Every value that a pointer names: with a `*` those of each item. */
+function valuesAt(tokens: readonly string[], from: unknown): unknown[] {
+  const [name, ...rest] = tokens;
+  if (name === undefined) return [from];
+  if (typeof from !== 'object' || from === null) return [undefined];
+  if (name === '*' && Array.isArray(from)) return from.flatMap((item) => valuesAt(rest, item));
+  return Object.keys(from).includes(name) ? valuesAt(rest, (from as Record<string, unknown>)[name]) : [undefined];
+}
+
+/** By the literal reading of the rule. */
+function truthByRule({ parameter, op, value }: ParameterCondition, parameters: unknown): string {
+  if (op === 'exists') return String((valuesAt(tokensOf(parameter), parameters)[0] !== undefined) === value);
+  const isNamed = typeof value === 'object' && value !== null && 'parameter' in value;
+  const [right] = isNamed ? valuesAt(tokensOf(value.parameter), parameters) : [value];
+  const truths = valuesAt(tokensOf(parameter), parameters).map((found) => truthOfValue(found, op, right));
+  const [first = 'unknown'] = truths;
+  return truths.every((truth) => truth === first) ? first : 'unknown';
+}
+
+function truthOfValue(found: unknown, op: string, value: unknown): string {
+  const isObject = (each: unknown): boolean => typeof each === 'object' && each !== null;
+  if (found === undefined || isObject(found)) return 'unknown';
+  if (op === 'in' || op === 'not_in') {
+    const values = value as unknown[];
+    const hasType = values.some((each) => each !== null && typeof each === typeof found);
+    return found === null || hasType ? String(values.includes(found) === (op === 'in')) : 'unknown';
+  }
+  if (value === undefined || isObject(value)) return 'unknown';
+  if (op === 'eq' || op === 'ne') {
+    const isKnown = found === null || value === null || typeof found === typeof value;
+    return isKnown ? String((found === value) === (op === 'eq')) : 'unknown';
+  }
+  if (op === 'prefix' || op === 'within') {
+    if (typeof found !== 'string' || (op === 'within' && /(?:^|\/)(?:\.\.|)(?:\/|$)/.test(found))) return 'unknown';
+    const text = typeof value === 'string' ? value : '';
+    return String(op === 'prefix' ? found.startsWith(text) : found === text || found.startsWith(`${text}/`));
+  }
+  if (typeof found !== 'number' || typeof value !== 'number') return 'unknown';
+  return String({ lt: found < value, lte: found <= value, gt: found > value, gte: found >= value }[op]);
 }

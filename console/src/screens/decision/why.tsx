@@ -20,6 +20,8 @@ const OPERATORS: Readonly<Record<string, string>> = {
   gt: 'is more than',
   gte: 'is at least',
   prefix: 'begins with',
+  within: 'is or lies below',
+  between: 'is between',
   exists: 'is present:',
 };
 
@@ -76,6 +78,32 @@ export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.
   );
 }
 
+interface ConditionProps {
+  readonly condition: Rule['conditions'][number];
+  readonly parameters: Execution['parameters'];
+}
+
+function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
+  const { parameter, clock = '', days, op, value } = condition;
+  const when = days ? ` on ${listText(days, 'or')}` : '';
+  if (parameter === undefined)
+    return (
+      <li>
+        The time in <code>{revealed(clock)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+        {when}
+      </li>
+    );
+  // What a `*` stands for is shown as the list that it is in.
+  const [whole = parameter] = parameter.split('/*');
+  return (
+    <li>
+      <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+      {'; here it is '}
+      <code>{shown(valueAt(parameters, whole))}</code>
+    </li>
+  );
+}
+
 function RuleView({ policy, execution }: { readonly policy: Rule; readonly execution: Execution }): JSX.Element {
   const { name, version, description, effect, conditions, approval } = policy;
   return (
@@ -88,12 +116,8 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
         <p class="quiet">It applies to every such action, whatever the arguments.</p>
       ) : (
         <ul class="conditions">
-          {conditions.map(({ parameter, op, value }) => (
-            <li key={`${parameter} ${op}`}>
-              <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
-              {'; here it is '}
-              <code>{shown(valueAt(execution.parameters, parameter))}</code>
-            </li>
+          {conditions.map((condition, index) => (
+            <ConditionView key={index} condition={condition} parameters={execution.parameters} />
           ))}
         </ul>
       )}

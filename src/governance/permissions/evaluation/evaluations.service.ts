@@ -6,7 +6,7 @@ import { invalid, invalidField, notFound } from '../../../core/errors/domain-err
 import type { Caller } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
-import type { PolicyEffect } from '../../policies/evaluation/evaluation';
+import type { EvaluationRequest, PolicyEffect } from '../../policies/evaluation/evaluation';
 import type { MatchedPolicy, NearPolicy } from '../../policies/evaluation/explanation';
 import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
@@ -70,11 +70,13 @@ interface Answers<Answer> {
 }
 
 /** By what questions are answered. */
-interface Basis {
+export interface Basis {
   readonly policies: PolicySet;
   readonly agents: Agents;
   /** Those of extensions; absent where policies alone are asked about. */
   readonly guards?: ActionGuards;
+  /** The time for which they are answered. */
+  readonly at: string;
 }
 
 /** Answers whether somebody may do something, as execute would, without any effect. */
@@ -106,36 +108,37 @@ export class Evaluations {
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */
   async askAsOf<Answer>(list: QuestionList<Answer>, asOf: Moment, leaving: AbortSignal): Promise<Answers<Answer>> {
-    const sequence = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
+    const { sequence, time } = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
     requireMayAsk(list.caller, list.everybody, await agentsOf(this.history, list.everybody));
     const agents = await agentsOf(this.history, list.everybody, sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
-      this.answered(list, () => Promise.resolve({ policies, agents }));
+      this.answered(list, () => Promise.resolve({ policies, agents, at: time }));
     return this.past.inForceAfter(sequence, work, leaving);
   }
 
   /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */
-  askingOf({ policies, agents, guards }: Basis): Asking {
+  askingOf({ policies, agents, at, guards }: Basis): Asking {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = policies.evaluate.bind(policies);
-    const rules = { evaluate, defaultEffect, ...(guards !== undefined && { guards }) };
+    const rules = { evaluate, defaultEffect, at, ...(guards !== undefined && { guards }) };
     return {
       policySet: policies.policySet,
       isKnown: (who) => isKnown(who, agents),
       answer: (question, explains) => {
         const who = resolved(question, agents);
         const answer = answerTo(who, question, rules);
-        const explanation = explains ? explained(subjectOf(who), question, answer, policies, defaultEffect) : null;
+        const subject = subjectOf(who);
+        const explanation = explains ? explained({ subject, at }, question, answer, policies, defaultEffect) : null;
         return { answer, explanation };
       },
       openAnswer: (question) => {
         const who = resolved(question, agents);
-        const answer = answerTo(who, question, { evaluate, defaultEffect });
+        const answer = answerTo(who, question, { evaluate, defaultEffect, at });
         if (isUnable(answer)) return { answer, explanation: null };
         const { action, resourceType, resourceId, parameters } = question;
-        const request = { subject: subjectOf(who), action, resourceType, resourceId, parameters };
+        const request = { subject: subjectOf(who), action, resourceType, resourceId, parameters, at };
         const effect = policies.bestEffect(request, defaultEffect);
         return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
       },
@@ -173,7 +176,7 @@ export class Evaluations {
       const { version } = policies;
       const agents = await agentsOf(this.history, everybody);
       await this.policies.catchUp();
-      if (version === policies.version) return { policies, agents };
+      if (version === policies.version) return { policies, agents, at: this.history.now };
     }
   }
 }
@@ -238,13 +241,13 @@ function openAnswer(effect: PolicyEffect): PermissionAnswer {
 
 /** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
-  subject: EvaluationSubject,
+  who: Pick<EvaluationRequest, 'subject' | 'at'>,
   { action, resourceType, resourceId, parameters }: AskedPermission,
   answer: PermissionAnswer,
   policies: PolicySet,
   defaultEffect: PolicyEffect,
 ): AnswerExplanation {
-  const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
+  const explanation = policies.explain({ ...who, action, resourceType, resourceId, parameters });
   const { inForce, matched } = explanation;
   if (isUnable(answer) || answer.reason === 'extension_refused')
     return { inForce, matched, nearest: [], bestEffect: 'deny' };

@@ -4,7 +4,8 @@ import { optionalMark, shown, type FieldText, shownChoice } from '../../../http/
 import { CheckedBy, type FaultInside } from '../../../http/validation/member-rule';
 import { textFault } from '../../../http/validation/value-rules';
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
-import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions';
+import { DAYS } from '../conditions/clock';
+import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions/given-conditions';
 import type { ApproverGroup } from '../approval/approval-requirement';
 import {
   distinctApproversFault,
@@ -74,13 +75,26 @@ export function ConditionsField(): PropertyDecorator {
       items: {
         type: 'object',
         additionalProperties: false,
-        required: ['parameter', 'op', 'value'],
+        required: ['op', 'value'],
         properties: {
           parameter: {
             type: 'string',
             minLength: 1,
             maxLength: LONGEST_POINTER,
-            description: 'A JSON Pointer (RFC 6901) into the parameters of the request.',
+            description:
+              'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
+          },
+          clock: {
+            type: 'string',
+            minLength: 1,
+            description: 'Instead of a parameter: an IANA time zone, with `between` and two times.',
+          },
+          days: {
+            type: 'array',
+            items: { type: 'string', enum: [...DAYS] },
+            minItems: 1,
+            nullable: true,
+            description: 'With `clock`: on these days. Without it every day.',
           },
           // Refers to the answer's schema by name: clients get one type for it.
           op: { $ref: '#/components/schemas/ConditionOperator' },

@@ -5,7 +5,7 @@ import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
 import { subjectFault } from '../patterns/subjects';
 import type { GivenApproval } from '../approval/given-approval';
-import type { PolicyCondition } from '../conditions';
+import type { PolicyCondition } from '../conditions/condition';
 import { ConditionsField, ApprovalField, PatternList } from './policy-fields';
 import { ListQuery } from '../../../http/lists/list.query';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';

@@ -1,8 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
-import { ANY_JSON_SCHEMA, type JsonValue } from '../../../core/json/json-value';
-import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions';
+import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
+import { type Day, DAYS } from '../conditions/clock';
+import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { type Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
@@ -38,14 +39,26 @@ export class ApprovalResponse {
 }
 
 export class ConditionResponse {
-  @ApiProperty({ example: '/amount', description: 'A JSON Pointer (RFC 6901) into the parameters.' })
-  readonly parameter!: string;
+  @ApiProperty({ required: false, example: '/amount', description: 'A JSON Pointer (RFC 6901) into the parameters.' })
+  readonly parameter?: string;
+
+  @ApiProperty({ required: false, example: 'Europe/Berlin', description: 'Instead of a parameter: a time zone.' })
+  readonly clock?: string;
+
+  @ApiProperty({
+    required: false,
+    enum: DAYS,
+    isArray: true,
+    nullable: true,
+    description: 'With `clock`. Without it every day.',
+  })
+  readonly days?: readonly Day[] | null;
 
   @ApiProperty({ enum: CONDITION_OPERATORS, enumName: 'ConditionOperator', example: 'lte' })
   readonly op!: PolicyCondition['op'];
 
   @ApiProperty({ ...ANY_JSON_SCHEMA, example: 100 })
-  readonly value!: JsonValue;
+  readonly value!: PolicyCondition['value'];
 }
 
 export class PolicyResponse {

@@ -1,5 +1,5 @@
 import type { ApprovalRequirement } from '../approval/approval-requirement';
-import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions';
+import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
 import { bitsOf, haveCommonName, type AskedNames, type ListedNames } from './names';
 import { parseResourcePattern, resourcePatternFault, type ResourcePattern } from '../patterns/resources';
@@ -110,9 +110,9 @@ export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): bo
 function conditionsLet(
   { isAllow }: CompiledPolicy,
   conditions: readonly CompiledCondition[],
-  { parameters }: AskedNames,
+  { parameters, at }: AskedNames,
 ): boolean {
-  const truth = truthOf(conditions, parameters);
+  const truth = truthOf(conditions, parameters, at);
   return isAllow ? truth === true : truth !== false;
 }
 

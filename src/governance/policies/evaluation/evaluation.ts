@@ -17,6 +17,8 @@ export interface EvaluationRequest {
   /** A resource path or name; a leading `/` is ignored. */
   readonly resourceId: string;
   readonly parameters: JsonObject;
+  /** The time of the request: ISO 8601 in UTC with milliseconds. */
+  readonly at: string;
   /**
    * Skips policies with conditions, as the review of a decision has no parameters, and those that require approval: a
    * review does not wait for another decision.

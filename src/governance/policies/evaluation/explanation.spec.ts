@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { PolicyCondition } from '../conditions';
+import type { PolicyCondition } from '../conditions/condition';
 import { isTooLarge } from '../approval/approval-requirement';
 import { oracle } from '../../../../test/support/oracles/policy-oracle';
 import type { PolicyRules } from './compiled-policy';
@@ -49,6 +49,7 @@ const request: fc.Arbitrary<EvaluationRequest> = fc.record({
   resourceType: fc.constantFrom(...TYPES),
   resourceId: fc.constantFrom('a', 'b', 'a/b', 'docs/a', '/a/b', 'a%20b', 'a b/c'),
   parameters: fc.constantFrom({}, { n: 1 }, { n: 3, s: 'x' }, { s: {} }),
+  at: fc.constant('2026-01-05T12:00:00.000Z'),
 });
 
 function policyOf(

@@ -147,7 +147,7 @@ function evaluatorOf(pattern: string): PolicyEvaluator {
 
 function caughtBy({ type, id }: Pair, by = evaluators): string[] {
   const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
-  const request = { subject, action: 'read', resourceType: type, resourceId: id, parameters: {} };
+  const request = { subject, action: 'read', resourceType: type, resourceId: id, parameters: {}, at: '' };
   return by.filter(({ evaluator }) => evaluator.evaluate(request).effect === 'deny').map(({ pattern }) => pattern);
 }
 

@@ -41,6 +41,7 @@ export interface AskedNames extends SubjectNames {
   readonly actions: readonly Name[];
   readonly resourceTypes: readonly Name[];
   readonly parameters: JsonObject;
+  readonly at: string;
   readonly isReview: boolean;
   readonly actionBits: number;
   readonly resourceTypeBits: number;
@@ -101,7 +102,7 @@ export class PolicyNames {
     this.countPrefixes(actions, -1);
   }
 
-  asked({ subject, action, resourceType, parameters, isReview = false }: EvaluationRequest): AskedNames {
+  asked({ subject, action, resourceType, parameters, at, isReview = false }: EvaluationRequest): AskedNames {
     const { subjects, subjectSet, subjectBits } = this.namesOf(subject);
     const actions = this.actions.find([action]);
     for (const length of this.prefixLengths.keys())
@@ -113,6 +114,7 @@ export class PolicyNames {
       actions,
       resourceTypes,
       parameters,
+      at,
       isReview,
       subjectBits,
       actionBits: bitsAsked(actions),

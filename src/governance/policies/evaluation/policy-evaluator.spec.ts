@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { AGENT_KINDS } from '../../agents/agent-name';
 import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
-import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions';
+import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { JsonScalar } from '../../../core/json/json-value';
 import type { PolicyRules } from './compiled-policy';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
@@ -62,20 +62,35 @@ const approval = fc.record({
   executeWithin: duration,
 });
 
-const POINTERS = ['/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none'];
-const scalar = fc.constantFrom<JsonScalar>('s', 'sx', '', 1, 2, 0, true, false, null);
+/** On the other side of midnight, and of a weekend, in some zone. */
+const TIMES = ['2026-01-04T22:30:00.000Z', '2026-07-04T23:30:00.000Z', '2026-01-05T12:00:00.000Z'] as const;
+const POINTERS = ['/list/*', '/a/*', '/*/c', '/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none'];
+const scalar = fc.constantFrom<JsonScalar>('s', 's/x', 's/../x', 'sx', '', 1, 2, 0, true, false, null);
 const condition: fc.Arbitrary<PolicyCondition> = fc
   .record({
     parameter: fc.constantFrom(...POINTERS),
     op: fc.constantFrom(...CONDITION_OPERATORS),
     scalar,
+    other: fc.constantFrom('/a', '/b/c', '/none'),
     list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
   })
-  .map(({ parameter, op, scalar: one, list }): PolicyCondition => {
+  .map(({ parameter, op, scalar: one, list, other }): PolicyCondition => {
+    const value = one === 2 ? { parameter: other } : one;
+    if (op === 'between') {
+      const days = one === 1 ? { days: ['sun', 'mon'] as const } : {};
+      return {
+        clock: one === 2 ? 'Asia/Tokyo' : 'UTC',
+        ...days,
+        op,
+        value: one === 's' ? ['08:00', '24:00'] : ['22:00', '12:00'],
+      };
+    }
+    if (op === 'within') return { parameter, op, value: 's' };
     if (op === 'in' || op === 'not_in') return { parameter, op, value: list };
     if (op === 'exists') return { parameter, op, value: one === 's' };
     if (op === 'prefix') return { parameter, op, value: one === 's' ? 's' : '' };
-    return op === 'eq' || op === 'ne' ? { parameter, op, value: one } : { parameter, op, value: 1 };
+    if (op === 'eq' || op === 'ne') return { parameter, op, value };
+    return { parameter, op, value: typeof value === 'object' && value !== null ? value : 1 };
   });
 const held = fc.oneof(scalar, fc.constant([]), fc.constant({}));
 const parameters = fc.record(
@@ -113,6 +128,7 @@ const request = fc.record({
     }),
   ),
   parameters,
+  at: fc.constantFrom(...TIMES),
   isReview: fc.boolean(),
   action: fc.constantFrom('read', 'write', 're', 'reads', 'w', 'x', 'send.mail', 'sendmail', 'send'),
   resourceType: fc.constantFrom(...TYPES),
@@ -310,6 +326,7 @@ describe('PolicyEvaluator', () => {
     action: 'read',
     resourceType: 'docs',
     resourceId: 'a',
+    at: TIMES[0],
     parameters: {},
   };
   const RULE = {

@@ -161,3 +161,30 @@ export function urlFault(url: string): string | undefined {
     parsed?.host === authority && percentDecoded(parsed.pathname) === percentDecoded(url.slice(start));
   return isReadAsWritten ? undefined : NOT_CANONICAL;
 }
+
+/** Longer texts are not examined as paths. */
+const LONGEST_PATH = 4_096;
+
+/** What a path or URL has to be, below which others may lie, or undefined if it is valid: `https://host` is one. */
+export function withinFault(text: string): string | undefined {
+  if (text.includes('*')) return 'must be a path or URL without "*"';
+  if (text.length > LONGEST_PATH) return `must have at most ${LONGEST_PATH} characters`;
+  const isHost = isUrl(text) && urlPathStart(text) < 0 && !text.endsWith('/');
+  return resourcePathFault(isHost ? `${text}/path` : text);
+}
+
+/**
+ * Whether a text is a path or URL, or lies below it; a leading `/` counts. Unknown if it could be read as another path, or
+ * only lies there once it is decoded: that is enough for a policy which forbids, but not for an allow.
+ */
+export function liesWithin(text: string, path: string): boolean | 'unknown' {
+  if (text.length > LONGEST_PATH || resourcePathFault(text) !== undefined) return 'unknown';
+  const [spelled, base] = [text.normalize('NFC'), path.normalize('NFC')];
+  if (isBelow(spelled, base)) return true;
+  const decode = (each: string): string => percentDecoded(each).normalize('NFC');
+  return isBelow(decode(spelled), decode(base)) ? 'unknown' : false;
+}
+
+function isBelow(path: string, base: string): boolean {
+  return path === base || path.startsWith(`${base}/`);
+}

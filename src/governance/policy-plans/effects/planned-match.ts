@@ -5,7 +5,9 @@ import {
   isUrl,
   urlPathStart,
 } from '../../policies/patterns/resources';
-import type { PolicyCondition } from '../../policies/conditions';
+import type { JsonObject } from '../../../core/json/json-value';
+import { canonicalJson } from '../../../ledger/chain/canonical-json';
+import type { PolicyCondition } from '../../policies/conditions/condition';
 import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
 import type { Bits } from './bits';
 import type { PlannedPolicy } from './effect';
@@ -102,7 +104,7 @@ function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
 
 /** In whichever order the conditions and their members are written. */
 function conditionsKey(conditions: readonly PolicyCondition[]): string {
-  const keys = conditions.map(({ parameter, op, value }) => JSON.stringify([parameter, op, value]));
+  const keys = conditions.map((condition) => canonicalJson(condition as unknown as JsonObject));
   return [...new Set(keys)].sort().join();
 }
 

@@ -122,7 +122,7 @@ function only(policy: PlannedPolicy, resource: string): (resourceType: string, r
   evaluator.add([{ ...policy, resources: [resource] }]);
   const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
   return (resourceType, resourceId) =>
-    evaluator.evaluate({ subject, action: 'x', resourceType, resourceId, parameters: {} }).effect !== null;
+    evaluator.evaluate({ subject, action: 'x', resourceType, resourceId, parameters: {}, at: '' }).effect !== null;
 }
 
 /** Numbers from 0 to below a bound, the same at every run. */

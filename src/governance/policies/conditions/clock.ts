@@ -1,0 +1,66 @@
+export type Day = 'sun' | 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat';
+export const DAYS: readonly Day[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+/** What a policy requires of the time of a request. A span over midnight belongs to the day on which it begins. */
+export interface ClockCondition {
+  /** The name of an IANA time zone. */
+  readonly clock: string;
+  /** Left out: every day. */
+  readonly days?: readonly Day[] | null;
+  readonly op: 'between';
+  /** `HH:MM`; the second one is not included. */
+  readonly value: readonly [string, string];
+}
+
+const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
+/** A formatter takes much memory, so each zone has one, whatever the case in which it is written. */
+const FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+export function isTimeOfDay(text: unknown): text is string {
+  return typeof text === 'string' && TIME.test(text);
+}
+
+/** Minutes from midnight. */
+export function minutesOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}
+
+/** Whether a span has no length: 24:00 is 00:00 of the next day. */
+export function isEmptySpan([start, end]: readonly [string, string]): boolean {
+  return start === end || (start === '24:00' && end === '00:00');
+}
+
+/** An offset such as `+02:00` is not the name of a zone. */
+export function isTimeZone(zone: string): boolean {
+  return formatOf(zone) !== null;
+}
+
+/** Tells whether the condition holds at a time; unknown in a zone that is known no longer. */
+export function clockTest({ clock, days, value }: ClockCondition): (of: unknown, at: string) => boolean | 'unknown' {
+  const [start, end] = [minutesOf(value[0]), minutesOf(value[1])];
+  const isOn = (day: number): boolean => days?.some((name) => name === DAYS[(day + DAYS.length) % DAYS.length]) ?? true;
+  return (_, at) => {
+    const format = formatOf(clock);
+    if (format === null) return 'unknown';
+    const parts = new Map(format.formatToParts(new Date(at)).map((part) => [part.type, part.value]));
+    const minute = Number(parts.get('hour')) * 60 + Number(parts.get('minute'));
+    const day = DAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase());
+    if (start < end) return start <= minute && minute < end && isOn(day);
+    return (start <= minute && isOn(day)) || (minute < end && isOn(day - 1));
+  };
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat | null {
+  const name = zone.toLowerCase();
+  const known = FORMATS.get(name);
+  if (known !== undefined) return known;
+  if (!/^[a-z]/.test(name)) return null;
+  try {
+    const options = { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+    const format = new Intl.DateTimeFormat('en-US', { ...options, timeZone: zone });
+    FORMATS.set(name, format);
+    return format;
+  } catch {
+    return null;
+  }
+}

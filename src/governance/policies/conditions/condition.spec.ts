@@ -1,0 +1,113 @@
+import type { JsonValue } from '../../../core/json/json-value';
+import type { Day } from './clock';
+import { compileConditions, type PolicyCondition, type Truth, truthOf } from './condition';
+
+const NOW = '2026-01-05T12:00:00.000Z';
+
+function truth(condition: PolicyCondition, a: JsonValue | undefined, at = NOW): Truth {
+  return truthOf(compileConditions([condition]) ?? [], a === undefined ? { b: 5 } : { a, b: 5 }, at);
+}
+
+describe('A condition', () => {
+  const of = (op: string, value: unknown): PolicyCondition => ({ parameter: '/a', op, value }) as PolicyCondition;
+
+  it.each<[op: string, value: unknown, found: JsonValue | undefined, truth: Truth]>([
+    ['eq', 4711, 4711, true],
+    ['eq', 4711, 4712, false],
+    ['eq', 4711, '4711', 'unknown'],
+    ['eq', 4711, true, 'unknown'],
+    ['eq', 4711, null, false],
+    ['eq', 4711, undefined, 'unknown'],
+    ['eq', null, 'x', false],
+    ['eq', null, null, true],
+    ['eq', null, [], 'unknown'],
+    ['ne', '4711', 4711, 'unknown'],
+    ['ne', '4711', '4712', true],
+    ['ne', '4711', null, true],
+    ['ne', null, 5, true],
+    ['in', [1, 'x'], 'y', false],
+    ['in', [1, 'x'], true, 'unknown'],
+    ['in', [1, 2], '1', 'unknown'],
+    ['in', [1, 2], null, false],
+    ['in', [1, null], null, true],
+    ['in', [1, null], 'x', 'unknown'],
+    ['not_in', [4711], '4711', 'unknown'],
+    ['not_in', [4711], 5, true],
+    ['not_in', [4711], null, true],
+    ['eq', { parameter: '/b' }, 5, true],
+    ['eq', { parameter: '/b' }, 6, false],
+    ['eq', { parameter: '/b' }, '5', 'unknown'],
+    ['eq', { parameter: '/c' }, 5, 'unknown'],
+    ['lte', { parameter: '/b' }, 5, true],
+    ['lt', { parameter: '/b' }, 5, false],
+    ['gt', { parameter: '/b' }, '6', 'unknown'],
+  ])('%s %j of %j is %s', (op, value, found, expected) => expect(truth(of(op, value), found)).toBe(expected));
+
+  it.each<[base: string, found: JsonValue, truth: Truth]>([
+    ['/srv/data', '/srv/data', true],
+    ['/srv/data', '/srv/data/a/b', true],
+    ['/srv/data', '/srv/data2', false],
+    ['/srv/data', 'srv/data/a', false],
+    ['srv/data', '/srv/data/a', false],
+    ['/srv/data', '/srv/data/../secret', 'unknown'],
+    ['/srv/data', '/srv/data/./a', 'unknown'],
+    ['/srv/data', '/srv//data/a', 'unknown'],
+    ['/srv/data', '//srv/data/a', 'unknown'],
+    ['/srv/data', '/srv/data/', 'unknown'],
+    ['/srv/data', '/srv/data\\..\\secret', 'unknown'],
+    ['/srv/data', '/srv/data/%2e%2e/secret', 'unknown'],
+    ['/srv/data', '/srv/data/\uff0e\uff0e/secret', 'unknown'],
+    ['/srv/data', '/srv/data/a\0b', 'unknown'],
+    ['/srv/data', `/srv/data/${'a'.repeat(5_000)}`, 'unknown'],
+    ['/srv/data', '', 'unknown'],
+    ['/srv/data', 5, 'unknown'],
+    ['/srv/my data', '/srv/my%20data/a', 'unknown'],
+    ['/srv/caf\u00e9', '/srv/cafe\u0301/a', true],
+    ['https://h', 'https://h/a', true],
+    ['https://h', 'https://h', 'unknown'],
+    ['https://h', 'https://h.evil/a', false],
+    ['https://h', 'https://h@evil/a', 'unknown'],
+    ['https://h', 'https://h/a?next=b', 'unknown'],
+    ['https://h', 'HTTPS://h/a', 'unknown'],
+    ['https://h/a', 'https://h/a/b', true],
+    ['https://h/a', 'https://h/ab', false],
+    ['https://h/a', 'https://h/a/../b', 'unknown'],
+    ['file:///srv', 'file:///srv/a', true],
+  ])('within %s finds %j: %s', (base, found, expected) => expect(truth(of('within', base), found)).toBe(expected));
+
+  it.each<[pointer: string, found: JsonValue, truth: Truth]>([
+    ['/a/*', [1, 2], true],
+    ['/a/*', [1, 9], 'unknown'],
+    ['/a/*', [8, 9], false],
+    ['/a/*', [1, '2'], 'unknown'],
+    ['/a/*', [], 'unknown'],
+    ['/a/*', { '*': 1 }, true],
+    ['/a/*', 1, 'unknown'],
+    ['/a/*/n', [{ n: 1 }, { n: 2 }], true],
+    ['/a/*/n', [{ n: 1 }, {}], 'unknown'],
+  ])('%s at most 5, of %j, is %s', (parameter, found, expected) =>
+    expect(truth({ parameter, op: 'lte', value: 5 }, found)).toBe(expected),
+  );
+
+  const weekend: readonly Day[] = ['sat', 'sun'];
+  // 2026-01-02 is a Friday; New York is five hours behind UTC.
+  it.each<[zone: string, days: readonly Day[] | null, span: [string, string], at: string, truth: boolean]>([
+    ['UTC', null, ['08:00', '17:00'], '2026-01-02T08:00:00.000Z', true],
+    ['UTC', null, ['08:00', '17:00'], '2026-01-02T16:59:59.999Z', true],
+    ['UTC', null, ['08:00', '17:00'], '2026-01-02T17:00:00.000Z', false],
+    ['America/New_York', null, ['08:00', '17:00'], '2026-01-02T12:59:00.000Z', false],
+    ['America/New_York', null, ['08:00', '17:00'], '2026-01-02T13:00:00.000Z', true],
+    ['America/New_York', ['fri'], ['00:00', '24:00'], '2026-01-03T04:59:00.000Z', true],
+    ['America/New_York', ['fri'], ['00:00', '24:00'], '2026-01-03T05:00:00.000Z', false],
+    ['Europe/Berlin', null, ['08:00', '09:00'], '2026-07-01T06:30:00.000Z', true],
+    ['UTC', weekend, ['22:00', '06:00'], '2026-01-02T23:00:00.000Z', false],
+    ['UTC', weekend, ['22:00', '06:00'], '2026-01-03T05:00:00.000Z', false],
+    ['UTC', weekend, ['22:00', '06:00'], '2026-01-03T22:00:00.000Z', true],
+    ['UTC', weekend, ['22:00', '06:00'], '2026-01-05T05:59:00.000Z', true],
+    ['UTC', weekend, ['22:00', '06:00'], '2026-01-05T06:00:00.000Z', false],
+    ['UTC', ['fri'], ['22:00', '00:00'], '2026-01-03T00:00:00.000Z', false],
+    ['UTC', ['fri'], ['24:00', '01:00'], '2026-01-03T00:30:00.000Z', true],
+  ])('by the clock of %s, on %j between %j, at %s is %s', (clock, days, value, at, expected) =>
+    expect(truth({ clock, days, op: 'between', value }, undefined, at)).toBe(expected),
+  );
+});

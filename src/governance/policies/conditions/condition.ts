@@ -1,0 +1,158 @@
+import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
+import { liesWithin } from '../patterns/resources';
+import { type ClockCondition, clockTest } from './clock';
+
+export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
+
+export const PARAMETER_OPERATORS = [
+  ...['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'within', 'exists'],
+] as const satisfies readonly string[];
+export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between'] as const;
+
+/** A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list. */
+export interface ParameterReference {
+  readonly parameter: string;
+}
+
+/** What a policy requires of the parameters of a request. */
+export type ParameterCondition = ParameterReference &
+  (
+    | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar | ParameterReference }
+    | { readonly op: 'in' | 'not_in'; readonly value: readonly JsonScalar[] }
+    | { readonly op: NumberComparison; readonly value: number | ParameterReference }
+    | { readonly op: 'prefix' | 'within'; readonly value: string }
+    | { readonly op: 'exists'; readonly value: boolean }
+  );
+
+export type PolicyCondition = ParameterCondition | ClockCondition;
+
+/** `unknown` if there is nothing to compare, or nothing comparable with the value. */
+export type Truth = boolean | 'unknown';
+
+/** Tells whether a condition holds for the parameters of a request, and for its time in ISO 8601. */
+export type CompiledCondition = (parameters: JsonObject, at: string) => Truth;
+
+export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
+  return conditions.length === 0 ? null : conditions.map(compiled);
+}
+
+/** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
+export function truthOf(conditions: readonly CompiledCondition[], parameters: JsonObject, at: string): Truth {
+  let truth: Truth = true;
+  for (const condition of conditions) {
+    const one = condition(parameters, at);
+    if (one === false) return false;
+    if (one === 'unknown') truth = 'unknown';
+  }
+  return truth;
+}
+
+function compiled(condition: PolicyCondition): CompiledCondition {
+  if (condition.op === 'between') return clockTest(condition);
+  const path = pathOf(condition.parameter);
+  if (condition.op === 'exists') return (parameters) => (valueAt(path, parameters) !== undefined) === condition.value;
+  const compare = comparison(condition);
+  const each = path.indexOf(EACH);
+  if (each < 0) return (parameters) => compare(valueAt(path, parameters), parameters);
+  const [before, after] = [path.slice(0, each), path.slice(each + 1)];
+  return (parameters) => {
+    const list = valueAt(before, parameters);
+    return isList(list)
+      ? truthOfEach(list, (item) => compare(valueAt(after, item), parameters))
+      : compare(valueAt(path, parameters), parameters);
+  };
+}
+
+/** Unknown unless it is the same for each item; nothing is known of an empty list. */
+function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) => Truth): Truth {
+  let truth: Truth | null = null;
+  for (const item of list) {
+    const one = truthOfItem(item);
+    if (one === 'unknown' || (truth !== null && one !== truth)) return 'unknown';
+    truth = one;
+  }
+  return truth ?? 'unknown';
+}
+
+type Found = JsonValue | undefined;
+
+function comparison(condition: Exclude<ParameterCondition, { op: 'exists' }>): (found: Found, of: JsonObject) => Truth {
+  const { op, value } = condition;
+  switch (op) {
+    case 'prefix':
+      return (found) => (typeof found === 'string' ? found.startsWith(value) : 'unknown');
+    case 'within':
+      return (found) => (typeof found === 'string' ? liesWithin(found, value) : 'unknown');
+    case 'in':
+    case 'not_in': {
+      const types = new Set(value.map(typeOf));
+      return (found) =>
+        isScalar(found) && (found === null || types.has(typeOf(found)))
+          ? value.includes(found) === (op === 'in')
+          : 'unknown';
+    }
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte': {
+      if (!isReference(value)) return (found) => compares(found, op, value);
+      const path = pathOf(value.parameter);
+      return (found, parameters) => compares(found, op, valueAt(path, parameters));
+    }
+  }
+}
+
+/** Values of different types are not comparable, but nothing is null except null. */
+function compares(left: Found, op: 'eq' | 'ne' | NumberComparison, right: Found): Truth {
+  if (op === 'eq' || op === 'ne') {
+    if (!isScalar(left) || !isScalar(right)) return 'unknown';
+    const areComparable = left === null || right === null || typeof left === typeof right;
+    return areComparable ? (left === right) === (op === 'eq') : 'unknown';
+  }
+  if (typeof left !== 'number' || typeof right !== 'number') return 'unknown';
+  if (op === 'lt') return left < right;
+  if (op === 'lte') return left <= right;
+  return op === 'gt' ? left > right : left >= right;
+}
+
+export function isScalar(value: unknown): value is JsonScalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+export function isReference(value: ParameterCondition['value']): value is ParameterReference {
+  return typeof value === 'object' && value !== null && 'parameter' in value;
+}
+
+function typeOf(value: JsonScalar): string {
+  return value === null ? 'null' : typeof value;
+}
+
+function isList(value: Found): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** Undefined if the pointer refers to nothing. */
+function valueAt(path: readonly string[], from: JsonValue): Found {
+  let value: Found = from;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
+    else value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  return value;
+}
+
+/** According to RFC 6901: without leading zeros. */
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+/** As a token of a pointer: each item of a list. */
+export const EACH = '*';
+
+export function pathOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
