@@ -60,6 +60,8 @@ _LONGEST_HOLD = 60
 _HOLD_PAUSE = 1.5
 #: Least time for which a caller looks what comes of the action that an equal call carries out.
 _LEAST_FOLLOWING = 60.0
+#: Recorded in place of a result.
+_OMITTED = "The result was not accepted as a value."
 #: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
@@ -538,14 +540,17 @@ class GuardedExecution:
             self._report({"outcome": "executed", "result": self.result}, self.result)
 
     def _report(self, report: Mapping[str, Any], result: Any) -> None:
-        """A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded."""
+        """In place of a result that the service does not accept as a value, such as one that is too large, its size is recorded."""
         is_failure = report["outcome"] == "failed"
         try:
             self._send(report)
         except Exception as error:
             if getattr(error, "status", None) not in (400, 413):
                 raise ResultNotReported(self.execution, result, is_failure) from error
-            reason = {"failureReason": "Its reason could not be recorded."} if is_failure else {}
+            reason: Mapping[str, Any] = {"failureReason": "Its reason could not be recorded."}
+            if not is_failure:
+                text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+                reason = {"result": {"omitted": _OMITTED, "bytes": len(text.encode("utf-8", "surrogatepass"))}}
             try:
                 self._send({"outcome": report["outcome"], **reason})
             except Exception as second:

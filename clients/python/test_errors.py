@@ -197,13 +197,13 @@ class ErrorsTest(unittest.TestCase):
                 self.service((200, text)).request("GET", "/api/v1/stats")
             self.assertEqual((caught.exception.code, caught.exception.is_outcome_unknown), ("UNEXPECTED_ANSWER", True))
 
-    def test_value_that_is_refused_is_left_out_and_its_failure_too(self):
+    def test_value_that_is_refused_is_recorded_by_its_size_and_its_failure_too(self):
         governance = self.service(execution("authorized"), refusal(400, "VALIDATION_ERROR"), execution("executed"))
         with governance.guard("send", "mail", "mails/1", agent="bot") as running:
             running.result = {"a": 1}
         self.assertEqual([body for *_, body in Service.received[1:]], [
             {"outcome": "executed", "result": {"a": 1}},
-            {"outcome": "executed"},
+            {"outcome": "executed", "result": {"omitted": "The result was not accepted as a value.", "bytes": 7}},
         ])
         governance = self.service(execution("authorized"), refusal(400, "VALIDATION_ERROR"), execution("failed"))
         with self.assertRaises(ValueError):

@@ -68,14 +68,15 @@ class GuardTest(unittest.TestCase):
         self.assertEqual(send(), {1, 2})
         self.assertEqual(self.execution("mails/set")["outcome"], "executed")
 
-    def test_result_that_is_too_large_for_the_record_stays_with_the_caller(self):
+    def test_result_that_is_too_large_is_recorded_by_its_size(self):
         @self.governance.guard("send", "mail", "mails/large")
         def send():
             return "x" * 12_000_000
 
         self.assertEqual(len(send()), 12_000_000)
         found = self.execution("mails/large")
-        self.assertEqual((found["outcome"], found["result"]), ("executed", None))
+        omitted = {"omitted": "The result was not accepted as a value.", "bytes": 12_000_002}
+        self.assertEqual((found["outcome"], found["result"]), ("executed", omitted))
 
     def test_failure_is_reported_and_raised(self):
         with self.assertRaisesRegex(RuntimeError, "The mailbox is full."):

@@ -58,7 +58,10 @@ function trickle(stream: Writable): void {
   stream.once('close', () => clearInterval(timer));
 }
 
-const EXECUTION = { id: 'exe_1', decisionId: 'dec_1', failureReason: null, result: null };
+const EXECUTION = {
+  ...{ id: 'exe_1', decisionId: 'dec_1', failureReason: null, result: null },
+  ...{ agentName: 'bot', action: 'echo', resourceType: 'tool', resourceId: 'shop/echo', parameters: {}, policies: [] },
+};
 
 const PROGRAM = `
 import sys

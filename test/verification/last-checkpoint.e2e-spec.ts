@@ -1,5 +1,7 @@
+import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { shutDown } from '../../src/http/shutdown/shutdown';
 import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
 import { startFailure } from '../../src/program/start/start-failure';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -70,6 +72,26 @@ describe('The last checkpoint is kept outside the database', () => {
     await fill(await start(), 3);
     await stop();
     expect(readFileSync(kept('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
+  });
+
+  it('also where another part fails to end', async () => {
+    @Injectable()
+    class Failing implements OnModuleDestroy {
+      onModuleDestroy(): never {
+        throw new Error('It cannot end.');
+      }
+    }
+    @Module({ providers: [Failing] })
+    class FailingModule {}
+    const lines: string[] = [];
+    const environment = { ...database.environment };
+    const logStream = { write: (line: string) => void lines.push(line) };
+    const running = await createTestApp({ environment, modules: [FailingModule], logStream });
+    await fill(running, 3);
+    await shutDown(running.application);
+    expect(readFileSync(kept('.checkpoint'), 'utf8').split('\n')[1]).toBe('3');
+    expect(lines.filter((line) => line.includes('It cannot end.'))).not.toEqual([]);
+    expect((await start()).url).not.toBe('');
   });
 
   it('and no key file is written if the operator provides a key', async () => {

@@ -46,8 +46,8 @@ function failed(reason: string): Report {
 }
 
 /**
- * A result that the service does not accept as a value, or that cannot be sent, is left out: the fact that the action was carried
- * out has to be recorded.
+ * In place of a result that the service does not accept as a value, such as one that is too large, its size is recorded: the fact
+ * that the action was carried out has to be.
  */
 async function sent(
   transport: Transport,
@@ -61,9 +61,19 @@ async function sent(
     await send(report);
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    const { outcome } = report;
-    await send(outcome === 'executed' ? { outcome } : { outcome, failureReason: 'Its reason could not be recorded.' });
+    const { outcome, result } = report;
+    const cut = { omitted: 'The result was not accepted as a value.', bytes: bytesOf(result) };
+    await send(
+      outcome === 'executed'
+        ? { outcome, result: cut }
+        : { outcome, failureReason: 'Its reason could not be recorded.' },
+    );
   }
+}
+
+/** Of a result as JSON. */
+function bytesOf(result: unknown): number {
+  return new TextEncoder().encode(jsonOf(result) ?? '').length;
 }
 
 function isRefusedValue(error: unknown): boolean {

@@ -12,7 +12,6 @@ import { DiscoveryService } from '@nestjs/core';
 
 /** What a start has opened, to be closed if the start fails. Nest has no hooks for that before everything is made. */
 export class OpenedParts {
-  private readonly logger = new Logger('Start');
   private readonly closings: (() => unknown)[] = [];
   private isClosed = false;
 
@@ -26,22 +25,22 @@ export class OpenedParts {
 
   /** @param close does nothing for a part that was closed before. */
   add(close: () => unknown): void {
-    if (this.isClosed) void this.attempt(close);
+    if (this.isClosed) void attempted(close);
     else this.closings.push(close);
   }
 
   /** The last one first, each whatever becomes of the others. */
   async close(): Promise<void> {
     this.isClosed = true;
-    for (const close of this.closings.reverse()) await this.attempt(close);
+    for (const close of this.closings.reverse()) await attempted(close);
   }
+}
 
-  private async attempt(close: () => unknown): Promise<void> {
-    try {
-      await close();
-    } catch (error) {
-      this.logger.error(`A part of a failed start could not be closed: ${String(error)}`);
-    }
+async function attempted(close: () => unknown): Promise<void> {
+  try {
+    await close();
+  } catch (error) {
+    new Logger('Lifecycle').error({ err: error }, 'A part of the application could not be closed.');
   }
 }
 
@@ -70,6 +69,14 @@ export function endingsOf(application: INestApplicationContext): (() => unknown)
   );
   const instances = [...new Set(made.map(({ instance }): unknown => instance))].filter(isObject);
   return HOOKS.flatMap((hook) => instances.map((instance) => () => instance[hook]?.() as unknown));
+}
+
+/** Ends a running application. Where a part fails to end, all the others do: the last checkpoint is kept, too. */
+export async function endApplication(application: INestApplicationContext): Promise<void> {
+  await application.close().catch(async (error: unknown) => {
+    new Logger('Lifecycle').error({ err: error }, 'A part of the application failed to end.');
+    for (const end of endingsOf(application)) await attempted(end);
+  });
 }
 
 function isObject(instance: unknown): instance is Ending {

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { unavailable } from '../../core/errors/domain-error';
 import type { Exchange } from '../request/service-request';
 import { within } from '../../core/concurrency/within';
+import { endApplication } from '../../core/lifecycle/opened-parts';
 
 /** Knows which requests are being served, and admits no more once shutdown begins. */
 @Injectable()
@@ -105,7 +106,7 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
   server.closeIdleConnections();
   await within(allConnectionsEnded, LINGER, undefined);
   server.closeAllConnections();
-  await application.close();
+  await endApplication(application);
 }
 
 /** While clients still send on kept connections, each gets its refusal; closing too early would reset them. */

@@ -98,9 +98,14 @@ describeOnSqlite('Calls through gov mcp', () => {
       expect(await customer.asked('spoof')).toHaveLength(1);
     });
 
-    it('passes on a result that is too large for the record, in which only the outcome is kept', async () => {
+    it('passes on a result that is too large for the record, in which its size is kept', async () => {
       expect(textOf(await connection.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
-      expect(await customer.asked('large')).toEqual([expect.objectContaining({ outcome: 'executed', result: null })]);
+      expect(await customer.asked('large')).toEqual([
+        expect.objectContaining({
+          outcome: 'executed',
+          result: { omitted: expect.any(String), bytes: expect.any(Number) },
+        }),
+      ]);
     });
 
     it('reports a tool that the client cancels while it runs', async () => {

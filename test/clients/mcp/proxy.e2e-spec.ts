@@ -93,6 +93,32 @@ describeOnSqlite('gov mcp', () => {
     }
   });
 
+  it('sends its headers to no other server', async () => {
+    const received: unknown[] = [];
+    const other = createServer((request, response) => {
+      received.push(request.headers);
+      response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const place = `http://127.0.0.1:${(other.address() as AddressInfo).port}/mcp`;
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(307, { Location: request.url === '/mcp' ? '/mcp/' : place }).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    try {
+      const { environment } = await shop.customer('redirected');
+      const words = [GOV, 'mcp', '--url', own, '--header', 'X-Token: secret'];
+      const { exitCode, errors } = await run(process.execPath, words, { environment });
+      expect([exitCode, errors]).toEqual([1, expect.stringContaining(`redirects to ${place}`)]);
+      expect(received).toEqual([]);
+    } finally {
+      server.close();
+      other.close();
+    }
+  });
+
   it('ends its session with a server over HTTP after a failure', async () => {
     const methods: string[] = [];
     const server = createServer((request, response) => {

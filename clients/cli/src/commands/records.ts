@@ -69,6 +69,7 @@ function addKeyCommands(program: Command): void {
     .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
     .option('--agent <agent>', 'the agent that it is bound to, by id or name')
     .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
+    .option('--json', 'the key as JSON, which is also what is printed without it')
     .action(issue);
   keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
 }

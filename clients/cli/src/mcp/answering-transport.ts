@@ -12,6 +12,10 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 /** Compared as an object, so that no server can send it. */
 const LOST = {};
 
+const MOST_REDIRECTS = 5;
+/** Redirects after which the same request is sent again. */
+const KEEPING_METHOD: ReadonlySet<number> = new Set([307, 308]);
+
 /** Whether the answer to the request that is being sent may still come, as it is a stream. */
 const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
 
@@ -46,10 +50,25 @@ export function isLostAnswer(error: ProtocolError): boolean {
 }
 
 async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetchWithin(url, init, MOST_REDIRECTS);
   const exchange = exchanges.getStore();
   if (exchange !== undefined) exchange.isStreamed = isStream(response);
   return response;
+}
+
+/** Follows redirects within the server only: its headers may hold a secret that is meant for no other. */
+async function fetchWithin(url: string | URL, init: RequestInit | undefined, left: number): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  const location = response.headers.get('Location');
+  if (!KEEPING_METHOD.has(response.status) || location === null) return response;
+  const [from, target] = [new URL(url), new URL(location, url)];
+  if (target.origin !== from.origin)
+    throw new Error(
+      `${from.href} redirects to ${target.href}, which gets none of its requests. Name that one by --url.`,
+    );
+  if (left === 0) throw new Error(`${from.href} redirects too often.`);
+  await response.body?.cancel();
+  return fetchWithin(target, init, left - 1);
 }
 
 /** With the status 202 there is nothing to read, whatever the type. */
