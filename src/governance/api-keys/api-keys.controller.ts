@@ -35,7 +35,7 @@ export class ApiKeysController {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const conditions = conditionsOf(filters, { status: ['status', 'equals'], agentId: ['agentId', 'equals'] });
-    return list.answer(await this.keys.list(list.request(conditions)), ApiKeyResponse.from);
+    return list.answer(await this.records.page(API_KEY, list.request(conditions)), ApiKeyResponse.from);
   }
 
   @Post()

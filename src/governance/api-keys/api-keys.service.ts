@@ -6,7 +6,6 @@ import type { Caller, Scope } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey, createdNote, revokedNote } from './api-key.entity';
 import { isDue, settleExpiry } from './expired-keys';
@@ -35,10 +34,6 @@ export class ApiKeysService {
     private readonly reader: RecordReader,
     private readonly keys: ActiveKeys,
   ) {}
-
-  list(request: PageRequest): Promise<Page<ApiKey>> {
-    return this.reader.page(API_KEY, request);
-  }
 
   /** @throws NOT_FOUND */
   async get(id: string): Promise<ApiKey> {

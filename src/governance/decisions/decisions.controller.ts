@@ -67,7 +67,7 @@ export class DecisionsController {
     const request = list.request(conditions);
     const page =
       awaiting === undefined
-        ? await this.decisions.list(caller, request)
+        ? await this.records.page(DECISION, request, caller)
         : await this.awaited.page(caller, awaiting, request);
     return list.answer(page, DecisionResponse.from);
   }

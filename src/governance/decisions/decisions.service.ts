@@ -8,9 +8,7 @@ import type { Caller } from '../../ledger/caller';
 import { Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { filledGroups } from '../policies/approval/given-approval';
 import { DECISION, deniedProposalNote, proposedNote } from './decision.kind';
@@ -23,14 +21,9 @@ import type { ProposeDecisionRequest } from './dto/decision.requests';
 export class DecisionsService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
     private readonly configuration: Configuration,
   ) {}
-
-  list(caller: Caller, request: PageRequest): Promise<Page<Decision>> {
-    return this.reader.page(DECISION, request, caller);
-  }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {

@@ -12,6 +12,7 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { Lists } from '../../http/lists/lists';
 import type { ListAnswer } from '../../http/lists/open-list';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateEntityRequest, EntityListQuery, UpdateEntityRequest } from './dto/entity.requests';
 import { EntityResponse } from './dto/entity.responses';
 import { EntitiesService } from './entities.service';
@@ -23,6 +24,7 @@ export class EntitiesController {
   constructor(
     private readonly entities: EntitiesService,
     private readonly lists: Lists,
+    private readonly records: RecordReader,
   ) {}
 
   @Get()
@@ -34,9 +36,8 @@ export class EntitiesController {
   @ApiList(EntityResponse, 'Entities in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
     const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
-    const page = await this.entities.list(
-      list.request(conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] })),
-    );
+    const conditions = conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] });
+    const page = await this.records.page(ENTITY, list.request(conditions));
     return list.answer(page, EntityResponse.from);
   }
 

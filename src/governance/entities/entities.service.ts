@@ -6,8 +6,6 @@ import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transacti
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { CLAIM } from './claim.entity';
 import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.requests';
 import { ENTITY, type GovernedEntity } from './governed-entity.entity';
@@ -17,13 +15,8 @@ import { canonicalJson } from '../../ledger/chain/canonical-json';
 export class EntitiesService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
   ) {}
-
-  list(request: PageRequest): Promise<Page<GovernedEntity>> {
-    return this.reader.page(ENTITY, request);
-  }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {

@@ -49,7 +49,8 @@ export class ExecutionsController {
       from: ['createdAt', 'atLeast'],
       to: ['createdAt', 'atMost'],
     });
-    return list.answer(await this.executions.list(caller, list.request(conditions)), ExecutionResponse.from);
+    const page = await this.records.page(EXECUTION, list.request(conditions), caller);
+    return list.answer(page, ExecutionResponse.from);
   }
 
   @Get(':id')

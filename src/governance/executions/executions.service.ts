@@ -4,9 +4,7 @@ import { notFound } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { completed } from './execution-completions';
 import { resultConflict } from './execution-rules';
 import { type Execution, EXECUTION } from './execution.entity';
@@ -17,13 +15,8 @@ import type { ActionOutcome } from './handlers/action-runner';
 export class ExecutionsService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
   ) {}
-
-  list(caller: Caller, request: PageRequest): Promise<Page<Execution>> {
-    return this.reader.page(EXECUTION, request, caller);
-  }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
