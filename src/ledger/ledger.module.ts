@@ -2,7 +2,6 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from './database/database.module';
-import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
 import { type MigrationClass, SchemaContribution, StartCondition } from './database/start-condition';
 import { CounterReader } from './reading/counter-reader';
 import { EntryReader } from './reading/entry-reader';
@@ -17,7 +16,7 @@ import {
 } from './schema/ledger-tables';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
-import { ListFilters1763700000000 } from './schema/list-filters.migration';
+import { FirstRelease1763600000000 } from './schema/first-release.migration';
 import { SinceFirstRelease1764500000000 } from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
@@ -32,7 +31,7 @@ import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
   [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, IdempotencyKey],
-  [LedgerSchema1763600000000, ListFilters1763700000000, SinceFirstRelease1764500000000],
+  [FirstRelease1763600000000, SinceFirstRelease1764500000000],
 );
 
 const START_CONDITION = new StartCondition(async (configuration, found) => {

@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
-import { AgentListFilters1763700000010 } from './agent-list-filters.migration';
-import { AgentsSchema1763600000010 } from './agents-schema.migration';
 import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { AgentsService } from './agents.service';
@@ -12,7 +10,7 @@ import { SuspendedAgents, WatchedAgents } from './suspended-agents';
   imports: [
     LedgerModule.forFeature({
       kinds: [AGENT],
-      migrations: [AgentsSchema1763600000010, AgentListFilters1763700000010],
+      migrations: [],
     }),
   ],
   controllers: [AgentsController],

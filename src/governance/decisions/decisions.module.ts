@@ -9,8 +9,6 @@ import { BoundReviewers, ReviewPolicies } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.kind';
-import { DecisionListFilters1763700000040 } from './decision-list-filters.migration';
-import { DecisionsSchema1763600000040 } from './decisions-schema.migration';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
 
@@ -18,7 +16,7 @@ import { DecisionsService } from './decisions.service';
   imports: [
     LedgerModule.forFeature({
       kinds: [DECISION],
-      migrations: [DecisionsSchema1763600000040, DecisionListFilters1763700000040],
+      migrations: [],
     }),
     AgentsModule,
     PoliciesModule,

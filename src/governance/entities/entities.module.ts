@@ -3,7 +3,6 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { CLAIM } from './claim.entity';
 import { ClaimsController } from './claims.controller';
 import { ClaimsService } from './claims.service';
-import { EntitiesSchema1763600000001 } from './entities-schema.migration';
 import { EntitiesController } from './entities.controller';
 import { EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
@@ -12,7 +11,7 @@ import { ENTITY } from './governed-entity.entity';
   imports: [
     LedgerModule.forFeature({
       kinds: [ENTITY, CLAIM],
-      migrations: [EntitiesSchema1763600000001],
+      migrations: [],
     }),
   ],
   controllers: [EntitiesController, ClaimsController],

@@ -34,12 +34,3 @@ export async function createIndexes(
 ): Promise<void> {
   for (const index of indexes) await queryRunner.createIndex(table, index);
 }
-
-/** Drops indexes one after another, for the same reason. */
-export async function dropIndexes(
-  queryRunner: QueryRunner,
-  table: string,
-  indexes: readonly TableIndex[],
-): Promise<void> {
-  for (const index of indexes) await queryRunner.dropIndex(table, index);
-}

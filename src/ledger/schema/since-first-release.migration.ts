@@ -1,15 +1,14 @@
-import type { TableForeignKey } from 'typeorm';
-import { Table, TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 import {
-  createIndexes,
-  governedColumns,
-  integerColumn,
-  optionalTextColumn,
-  sequenceColumn,
-  textColumn,
-} from '../database/columns';
+  Table,
+  TableIndex,
+  type TableForeignKey,
+  type TableIndexOptions,
+  type MigrationInterface,
+  type QueryRunner,
+} from 'typeorm';
+import { createIndexes, integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
-import { countRows } from './count-rows';
+import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
 
 /** Entries read, and nodes written, per statement. */
 const CHUNK = 5_000;
@@ -27,6 +26,11 @@ const COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ...['reason', 'actionHash', 'approvedUntil'].map((name) => ['executions', `"${name}" text`] as const),
 ];
 
+/** Agents are counted by their kind, those included that there are. */
+const COUNT_KINDS =
+  `INSERT INTO "ledger_counters" ("name", "value") SELECT 'agents:kind:' || "kind", count(*) FROM "agents" ` +
+  'GROUP BY "kind"';
+
 /** The previous index of decisions that can expire, which covers settled ones too. */
 const PREVIOUS_DUE = new TableIndex({ columnNames: ['status', 'expiresAt'] });
 
@@ -38,10 +42,16 @@ export class SinceFirstRelease1764500000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const table of newTables()) await queryRunner.createTable(table);
     for (const [table, column] of COLUMNS) await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN ${column}`);
-    for (const [table, indexes] of newIndexes()) await createIndexes(queryRunner, table, indexes);
+    for (const [table, indexes] of newIndexes()) {
+      await createIndexes(
+        queryRunner,
+        table,
+        indexes.map((index) => new TableIndex(index)),
+      );
+    }
     await queryRunner.dropIndex('decisions', PREVIOUS_DUE);
     await releaseClaims(queryRunner);
-    await countRows(queryRunner, 'agents', 'agents', ['kind']);
+    await queryRunner.query(COUNT_KINDS);
     // Only a running execution has a process: so the column can be verified.
     await queryRunner.query(`UPDATE "executions" SET "runBy" = '' WHERE "runBy" <> '' AND "outcome" <> 'running'`);
     const frontier = await buildTree(queryRunner);
@@ -56,29 +66,60 @@ export class SinceFirstRelease1764500000000 implements MigrationInterface {
 
 function newTables(): Table[] {
   return [
-    treeNodes(),
-    idempotencyKeys(),
-    leftovers(),
-    processLeases(),
-    restorations(),
-    apiKeys(),
-    webhooks(),
-    webhookStandings(),
-    webhookLeases(),
+    new Table({
+      name: 'ledger_tree_nodes',
+      columns: [primary(integerColumn('level')), primary(sequenceColumn('position')), textColumn('hash')],
+    }),
+    new Table({
+      name: 'idempotency_keys',
+      columns: [primary(textColumn('id')), ...texts('contentHash answer createdAt')],
+      indices: [{ columnNames: ['createdAt'] }],
+    }),
+    new Table({ name: 'ledger_leftovers', columns: texts('subjectType ownerId').map(primary) }),
+    new Table({
+      name: 'process_leases',
+      columns: [primary(textColumn('id')), ...['since', 'until'].map(sequenceColumn)],
+    }),
+    governedTable('restorations', [
+      ...['acceptedSize', 'givenUpSize'].map(sequenceColumn),
+      ...texts('acceptedRootHash givenUpRootHash givenUpCheckpoint createdAt'),
+    ]),
+    governedTable(
+      'api_keys',
+      [...texts('name scopes prefix secretHash status createdAt'), ...optionalTexts('agentId expiresAt revokedAt')],
+      [byCreation('status'), byCreation('agentId'), byCreation('status', 'agentId')],
+    ),
+    governedTable('webhooks', [
+      ...texts('url actions description secretHash secrets status createdAt updatedAt'),
+      optionalTextColumn('agentId'),
+    ]),
+    new Table({
+      name: 'webhook_standings',
+      columns: [
+        primary(textColumn('webhookId')),
+        ...['sequence', 'epoch', 'term'].map(sequenceColumn),
+        ...['failingSequence', 'replayHead'].map((name) => ({ ...sequenceColumn(name), isNullable: true })),
+        integerColumn('attempts'),
+        { ...integerColumn('lastStatus'), isNullable: true },
+        ...optionalTexts('failingSince failingUrl lastAttemptAt nextAttemptAt'),
+      ],
+    }),
+    new Table({
+      name: 'webhook_leases',
+      columns: [primary(integerColumn('id')), textColumn('holder'), ...['term', 'until'].map(sequenceColumn)],
+    }),
   ];
 }
 
-function newIndexes(): [table: string, indexes: TableIndex[]][] {
-  const byCreation = (...columns: string[]): TableIndex =>
-    new TableIndex({ columnNames: [...columns, 'createdSequence'] });
+function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
   return [
     [
       'ledger_entries',
       [
         // What one key or token has done.
-        new TableIndex({ columnNames: ['actorId', 'sequence'] }),
+        { columnNames: ['actorId', 'sequence'] },
         // The last entry about a key, however often its holder was refused since.
-        new TableIndex({ columnNames: ['subjectId', 'sequence'], where: `"action" <> 'access.denied'` }),
+        { columnNames: ['subjectId', 'sequence'], where: `"action" <> 'access.denied'` },
       ],
     ],
     ['entities', [byCreation('name')]],
@@ -88,21 +129,15 @@ function newIndexes(): [table: string, indexes: TableIndex[]][] {
       [
         byCreation('executionId'),
         // Those that can still expire.
-        new TableIndex({
-          columnNames: ['expiresAt', 'id'],
-          where: `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`,
-        }),
+        { columnNames: ['expiresAt', 'id'], where: `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL` },
       ],
     ],
     [
       'executions',
       [
-        byCreation('decisionId'),
-        byCreation('actionHash'),
+        ...['decisionId', 'actionHash', 'resourceType', 'resourceId'].map((column) => byCreation(column)),
         byCreation('actionHash', 'outcome'),
-        byCreation('resourceType'),
-        byCreation('resourceId'),
-        new TableIndex({ columnNames: ['approvedUntil', 'id'], where: `"outcome" = 'approved'` }),
+        { columnNames: ['approvedUntil', 'id'], where: `"outcome" = 'approved'` },
       ],
     ],
   ];
@@ -113,133 +148,6 @@ async function releaseClaims(queryRunner: QueryRunner): Promise<void> {
   const table = await queryRunner.getTable('claims');
   const keys: TableForeignKey[] = [...(table?.foreignKeys ?? [])];
   for (const key of keys) await queryRunner.dropForeignKey('claims', key);
-}
-
-function treeNodes(): Table {
-  return new Table({
-    name: 'ledger_tree_nodes',
-    columns: [
-      { ...integerColumn('level'), isPrimary: true },
-      { ...sequenceColumn('position'), isPrimary: true },
-      textColumn('hash'),
-    ],
-  });
-}
-
-function idempotencyKeys(): Table {
-  return new Table({
-    name: 'idempotency_keys',
-    columns: [
-      { ...textColumn('id'), isPrimary: true },
-      textColumn('contentHash'),
-      textColumn('answer'),
-      textColumn('createdAt'),
-    ],
-    indices: [{ columnNames: ['createdAt'] }],
-  });
-}
-
-function leftovers(): Table {
-  const columns = ['subjectType', 'ownerId'].map((name) => ({ ...textColumn(name), isPrimary: true }));
-  return new Table({ name: 'ledger_leftovers', columns });
-}
-
-function processLeases(): Table {
-  return new Table({
-    name: 'process_leases',
-    columns: [{ ...textColumn('id'), isPrimary: true }, sequenceColumn('since'), sequenceColumn('until')],
-  });
-}
-
-function restorations(): Table {
-  return new Table({
-    name: 'restorations',
-    columns: [
-      ...governedColumns(),
-      sequenceColumn('acceptedSize'),
-      textColumn('acceptedRootHash'),
-      sequenceColumn('givenUpSize'),
-      textColumn('givenUpRootHash'),
-      textColumn('givenUpCheckpoint'),
-      textColumn('createdAt'),
-    ],
-    indices: [{ columnNames: ['createdSequence'], isUnique: true }],
-  });
-}
-
-function apiKeys(): Table {
-  return new Table({
-    name: 'api_keys',
-    columns: [
-      ...governedColumns(),
-      textColumn('name'),
-      textColumn('scopes'),
-      optionalTextColumn('agentId'),
-      textColumn('prefix'),
-      textColumn('secretHash'),
-      textColumn('status'),
-      textColumn('createdAt'),
-      optionalTextColumn('expiresAt'),
-      optionalTextColumn('revokedAt'),
-    ],
-    indices: [
-      { columnNames: ['createdSequence'], isUnique: true },
-      { columnNames: ['status', 'createdSequence'] },
-      { columnNames: ['agentId', 'createdSequence'] },
-      { columnNames: ['status', 'agentId', 'createdSequence'] },
-    ],
-  });
-}
-
-function webhooks(): Table {
-  return new Table({
-    name: 'webhooks',
-    columns: [
-      ...governedColumns(),
-      textColumn('url'),
-      textColumn('actions'),
-      optionalTextColumn('agentId'),
-      textColumn('description'),
-      textColumn('secretHash'),
-      textColumn('secrets'),
-      textColumn('status'),
-      textColumn('createdAt'),
-      textColumn('updatedAt'),
-    ],
-    indices: [{ columnNames: ['createdSequence'], isUnique: true }],
-  });
-}
-
-function webhookStandings(): Table {
-  return new Table({
-    name: 'webhook_standings',
-    columns: [
-      { ...textColumn('webhookId'), isPrimary: true },
-      sequenceColumn('sequence'),
-      sequenceColumn('epoch'),
-      sequenceColumn('term'),
-      integerColumn('attempts'),
-      optionalTextColumn('failingSince'),
-      optionalTextColumn('lastAttemptAt'),
-      { ...integerColumn('lastStatus'), isNullable: true },
-      optionalTextColumn('nextAttemptAt'),
-      { ...sequenceColumn('failingSequence'), isNullable: true },
-      optionalTextColumn('failingUrl'),
-      { ...sequenceColumn('replayHead'), isNullable: true },
-    ],
-  });
-}
-
-function webhookLeases(): Table {
-  return new Table({
-    name: 'webhook_leases',
-    columns: [
-      { ...integerColumn('id'), isPrimary: true },
-      textColumn('holder'),
-      sequenceColumn('term'),
-      sequenceColumn('until'),
-    ],
-  });
 }
 
 /** Builds the Merkle tree over the entries as they are: finding faults in them is up to verification. */
