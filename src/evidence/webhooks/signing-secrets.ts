@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 
 /** The prefix of a Standard Webhooks secret; the rest is its bytes in base64. */
 const MARK = 'whsec_';
@@ -34,9 +34,23 @@ export function signingAt(secrets: readonly SigningSecret[], now: string): reado
   return secrets.filter(({ until }) => until === null || now < until).map(({ secret }) => secret);
 }
 
-/** The bytes that a secret encodes. */
-export function keyOf(secret: string): Buffer {
-  return Buffer.from(secret.slice(MARK.length), 'base64');
+/** The signed parts of a delivery, according to the Standard Webhooks specification. */
+export interface SignedContent {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+  readonly body: Buffer;
+}
+
+/** One signature for each secret, separated by spaces. */
+export function signatures(secrets: readonly string[], content: SignedContent): string {
+  return secrets.map((secret) => signature(secret, content)).join(' ');
+}
+
+function signature(secret: string, { id, timestamp, body }: SignedContent): string {
+  const key = Buffer.from(secret.slice(MARK.length), 'base64');
+  const hmac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body);
+  return `v1,${hmac.digest('base64')}`;
 }
 
 /** Whether the newest of the stored secrets is the sealed one. */

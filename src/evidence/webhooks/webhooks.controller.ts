@@ -15,8 +15,8 @@ import {
   WebhookTestResponse,
   WebhookWithSecretResponse,
 } from './dto/webhook.response';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { WEBHOOK } from './webhook.entity';
-import { WebhookTests } from './webhook-tests';
 import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Events')
@@ -25,7 +25,7 @@ import { WebhooksService } from './webhooks.service';
 export class WebhooksController {
   constructor(
     private readonly webhooks: WebhooksService,
-    private readonly tests: WebhookTests,
+    private readonly records: RecordReader,
     private readonly lists: Lists,
   ) {}
 
@@ -34,7 +34,7 @@ export class WebhooksController {
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
     const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
-    return list.answer(await this.webhooks.list(list.request([])), WebhookResponse.from);
+    return list.answer(await this.records.page(WEBHOOK, list.request([])), WebhookResponse.from);
   }
 
   @Post()
@@ -89,7 +89,7 @@ export class WebhooksController {
   @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
   @ApiErrors('NOT_FOUND')
   test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
-    return this.tests.test(caller, id);
+    return this.webhooks.test(caller, id);
   }
 
   @Post(':id/rotate-secret')

@@ -9,7 +9,6 @@ import { WebhookSender } from './delivery/webhook-sender';
 import { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { WEBHOOK } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
-import { WebhookTests } from './webhook-tests';
 import { WebhooksService } from './webhooks.service';
 
 const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
@@ -19,7 +18,6 @@ const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLeas
   controllers: [WebhooksController],
   providers: [
     WebhooksService,
-    WebhookTests,
     WebhookDispatcher,
     WebhookSender,
     DeliveryProgressStore,

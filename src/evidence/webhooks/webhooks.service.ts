@@ -1,16 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { invalidField, notFound } from '../../core/errors/domain-error';
+import { type DomainError, invalidField, notFound, unavailable } from '../../core/errors/domain-error';
+import { endOf } from '../../http/answers/answer-end';
+import { ShutdownGate } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import type { DeliveryProgress } from './delivery/delivery-progress.entity';
-import { hashOfSecret, newSecret, rotated } from './signing-secrets';
+import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
+import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
 import {
   type ChangedMember,
   createdNote,
@@ -45,6 +47,13 @@ export interface WebhookWithProgress {
   readonly progress: Pick<DeliveryProgress, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
 }
 
+/** Most concurrent test deliveries. */
+const MOST_TESTS = 10;
+/** Milliseconds that attempts may continue after shutdown begins: less than their requests are waited for. */
+const GRACE = 5_000;
+
+export type TestResult = Pick<Attempt, 'status' | 'durationMs'>;
+
 /** Where the deliveries of a webhook are to continue. */
 type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
 
@@ -52,15 +61,18 @@ const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
 @Injectable()
 export class WebhooksService {
+  /** Those of the tests under way. */
+  private readonly connected = new Set<Connections>();
+
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
-  ) {}
-
-  list(request: PageRequest): Promise<Page<ShownWebhook & { readonly createdSequence: number }>> {
-    return this.reader.page(WEBHOOK, request);
+    private readonly sender: WebhookSender,
+    gate: ShutdownGate,
+  ) {
+    gate.signal.addEventListener('abort', () => setTimeout(() => this.stopTests(), GRACE).unref(), { once: true });
   }
 
   /** @throws NOT_FOUND */
@@ -148,6 +160,43 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   resume(caller: Caller, id: string): Promise<ShownWebhook> {
     return this.activated(caller, id, ({ createdSequence }) => resumed(id, createdSequence));
+  }
+
+  /**
+   * A single attempt, which leaves no trace here.
+   * @throws NOT_FOUND; UNAVAILABLE when too many are in progress; UNAUTHORIZED or PERMISSION_DENIED for a caller that is
+   * not admitted any more.
+   */
+  async test(caller: Caller, id: string): Promise<TestResult> {
+    // By a command, which sees that a key was revoked by another process.
+    const webhook = await this.ledger.write(caller, (transaction) => foundWebhook(transaction, id));
+    if (this.connected.size >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);
+    const connections = this.sender.connections();
+    this.connected.add(connections);
+    const timestamp = new Date().toISOString();
+    const refusals: DomainError[] = [];
+    const { status, durationMs } = await this.sender.send({
+      url: webhook.url,
+      secrets: signingAt(webhook.secrets, timestamp),
+      connections,
+      id: `test_${crypto.randomUUID()}`,
+      body: Buffer.from(JSON.stringify({ type: 'webhook.test', timestamp, data: {} })),
+      mayStill: () => {
+        const end = endOf(caller);
+        if (end !== null) refusals.push(end);
+        return end === null;
+      },
+    });
+    connections.close();
+    this.connected.delete(connections);
+    const [refusal] = refusals;
+    if (refusal !== undefined) throw refusal;
+    return { status, durationMs };
+  }
+
+  /** Ends the attempts under way, so that their requests are answered before the service ends. */
+  private stopTests(): void {
+    for (const connections of this.connected) connections.close();
   }
 
   private async activated(caller: Caller, id: string, position: NewPosition): Promise<ShownWebhook> {

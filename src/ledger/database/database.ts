@@ -33,7 +33,7 @@ export abstract class Database {
   abstract openWriter(): Promise<SqlConnection>;
   /**
    * A connection for data that is not a record, such as the progress of a delivery, written by single idempotent
-   * statements. It does not wait for a locked file. The caller closes it.
+   * statements. The caller closes it.
    */
   abstract openSideWriter(): Promise<SqlSessions>;
   /** Another read-only connection, for a transaction that reads. The caller closes it. */

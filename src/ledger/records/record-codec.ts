@@ -224,7 +224,7 @@ function tableName(table: new () => object): string {
 }
 
 /** Columns in the order of the class. Only types that both databases store alike are allowed. */
-function columnsOf(table: new () => object): ColumnDefinition[] {
+export function columnsOf(table: new () => object): ColumnDefinition[] {
   return getMetadataArgsStorage()
     .columns.filter(({ target }) => target === table)
     .map(({ propertyName, options }) => ({ name: propertyName, type: columnType(options.type, propertyName) }));

@@ -2,27 +2,14 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomInt } from 'node:crypto';
 import { Database } from '../../../ledger/database/database';
-import { DatabaseFault } from '../../../ledger/database/database-fault';
-import { quoted, type ColumnDefinition } from '../../../ledger/database/dialect';
+import { quoted } from '../../../ledger/database/dialect';
 import type { SqlSessions, SqlRow, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
-import type { DeliveryProgress } from './delivery-progress.entity';
+import { columnsOf } from '../../../ledger/records/record-codec';
+import { DeliveryProgress } from './delivery-progress.entity';
 import type { SideWrite } from '../../../ledger/ledger-transaction';
 
-const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgress })[] = [
-  { name: 'webhookId', type: 'text' },
-  { name: 'sequence', type: 'integer' },
-  { name: 'epoch', type: 'integer' },
-  { name: 'replayHead', type: 'integer' },
-  { name: 'term', type: 'integer' },
-  { name: 'attempts', type: 'integer' },
-  { name: 'failingSince', type: 'text' },
-  { name: 'failingSequence', type: 'integer' },
-  { name: 'failingUrl', type: 'text' },
-  { name: 'lastAttemptAt', type: 'text' },
-  { name: 'lastStatus', type: 'integer' },
-  { name: 'nextAttemptAt', type: 'text' },
-];
+const COLUMNS = columnsOf(DeliveryProgress);
 const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
 const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
 const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
@@ -35,9 +22,6 @@ const HOLD =
   `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
   `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
 const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
-
-/** Milliseconds after which a statement is retried that found a SQLite file locked by the ledger's writer. */
-const BUSY_PAUSE = 5;
 
 /**
  * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
@@ -79,7 +63,7 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
    * process.
    */
   async write(all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
-    const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name]));
+    const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name as keyof DeliveryProgress]));
     const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
     return new Set(written.map(({ webhookId }) => webhookId));
   }
@@ -109,28 +93,16 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     await this.close();
   }
 
-  /** A SQLite file has one writer at a time, and the ledger's takes precedence. */
   private async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     this.connection ??= this.database.openSideWriter();
     const connection = await this.connection.catch((error: unknown) => this.unopened(error));
-    for (;;) {
-      try {
-        return await connection.all<Row>(sql, parameters);
-      } catch (error) {
-        if (!isLocked(error)) throw error;
-      }
-      await sleep(BUSY_PAUSE);
-    }
+    return connection.all<Row>(sql, parameters);
   }
 
   private unopened(error: unknown): never {
     this.connection = null;
     throw error;
   }
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY';
 }
 
 /** Milliseconds after which a failed write is retried. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
 import { within } from '../../../core/concurrency/within';
+import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { signingAt } from '../signing-secrets';
 import type { Webhook } from '../webhook.entity';
-import { bodyOf } from './delivery-content';
 import { EndpointEntries, type EntrySources } from './endpoint-entries';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
@@ -188,4 +188,10 @@ export class EndpointDelivery {
     this.connections.close();
     await this.writing.catch(() => undefined);
   }
+}
+
+/** What is sent of an entry. */
+function bodyOf(entry: AnsweredListedEntry): Buffer {
+  const { action: type, timestamp } = entry;
+  return Buffer.from(JSON.stringify({ type, timestamp, data: AuditEntryResponse.from(entry) }));
 }

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { BlockList, type LookupFunction, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import type { LookupFunction, Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 import { Configuration } from '../../../core/config/configuration';
 import { refusedTargetFault, type WebhookTerms, webhookUrlFault, isRefusedAddress } from '../webhook-url';
-import { signatures, type SignedContent } from './delivery-content';
+import { signatures, type SignedContent } from '../signing-secrets';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
 const LONGEST_ATTEMPT = 15_000;
@@ -144,7 +143,7 @@ export class WebhookSender {
     const all = await this.names.addressesOf(name, closed);
     const isRefused = ({ address }: LookupAddress): boolean =>
       !this.terms.webhookAllowPrivate && isRefusedAddress(address);
-    const [first, ...others] = all.some(isRefused) ? [] : reachable(all);
+    const [first, ...others] = all.some(isRefused) ? [] : all;
     if (first === undefined) throw refusal('EACCES');
     return [first, ...others];
   }
@@ -157,23 +156,6 @@ const NO_ANSWER: Answer = { status: null, retryAfter: null };
 function onceConnected(socket: Socket, callBack: () => void): void {
   if (!socket.connecting) callBack();
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
-}
-
-const IPV4 = { kind: 'ipv4', name: 'IPv4' } as const;
-const IPV6 = { kind: 'ipv6', name: 'IPv6' } as const;
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-/** Those of families that this host has an address of, so that no time is lost on others; all, if none remain. */
-function reachable(all: readonly LookupAddress[]): readonly LookupAddress[] {
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  const families = new Set(own.filter(({ internal }) => !internal).map(({ family }) => family));
-  const found = all.filter(({ address, family }) => {
-    const { kind, name } = family === 6 ? IPV6 : IPV4;
-    return families.has(name) || LOOPBACK.check(address, kind);
-  });
-  return found.length > 0 ? found : all;
 }
 
 /** Unread data keeps a connection from being reused; an endless answer is not read to its end. */

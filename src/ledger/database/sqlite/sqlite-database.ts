@@ -89,10 +89,7 @@ export class SqliteDatabase extends Database {
 
   async openSideWriter(): Promise<SqlConnection> {
     this.requirePlace();
-    return preparedConnection(SqliteConnection.open(this.location, 'write'), async (connection) => {
-      await applyWriterSettings(connection);
-      await connection.run('PRAGMA busy_timeout = 0');
-    });
+    return preparedConnection(SqliteConnection.open(this.location, 'write'), applyWriterSettings);
   }
 
   async openReader(): Promise<SqlConnection> {

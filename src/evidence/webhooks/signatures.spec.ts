@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { signatures } from './delivery-content';
+import { signatures } from './signing-secrets';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const CONTENT = {
