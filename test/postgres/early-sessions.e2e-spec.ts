@@ -1,6 +1,6 @@
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { PostgresDatabase } from '../../src/ledger/database/postgres/postgres-database';
-import { ProcessLease } from '../../src/ledger/database/process-lease.entity';
+import { ProcessLease } from '../../src/ledger/database/postgres/postgres-lease';
 import type { SqlSessions } from '../../src/ledger/database/sql-connection';
 import { SchemaContribution } from '../../src/ledger/database/start-condition';
 import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';

@@ -11,6 +11,11 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly note: SignedNote;
 }
 
+export interface IssuedCheckpoint extends Checkpoint {
+  /** The signed note. */
+  readonly text: string;
+}
+
 const SIZE = /^(0|[1-9]\d{0,15})$/;
 const HASH_BYTES = 32;
 const NAME_DIGITS = 16;

@@ -13,11 +13,11 @@ import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { formatNote } from '../../core/signed-notes/signed-note';
 import { within } from '../../core/concurrency/within';
-import { type Checkpoint, nameOf } from './checkpoint';
+import { type Checkpoint, type IssuedCheckpoint, nameOf } from './checkpoint';
 import { DatabaseCheck } from './found-database-check';
 import { KeptCheckpoint } from './kept-checkpoint';
-import { contradiction } from './consistency';
-import { type IssuedCheckpoint, LogSigner } from './log-signer';
+import { contradiction } from './tree-proofs';
+import { LogSigner } from './log-signer';
 
 /** Average milliseconds between automatic checkpoints: at most a minute. */
 const INTERVAL = 40_000;

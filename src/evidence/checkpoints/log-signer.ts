@@ -3,15 +3,10 @@ import { Configuration } from '../../core/config/configuration';
 import { closeToOthers, isOpenToOthers, createFile } from '../../core/files/private-file';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { NoteSigner, parseSeed, type VerifierKey } from '../../core/signed-notes/signed-note';
-import { type Checkpoint, checkpointText } from './checkpoint';
-import { CheckpointFiles } from './checkpoint-files';
+import { checkpointText, type IssuedCheckpoint } from './checkpoint';
+import { CheckpointFiles } from './kept-checkpoint';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-
-export interface IssuedCheckpoint extends Checkpoint {
-  /** The signed note. */
-  readonly text: string;
-}
 
 /** Signs in the name of this log, with the configured key or a generated one. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { invalidField, notFound } from '../../core/errors/domain-error';
 import { isConsistent, isIncluded, type TreeHead } from '../../ledger/merkle/proof-check';
-import { TreeDamagedError } from '../../ledger/merkle/tree';
+import { EMPTY_ROOT, TreeDamagedError } from '../../ledger/merkle/tree';
 import { type ConsistencyProof, type InclusionProof, TreeReader } from '../../ledger/reading/tree-reader';
 
 /** Issues proofs for the current log. A proof that does not lead to the root of the head record is not issued. */
@@ -43,4 +43,31 @@ function agree(one: TreeHead, other: TreeHead): boolean {
 
 function damaged(): Error {
   return new TreeDamagedError('The stored tree does not lead to the root of the head record.');
+}
+
+/** Why the current tree does not extend an earlier one, as the end of a sentence; null if it does. */
+export async function contradiction(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<string | null> {
+  const missing = endsBefore(earlier, today.size);
+  if (missing !== null) return missing;
+  if (earlier.size === 0)
+    return earlier.rootHash === EMPTY_ROOT ? null : 'the checkpoint does not have the root of an empty log';
+  return (await isProven(reader, today, earlier))
+    ? null
+    : `its first ${earlier.size} entries are different or were altered`;
+}
+
+/** The same for a log of which only the size is known. */
+export function endsBefore(earlier: TreeHead, size: number): string | null {
+  return earlier.size > size ? `it ends at entry ${size}, before the checkpoint's ${earlier.size}` : null;
+}
+
+/** If hashes are missing nothing can be proven. */
+async function isProven(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<boolean> {
+  try {
+    const { hashes } = await reader.consistency(earlier.size, today.size);
+    return isConsistent(earlier, today, hashes);
+  } catch (error) {
+    if (error instanceof TreeDamagedError) return false;
+    throw error;
+  }
 }

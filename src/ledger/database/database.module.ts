@@ -7,7 +7,7 @@ import { Configuration } from '../../core/config/configuration';
 import { OpenedParts } from '../../core/lifecycle/opened-parts';
 import { Database } from './database';
 import type * as postgres from './postgres/postgres-database';
-import { ProcessLease } from './process-lease.entity';
+import { ProcessLease } from './postgres/postgres-lease';
 import { refuseReplacedTables } from './found-tables';
 import { SchemaContribution, type Opening, StartCondition } from './start-condition';
 import { SqliteDatabase } from './sqlite/sqlite-database';

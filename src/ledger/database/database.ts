@@ -1,7 +1,8 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Dialect } from './dialect';
-import type { ReplacedTable } from './found-tables';
+import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
+import type { SchemaContribution } from './start-condition';
 
 /**
  * The opened, migrated database. One connection writes and belongs to the ledger alone; the others are read-only. Point
@@ -42,8 +43,6 @@ export abstract class Database {
   abstract isInPlace(): boolean;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
-  /** Tables in whose place there is something else now, or whose rows are hidden from this process. */
-  abstract replacedTables(): Promise<readonly ReplacedTable[]>;
   /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
   abstract deadRows(table: string): Promise<number>;
   /** Connection options for `@InjectRepository`: a read-only connection. */
@@ -55,10 +54,16 @@ export abstract class Database {
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
+  /** Tables in whose place there is something else now, or whose rows are hidden from this process. */
+  replacedTables(): Promise<readonly ReplacedTable[]> {
+    return replacedTables(this.chain, this.dialect, this.schema);
+  }
+
   /** Closes the reading connections and releases the database; once, however often it is called. */
   close(): Promise<void> {
     return (this.closing ??= this.release());
   }
 
+  protected abstract readonly schema: SchemaContribution;
   protected abstract release(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { IssuedCheckpoint } from '../log-signer';
+import type { IssuedCheckpoint } from '../checkpoint';
 import type { ConsistencyProof, InclusionProof } from '../../../ledger/reading/tree-reader';
 
 /** Consistent examples for the API document. */

@@ -1,6 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
-import { type ReplacedTable, replacedTables } from '../found-tables';
 import type { SchemaContribution, Opening } from '../start-condition';
 import { type SqlConnection, type SqlSessions, preparedConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
@@ -54,7 +53,7 @@ export class PostgresDatabase extends Database {
 
   private constructor(
     private readonly url: string,
-    private readonly schema: SchemaContribution,
+    protected readonly schema: SchemaContribution,
   ) {
     super();
     this.location = placeOf(url);
@@ -136,10 +135,6 @@ export class PostgresDatabase extends Database {
   /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
   async hasRoom(): Promise<boolean> {
     return true;
-  }
-
-  replacedTables(): Promise<readonly ReplacedTable[]> {
-    return replacedTables(this.chain, this.dialect, this.schema);
   }
 
   async deadRows(table: string): Promise<number> {

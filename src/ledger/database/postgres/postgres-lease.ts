@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { uptime } from 'node:os';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import type { SqlSessions } from '../sql-connection';
 
@@ -129,4 +130,21 @@ function processOf(name: string): string {
 /** Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps. */
 function steadyTime(): number {
   return uptime() * 1_000;
+}
+
+/**
+ * Until when a process counts as alive. Used where several processes share a database, outside the ledger: a renewal is
+ * not a change of a record, and nothing is hashed here.
+ */
+@Entity('process_leases')
+export class ProcessLease {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  /** Milliseconds of the database's clock, like `until`: since then the lease has not lapsed. */
+  @Column('bigint')
+  readonly since!: number;
+
+  @Column('bigint')
+  readonly until!: number;
 }

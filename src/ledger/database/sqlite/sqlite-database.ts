@@ -5,7 +5,6 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { warnWhereOthersMayWrite, closeToOthers, makePrivateFile } from '../../../core/files/private-file';
 import { Database } from '../database';
 import { DatabaseFault } from '../database-fault';
-import { type ReplacedTable, replacedTables } from '../found-tables';
 import type { SchemaContribution, Opening } from '../start-condition';
 import { type SqlConnection, preparedConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -31,7 +30,7 @@ export class SqliteDatabase extends Database {
 
   private constructor(
     readonly location: string,
-    private readonly schema: SchemaContribution,
+    protected readonly schema: SchemaContribution,
     private readonly lock: SqliteLock,
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
@@ -122,10 +121,6 @@ export class SqliteDatabase extends Database {
 
   async hasRoom(): Promise<boolean> {
     return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
-  }
-
-  replacedTables(): Promise<readonly ReplacedTable[]> {
-    return replacedTables(this.chain, this.dialect, this.schema);
   }
 
   /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
