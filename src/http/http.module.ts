@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Global, Module } from '@nestjs/common';
 import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { Configuration } from '../core/config/configuration';
@@ -8,9 +9,11 @@ import { Gates } from './gates';
 import { Lists } from './lists/lists';
 import { ProcessCounter, type RequestCounter } from './rate-limit/fixed-windows';
 import { RateLimits } from './rate-limit/rate-limits';
-import { RedisCounter } from './rate-limit/redis-counter';
+import type * as redis from './rate-limit/redis-counter';
 import { ShutdownGate } from './shutdown/shutdown';
 import { Waits } from './waiting/waits';
+
+const load = createRequire(__filename);
 
 const SHARED = [BodyReader, Gates, Lists, ShutdownGate, Waits];
 
@@ -41,5 +44,8 @@ async function throttlerOptions(configuration: Configuration, opened: OpenedPart
 }
 
 async function counterFor({ redisUrl, rateWindow }: Configuration): Promise<RequestCounter> {
-  return redisUrl === null ? new ProcessCounter(rateWindow) : RedisCounter.open(redisUrl, rateWindow);
+  if (redisUrl === null) return new ProcessCounter(rateWindow);
+  // With its driver, which a process alone does not need.
+  const { RedisCounter } = load('./rate-limit/redis-counter') as typeof redis;
+  return RedisCounter.open(redisUrl, rateWindow);
 }
