@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureInstalled } from './ensure-installed.mjs';
+import { ensureInstalled, ensureInstalledAnd } from './ensure-installed.mjs';
 import { isMain, root, run, step } from './run.mjs';
 
 const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
@@ -26,7 +26,7 @@ function isBuilt() {
 export async function ensureBuilt() {
   if (isBuilt()) return ensureInstalled({ withDevelopment: false });
   const build = () => step('Compiling the sources', () => run('npm', ['run', '--silent', 'build']));
-  await ensureInstalled({ meanwhile: build });
+  await ensureInstalledAnd(build);
 }
 
 if (isMain(import.meta.url)) await ensureBuilt();

@@ -25,19 +25,37 @@ function isInstalled(withDevelopment) {
     });
 }
 
+const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+
 /**
  * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or
- * when an install was interrupted. Running compiled files does not need the development packages. What needs no database
- * is done while its driver is compiled.
+ * when an install was interrupted. Running compiled files does not need the development packages.
  */
-export async function ensureInstalled({ withDevelopment = true, meanwhile = () => Promise.resolve() } = {}) {
+export async function ensureInstalled({ withDevelopment = true } = {}) {
   if (!isInstalled(withDevelopment)) {
-    const groups = withDevelopment ? ['--include=dev'] : ['--omit=dev'];
-    await step('Installing the packages of the lockfile', () =>
-      run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...groups]),
-    );
+    const group = withDevelopment ? '--include=dev' : '--omit=dev';
+    await step('Installing the packages of the lockfile', () => run('npm', ['ci', ...QUIETLY, group]));
   }
-  await Promise.all([ensureSqlite3(), meanwhile()]);
+  await ensureSqlite3();
+}
+
+/**
+ * The same for a start that compiles the sources first: the database's driver is compiled as soon as the packages that run
+ * are there, and meanwhile the others are added and the sources compiled.
+ */
+export async function ensureInstalledAnd(build) {
+  if (!isInstalled(false)) {
+    await step('Installing the packages that run', () => run('npm', ['ci', ...QUIETLY, '--omit=dev']));
+  }
+  const compile = async () => {
+    if (!isInstalled(true)) {
+      // Adds what the lockfile has more, and leaves the lockfile as it is.
+      const others = ['install', '--no-save', ...QUIETLY, '--include=dev'];
+      await step('Installing the packages that compile and test', () => run('npm', others));
+    }
+    await build();
+  };
+  await Promise.all([ensureSqlite3(), compile()]);
 }
 
 if (isMain(import.meta.url)) await ensureInstalled();

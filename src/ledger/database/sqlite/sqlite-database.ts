@@ -158,7 +158,6 @@ async function checkFound(location: string, { check }: Opening): Promise<void> {
 async function migrate(path: string, schema: SchemaContribution): Promise<void> {
   const dataSource = new DataSource({
     ...typeOrmOptions(path, 'create'),
-    entities: [...schema.tables],
     migrations: [...schema.migrations],
     migrationsTransactionMode: 'each',
   });
