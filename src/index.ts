@@ -118,12 +118,7 @@ export {
   type FieldFault,
   type PolicyReference,
 } from './core/errors/domain-error';
-export {
-  defineErrorCode,
-  type AnyErrorCode,
-  type ModuleError,
-  type ModuleErrorCode,
-} from './core/errors/module-error-code';
+export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorCode } from './core/errors/error-codes';
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
 
 // Routes.

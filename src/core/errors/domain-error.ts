@@ -1,5 +1,4 @@
-import type { DenialReason } from './error-codes';
-import type { AnyErrorCode } from './module-error-code';
+import type { DenialReason, AnyErrorCode } from './error-codes';
 
 /** One fault in a request. `field` is a path such as `context.confidence`, `capabilities[1]`, `query.limit`. */
 export interface FieldFault {

@@ -1,16 +1,17 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { type FactoryProvider, Injectable, type OnModuleInit } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { SuspendedAgents } from '../agents/suspended-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { grantsOf, type Identity } from '../../ledger/caller';
+import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
 import type { Condition } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY, type ApiKey } from './api-key.entity';
+import { API_KEY, type ApiKey, expiredNote } from './api-key.entity';
 import { prefixIn } from './secret';
 
 /** Most keys read at once. */
@@ -112,4 +113,32 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     if (expiresAt === null) return false;
     return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);
   }
+}
+
+/** Settles keys that have expired. They are rejected from their expiry on, settled or not. */
+export const EXPIRED_KEYS: FactoryProvider<DueSettlement<ApiKey>> = {
+  provide: dueSettlementOf(API_KEY),
+  inject: [LedgerService, ActiveKeys],
+  useFactory: (ledger: LedgerService, keys: ActiveKeys) => {
+    const records = {
+      kind: API_KEY,
+      settle: async (transaction, key) => {
+        if (isDue(key, transaction.now)) settleExpiry(transaction, keys, key);
+      },
+    } satisfies DueRecords<ApiKey>;
+    // One by one: each takes a commit, and many together would hold up the writes of callers.
+    return new DueSettlement(ledger, records, (now) => keys.due(now).map((id) => [id]), 'ApiKeys');
+  },
+};
+
+/** True from `expiresAt` on, for a key that is neither settled nor revoked. */
+export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
+  return status === 'active' && expiresAt !== null && expiresAt <= now;
+}
+
+/** Records that the key has expired. */
+export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, key: ApiKey): ApiKey {
+  const expired = { ...key, status: 'expired' } as const;
+  keys.follow(transaction, expired);
+  return transaction.update(API_KEY, expired, expiredNote(key));
 }

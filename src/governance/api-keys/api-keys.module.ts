@@ -3,10 +3,9 @@ import { AgentsModule } from '../agents/agents.module';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { API_KEY } from './api-key.entity';
-import { EXPIRED_KEYS } from './expired-keys';
 import { ApiKeysController, MeController } from './api-keys.controller';
 import { ApiKeysService } from './api-keys.service';
-import { ActiveKeys } from './active-keys';
+import { ActiveKeys, EXPIRED_KEYS } from './active-keys';
 
 /** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
 @Global()

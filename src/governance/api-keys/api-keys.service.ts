@@ -8,8 +8,7 @@ import { byId } from '../../ledger/lookup';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey, createdNote, revokedNote } from './api-key.entity';
-import { isDue, settleExpiry } from './expired-keys';
-import { ActiveKeys } from './active-keys';
+import { ActiveKeys, isDue, settleExpiry } from './active-keys';
 import { hashOfSecret, prefixOf, randomPart } from './secret';
 
 /** What a key is to allow. */

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ExecutionsModule } from '../executions/executions.module';
-import { ExecuteController } from './execute.controller';
+import { ApprovalsController, ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { PermissionsModule } from '../permissions/permissions.module';
-import { ApprovalsController } from './approvals.controller';
 import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */

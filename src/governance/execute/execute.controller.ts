@@ -1,12 +1,14 @@
 import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import type { ExecutionOutcome } from '../executions/execution.entity';
+import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
+import { EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/pipeline/caller.decorator';
-import { ApiExamples } from '../../http/openapi/documentation.decorators';
+import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecuteActionRequest } from './dto/execute-action.request';
 import { ExecutionResponse } from '../executions/dto/execution.response';
+import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
 
 /** Outcomes with which the action may not be carried out yet. */
@@ -60,5 +62,47 @@ export class ExecuteController {
     if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
     if (isRequested) response.setHeader(REQUESTED, 'true');
     return ExecutionResponse.from(execution);
+  }
+}
+
+@ApiTags('Executions')
+@Controller('executions')
+export class ApprovalsController {
+  constructor(private readonly approvals: ApprovalsService) {}
+
+  @Post(':id/resume')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Resume an approved execution',
+    description:
+      'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
+      'the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.',
+  })
+  @ApiRecordId(EXECUTION, { sample: 2 })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<ExecutionResponse> {
+    return ExecutionResponse.from(await this.approvals.resume(caller, id));
+  }
+
+  @Post(':id/cancel')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Cancel an execution before it proceeds',
+    description:
+      'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
+  })
+  @ApiRecordId(EXECUTION, { sample: 3 })
+  @ApiBody({ type: CancelDecisionRequest, required: false })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The cancelled execution.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async cancel(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: CancelDecisionRequest,
+  ): Promise<ExecutionResponse> {
+    return ExecutionResponse.from(await this.approvals.cancel(caller, id, reason ?? null));
   }
 }

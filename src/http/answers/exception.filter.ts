@@ -2,8 +2,7 @@ import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger 
 import { CallerRefusal, DomainError, type ErrorExtras, unavailable } from '../../core/errors/domain-error';
 import type { ServiceRequest, Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
-import type { ErrorCode } from '../../core/errors/error-codes';
-import { type AnyErrorCode, errorRow } from '../../core/errors/module-error-code';
+import { type ErrorCode, type AnyErrorCode, errorRow } from '../../core/errors/error-codes';
 import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
 import { leaveGates } from '../gates';
 

@@ -2,7 +2,7 @@ import type { RequestMethod, Type } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/constants';
 import type { DiscoveryService } from '@nestjs/core';
 import type { HeadersObject } from '@nestjs/swagger';
-import type { AnyErrorCode } from '../../core/errors/module-error-code';
+import type { AnyErrorCode } from '../../core/errors/error-codes';
 import { API_ERRORS, type Handler, handlersOf, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 

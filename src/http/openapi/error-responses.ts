@@ -8,8 +8,13 @@ import type {
   ResponsesObject,
   SchemaObject,
 } from '@nestjs/swagger';
-import { DENIAL_REASONS, type DenialReason, type ErrorCode } from '../../core/errors/error-codes';
-import { type AnyErrorCode, errorRow } from '../../core/errors/module-error-code';
+import {
+  DENIAL_REASONS,
+  type DenialReason,
+  type ErrorCode,
+  type AnyErrorCode,
+  errorRow,
+} from '../../core/errors/error-codes';
 import { commonHeaderReferences, type DocumentedRoute, REPLAYED } from './documented-route';
 
 const JSON_TYPE = 'application/json';

@@ -13,7 +13,7 @@ import { MetadataScanner } from '@nestjs/core';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 import type { DomainError } from '../../core/errors/domain-error';
 import type { Caller, Scope } from '../../ledger/caller';
-import type { AnyErrorCode } from '../../core/errors/module-error-code';
+import type { AnyErrorCode } from '../../core/errors/error-codes';
 
 export const RATE_LIMIT_BUCKET = 'http:rate-limit-bucket';
 export const IS_UNCOUNTED = 'http:uncounted';

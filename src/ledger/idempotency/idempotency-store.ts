@@ -4,7 +4,7 @@ import { arraysOfOne, insertRows, oncePerDialect, selectAmong } from '../records
 import type { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
 import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
-import type { AnyErrorCode } from '../../core/errors/module-error-code';
+import type { AnyErrorCode } from '../../core/errors/error-codes';
 import { Refusal } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';

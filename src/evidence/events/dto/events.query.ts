@@ -1,4 +1,4 @@
-import { normaliseAgentName } from '../../../governance/agents/agent-name';
+import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
 import { QueryInteger, QueryText, QueryTexts } from '../../../http/validation/query-fields';
 import { actionPatternFault, LONGEST_PATTERN } from '../event-filter';
 
@@ -17,11 +17,7 @@ export class EventsQuery {
   })
   readonly action?: string[];
 
-  @QueryText({
-    max: 500,
-    description: 'Only events of the agent with this id or name.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only events of the agent with this id or name.')
   readonly agentId?: string;
 
   @QueryText({ max: 500, description: 'Only events about the entity with this id.' })

@@ -1,4 +1,4 @@
-import { normaliseAgentName } from '../../../governance/agents/agent-name';
+import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
 import { OrderedPeriod } from '../../../http/validation/timestamp';
 import { QueryInteger, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
@@ -13,11 +13,7 @@ export class ProvenanceListQuery extends ListQuery {
   @QueryText({ max: 500, description: 'Only entries about the entity with this id.' })
   readonly entityId?: string;
 
-  @QueryText({
-    max: 500,
-    description: 'Only entries of the agent with this id or name.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only entries of the agent with this id or name.')
   readonly agentId?: string;
 
   @QueryText({ max: 500, description: 'Only entries about the record with this id.' })

@@ -1,11 +1,12 @@
 import { normaliseAgentName } from '../../agents/agent-name';
+import { QueryAgent } from '../../agents/dto/agent-fields';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto-shape';
 import { ExpiryField } from '../../../http/validation/expiry-field';
 import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/text-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
 import { ListQuery } from '../../../http/lists/list.query';
-import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
+import { QueryOneOf } from '../../../http/validation/query-fields';
 import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
 
 @WholeRequest(({ scopes, agentId }) =>
@@ -70,10 +71,6 @@ export class ApiKeyListQuery extends ListQuery {
   @QueryOneOf(API_KEY_STATUSES, { enumName: 'ApiKeyStatus', description: 'Only keys of this status.' })
   readonly status?: ApiKeyStatus;
 
-  @QueryText({
-    max: 500,
-    description: 'Only keys that are bound to the agent with this id or name.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only keys that are bound to the agent with this id or name.')
   readonly agentId?: string;
 }

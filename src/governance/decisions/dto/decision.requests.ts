@@ -1,4 +1,5 @@
 import { normaliseAgentName } from '../../agents/agent-name';
+import { QueryAgent } from '../../agents/dto/agent-fields';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto-shape';
@@ -126,21 +127,13 @@ export class DecisionListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only decisions of this type.' })
   readonly type?: string;
 
-  @QueryText({
-    max: 500,
-    description: 'Only decisions proposed by the agent with this id or name.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only decisions proposed by the agent with this id or name.')
   readonly proposedBy?: string;
 
   @QueryText({ max: 100, description: 'Only the decision of the execution with this id.' })
   readonly executionId?: string;
 
-  @QueryText({
-    max: 500,
-    description: 'Only the proposed decisions that the agent with this id or name could approve now.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only the proposed decisions that the agent with this id or name could approve now.')
   readonly awaiting?: string;
 }
 

@@ -2,7 +2,7 @@ import { JsonField } from '../../../http/validation/body-fields';
 import { WholeRequest } from '../../../http/validation/dto-shape';
 import { OneOf, OptionalText } from '../../../http/validation/text-fields';
 import type { JsonValue } from '../../../core/json/json-value';
-import { normaliseAgentName } from '../../agents/agent-name';
+import { QueryAgent } from '../../agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
 import { OrderedPeriod } from '../../../http/validation/timestamp';
 import { QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
@@ -38,11 +38,7 @@ export class ReportResultRequest {
 
 @OrderedPeriod()
 export class ExecutionListQuery extends ListQuery {
-  @QueryText({
-    max: 500,
-    description: 'Only executions of the agent with this id or name.',
-    normalise: normaliseAgentName,
-  })
+  @QueryAgent('Only executions of the agent with this id or name.')
   readonly agentId?: string;
 
   @QueryText({ max: 100, description: 'Only executions of this action.' })

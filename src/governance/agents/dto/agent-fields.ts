@@ -1,0 +1,7 @@
+import { QueryText } from '../../../http/validation/query-fields';
+import { normaliseAgentName } from '../agent-name';
+
+/** A filter that names an agent by its id or its name. */
+export function QueryAgent(description: string): PropertyDecorator {
+  return QueryText({ max: 500, description, normalise: normaliseAgentName });
+}
