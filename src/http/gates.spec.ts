@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfiguration } from '../core/config/read-configuration';
+import { readConfiguration } from '../../test/support/application/configuration-faults';
 import { GATES } from './gates';
 
 const DOCUMENT = join(__dirname, '../../docs/operations.md');

@@ -1,8 +1,7 @@
 import type { Configuration } from './configuration';
-import { readConfiguration } from './read-configuration';
 import type { Variable } from './variables/variable';
 import { VARIABLES } from './variables/variables';
-import { configurationFaults } from '../../../test/support/application/configuration-faults';
+import { configurationFaults, readConfiguration } from '../../../test/support/application/configuration-faults';
 
 const KEY = 'a-key-that-is-long-enough';
 

@@ -1,4 +1,4 @@
-import { readConfiguration } from './read-configuration';
+import { readConfiguration } from '../../../test/support/application/configuration-faults';
 import { secretsOf } from './configuration';
 
 describe('secretsOf', () => {

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import type { Configuration } from './configuration';
-import { ConfigurationError, configurationWarnings, readConfiguration } from './read-configuration';
+import { ConfigurationError, configurationWarnings } from './read-configuration';
 import { VARIABLES } from './variables/variables';
-import { configurationFaults } from '../../../test/support/application/configuration-faults';
+import { configurationFaults, readConfiguration } from '../../../test/support/application/configuration-faults';
 
 const KEY = 'a-key-that-is-long-enough';
 

@@ -31,13 +31,6 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
   return read;
 }
 
-/** Reads only the variables of the service itself; throws a ConfigurationError that lists all faults at once. */
-export function readConfiguration(environment: Environment): Configuration {
-  const [settings] = readTables(environment, [VARIABLES]);
-  // Complete and of the right types, because the table has a row of the right type for every member.
-  return withApiKey(settings as unknown as Settings);
-}
-
 /** Where the records are kept, whatever the other variables say; throws a ConfigurationError. */
 export function readDatabase(environment: Environment): ConfiguredDatabase {
   const text = textOf(VARIABLES.database, environment);
