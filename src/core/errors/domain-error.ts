@@ -67,6 +67,12 @@ export function notFound(what: string): DomainError {
   return new DomainError('NOT_FOUND', `The ${what} was not found.`);
 }
 
+/** What was looked up. @throws NOT_FOUND when there is none. */
+export function found<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw notFound(what);
+  return value;
+}
+
 export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }

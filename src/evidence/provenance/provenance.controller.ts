@@ -4,7 +4,7 @@ import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
-import { notFound } from '../../core/errors/domain-error';
+import { found } from '../../core/errors/domain-error';
 import { IgnoresIdempotencyKey, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/pipeline/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -123,8 +123,7 @@ export class ProvenanceController {
   })
   @ApiErrors('NOT_FOUND')
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
-    const entry = await this.entries.find(sequenceOf(sequence));
-    if (entry === undefined) throw notFound('provenance entry');
+    const entry = found(await this.entries.find(sequenceOf(sequence)), 'provenance entry');
     return ProvenanceProofResponse.of(entry);
   }
 }

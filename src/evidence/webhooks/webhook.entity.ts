@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { isOfHash, type SigningSecret } from './signing-secrets';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { conflict, notFound } from '../../core/errors/domain-error';
+import { conflict, found } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
 export const WEBHOOK_STATUSES = ['active', 'failing'] as const;
@@ -83,9 +83,7 @@ export function failingNote(status: number | null): EntryNote {
 
 /** @throws NOT_FOUND */
 export async function foundWebhook(transaction: LedgerTransaction, id: string): Promise<Webhook> {
-  const webhook = await transaction.find(WEBHOOK, id);
-  if (webhook === undefined) throw notFound('webhook');
-  return webhook;
+  return found(await transaction.find(WEBHOOK, id), 'webhook');
 }
 
 /** A webhook without its secrets: may be returned, and stored for an idempotency key. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { type DomainError, invalidField, notFound, unavailable } from '../../core/errors/domain-error';
+import { type DomainError, invalidField, found, unavailable } from '../../core/errors/domain-error';
 import { endOf } from '../../http/answers/answer-end';
 import { ShutdownGate } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
@@ -77,7 +77,7 @@ export class WebhooksService {
 
   /** @throws NOT_FOUND */
   async get(id: string): Promise<WebhookWithProgress> {
-    const webhook = await this.existing(id);
+    const webhook = found(await this.reader.find(WEBHOOK, id), 'webhook');
     const none = { lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
     const progress = (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none };
     return { webhook, progress };
@@ -209,12 +209,6 @@ export class WebhooksService {
     });
     this.dispatcher.pollSoon();
     return activated;
-  }
-
-  private async existing(id: string): Promise<Webhook> {
-    const webhook = await this.reader.find(WEBHOOK, id);
-    if (webhook === undefined) throw notFound('webhook');
-    return webhook;
   }
 }
 

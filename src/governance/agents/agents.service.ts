@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, notFound } from '../../core/errors/domain-error';
+import { conflict, found } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -29,9 +29,7 @@ export class AgentsService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
-    const agent = await findAgentAsOf(this.history, idOrName, asOf);
-    if (agent === undefined) throw notFound('agent');
-    return agent;
+    return found(await findAgentAsOf(this.history, idOrName, asOf), 'agent');
   }
 
   /** @throws CONFLICT when the name is taken. */
@@ -91,9 +89,7 @@ export class AgentsService {
 }
 
 async function existing(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
-  const agent = await findAgent(transaction, idOrName);
-  if (agent === undefined) throw notFound('agent');
-  return agent;
+  return found(await findAgent(transaction, idOrName), 'agent');
 }
 
 function nameTaken(name: string): Error {

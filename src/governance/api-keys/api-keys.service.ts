@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
-import { notFound } from '../../core/errors/domain-error';
+import { found } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/expiry-field';
 import type { Caller, Scope } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -36,9 +36,7 @@ export class ApiKeysService {
 
   /** @throws NOT_FOUND */
   async get(id: string): Promise<ApiKey> {
-    const key = await this.reader.find(API_KEY, id);
-    if (key === undefined) throw notFound('API key');
-    return key;
+    return found(await this.reader.find(API_KEY, id), 'API key');
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
@@ -59,8 +57,7 @@ export class ApiKeysService {
   /** From this commit on the key is rejected. Does nothing if the key has already ended. @throws NOT_FOUND */
   revoke(caller: Caller, id: string, reason: string | null): Promise<ApiKey> {
     return this.ledger.prefetching(byId(API_KEY, id)).write(caller, async (transaction) => {
-      const key = await transaction.find(API_KEY, id);
-      if (key === undefined) throw notFound('API key');
+      const key = found(await transaction.find(API_KEY, id), 'API key');
       const { now } = transaction;
       if (isDue(key, now)) return settleExpiry(transaction, this.keys, key);
       if (key.status !== 'active') return key;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { actingAgent, agentLookup, suspension } from '../agents/find-agent';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, type DomainError, notFound, policyDenied } from '../../core/errors/domain-error';
+import { conflict, type DomainError, found, policyDenied } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -65,8 +65,7 @@ export class DecisionReviewsService {
     request: ReviewRequest,
   ): Promise<Decision | Refusal> {
     const { verdict, comment } = request;
-    const decision = await transaction.findVisible(DECISION, decisionId);
-    if (decision === undefined) throw notFound('decision');
+    const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);

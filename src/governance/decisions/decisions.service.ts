@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { actingAgent, agentLookup, requireActsAs, suspension } from '../agents/find-agent';
 import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, notFound } from '../../core/errors/domain-error';
+import { conflict, found } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/expiry-field';
 import type { Caller } from '../../ledger/caller';
 import { Refusal } from '../../ledger/ledger-transaction';
@@ -27,9 +27,7 @@ export class DecisionsService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
-    const decision = await this.history.find(DECISION, id, asOf, caller);
-    if (decision === undefined) throw notFound('decision');
-    return decision;
+    return found(await this.history.find(DECISION, id, asOf, caller), 'decision');
   }
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
@@ -52,8 +50,7 @@ export class DecisionsService {
   /** @throws NOT_FOUND; CONFLICT for a settled decision. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
     return this.ledger.prefetching(byId(DECISION, id)).write(caller, async (transaction) => {
-      const decision = await transaction.findVisible(DECISION, id);
-      if (decision === undefined) throw notFound('decision');
+      const decision = found(await transaction.findVisible(DECISION, id), 'decision');
       requireActsAs(transaction.caller, decision.proposedBy);
       if (isExpired(decision, transaction.now)) {
         await expireDecision(transaction, decision);

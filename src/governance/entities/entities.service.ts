@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { notFound } from '../../core/errors/domain-error';
+import { found } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -20,9 +20,7 @@ export class EntitiesService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {
-    const entity = await this.history.find(ENTITY, id, asOf);
-    if (entity === undefined) throw notFound('entity');
-    return entity;
+    return found(await this.history.find(ENTITY, id, asOf), 'entity');
   }
 
   create(caller: Caller, { type, name, properties = {} }: CreateEntityRequest): Promise<GovernedEntity> {
@@ -60,8 +58,7 @@ async function existing(
   id: string,
   precondition: Precondition,
 ): Promise<GovernedEntity> {
-  const entity = await transaction.find(ENTITY, id);
-  if (entity === undefined) throw notFound('entity');
+  const entity = found(await transaction.find(ENTITY, id), 'entity');
   precondition.require(entity.revision);
   return entity;
 }

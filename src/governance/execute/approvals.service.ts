@@ -4,7 +4,7 @@ import { AGENT, type Agent } from '../agents/agent.entity';
 import { isExpired } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Review } from '../decisions/decision.entity';
-import { conflict, type DomainError, notFound, permissionDenied } from '../../core/errors/domain-error';
+import { conflict, type DomainError, found, permissionDenied } from '../../core/errors/domain-error';
 import { expireApproval } from '../executions/execution-approvals';
 import { decidedNote, EXECUTION, type Execution, outcomeNote } from '../executions/execution.entity';
 import { cancelConflict, endedExecution, isApprovalOver, resumeConflict } from '../executions/execution-rules';
@@ -91,8 +91,7 @@ interface Held {
 }
 
 async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = await transaction.findVisible(EXECUTION, id);
-  if (execution === undefined) throw notFound('execution');
+  const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
   requireActsAs(transaction.caller, execution.agentId);
   return execution;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { type DomainError, notFound } from '../../core/errors/domain-error';
+import { type DomainError, found } from '../../core/errors/domain-error';
 import { decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
@@ -87,8 +87,7 @@ export class ExecuteService {
 }
 
 async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
-  const agent = await findAgent(transaction, idOrName);
-  if (agent === undefined) throw notFound('agent');
+  const agent = found(await findAgent(transaction, idOrName), 'agent');
   requireActsAs(transaction.caller, agent.id);
   return agent;
 }

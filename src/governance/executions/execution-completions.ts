@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DomainError, notFound } from '../../core/errors/domain-error';
+import { DomainError, found } from '../../core/errors/domain-error';
 import { admitted, type Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -102,8 +102,7 @@ function endOf(outcome: ActionOutcome): Pick<EntryNote, 'outcome' | 'reason'> {
 
 /** Does nothing if the execution is settled already: by an earlier attempt, or by another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
-  const execution = await transaction.find(EXECUTION, id);
-  if (execution === undefined) throw notFound('execution');
+  const execution = found(await transaction.find(EXECUTION, id), 'execution');
   if (execution.outcome !== 'running') return execution;
   return completed(transaction, execution, outcome);
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
-import { notFound } from '../../core/errors/domain-error';
+import { found } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
@@ -20,16 +20,13 @@ export class ExecutionsService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
-    const execution = await this.history.find(EXECUTION, id, asOf, caller);
-    if (execution === undefined) throw notFound('execution');
-    return execution;
+    return found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
   }
 
   /** @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
   report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = await transaction.findVisible(EXECUTION, id);
-      if (execution === undefined) throw notFound('execution');
+      const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
       requireActsAs(transaction.caller, execution.agentId);
       const obstacle = resultConflict(execution);
       if (obstacle !== null) throw obstacle;

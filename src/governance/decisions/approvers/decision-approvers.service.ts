@@ -5,7 +5,7 @@ import { approvalsOf, fillableGroups, isExpired, isOpen, selfApproval } from '..
 import type { Decision } from '../decision.entity';
 import { suspension } from '../../agents/find-agent';
 import { Configuration } from '../../../core/config/configuration';
-import { notFound } from '../../../core/errors/domain-error';
+import { found } from '../../../core/errors/domain-error';
 import type { Caller } from '../../../ledger/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
 import { RecordReader } from '../../../ledger/reading/record-reader';
@@ -102,8 +102,7 @@ export class DecisionApproversService {
     { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
     leaving: AbortSignal,
   ): Promise<DecisionApprovers> {
-    const decision = await this.records.find(DECISION, decisionId, caller);
-    if (decision === undefined) throw notFound('decision');
+    const decision = found(await this.records.find(DECISION, decisionId, caller), 'decision');
     const judge = await this.judgeOf(decision);
     const shown: DecisionApprover[] = [];
     const able: FillableGroups[] = [];
