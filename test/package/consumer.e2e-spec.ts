@@ -165,7 +165,7 @@ describe('A project that depends on the package', () => {
     const { body: failed } = await post('agents/officer/execute', close);
     expect(failed.outcome).toBe('failed');
     const { body: trail } = await service.send('GET', `/api/v1/audit?subjectId=${failed.id}`);
-    expect(trail.data[0]).toMatchObject({ action: 'execution.completed', reason: 'INCIDENT_CLOSED' });
+    expect(trail.data[0]).toMatchObject({ action: 'execution.completed', reason: 'incident_closed' });
   });
 
   it('has tampering with its records found', async () => {
