@@ -31,8 +31,8 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
   /**
-   * Keeps rows that a command has written, once they are on disk: unless it has caught up since, and so has read these
-   * rows as they are by then.
+   * Keeps rows that a command has written, once they are on disk. If it has caught up with other processes since, it
+   * has read these rows already, perhaps in a later state.
    */
   follow(transaction: LedgerTransaction, rows: readonly Row[]): void {
     const { caughtUp } = this;

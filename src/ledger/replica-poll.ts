@@ -49,7 +49,7 @@ export class ReplicaPoll {
     return head;
   }
 
-  /** Does not wait for the refreshes: while one takes long, the others go on. */
+  /** Does not wait for the refreshes: while one takes long, the others continue. */
   private async poll(): Promise<void> {
     const head = await this.heads.call(0);
     if (head === undefined) return;

@@ -54,7 +54,7 @@ export abstract class Database {
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
-  /** Tables in whose place there is something else now, or whose rows are hidden from this process. */
+  /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {
     return replacedTables(this.chain, this.dialect, this.schema);
   }

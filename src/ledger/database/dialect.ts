@@ -20,8 +20,8 @@ export interface Dialect {
   /** Starts a transaction that holds the write lock. */
   readonly begin: string;
   /**
-   * Lists what statements find under some names, and more: rows of a `name` and its `type`, which is `table` for a table
-   * and `filtered` for one of which row security hides rows.
+   * Lists what statements find under these names, each with its `type`: `table`, `filtered` for a table of which row
+   * security hides rows, or another word for a view and the like. The result may have other names, too.
    */
   readonly found: (names: readonly string[]) => { readonly sql: string; readonly parameters: readonly string[] };
   /** Starts a reading transaction with a consistent snapshot as of its first statement. */

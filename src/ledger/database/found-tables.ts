@@ -3,7 +3,7 @@ import type { Dialect } from './dialect';
 import type { SqlSessions } from './sql-connection';
 import type { FoundDatabase, SchemaContribution } from './start-condition';
 
-/** What has the name of a table but may not show its rows: a view in its place, or a table with row security. */
+/** Something that has the name of a table but may not show its rows: a view, or a table with row security. */
 export interface ReplacedTable {
   readonly name: string;
   /** `filtered`: a table of which row security hides rows from the service; otherwise a view or the like. */
@@ -24,7 +24,7 @@ export async function refuseReplacedTables(
   throw new Error(`In ${location} ${replaced.map(faultOf).join(' ')}`);
 }
 
-/** The tables of the schema that are not there as such. Those that do not exist are not among them. */
+/** The tables of the schema that something else has replaced. Missing tables are not listed. */
 export async function replacedTables(
   connection: Pick<SqlSessions, 'all'>,
   dialect: Dialect,

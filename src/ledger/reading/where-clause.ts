@@ -135,7 +135,7 @@ export function placeOfTimeSql(
   );
 }
 
-/** Such a condition is met through the table of list items. */
+/** Such a condition is looked up in the table of list items. */
 export function isContains({ comparison }: Condition): boolean {
   return comparison === 'contains';
 }

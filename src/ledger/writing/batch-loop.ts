@@ -41,7 +41,7 @@ export class BatchLoop {
     private readonly stops: WriteStops,
   ) {}
 
-  /** A batch has been running for so long that nobody can tell when the next one begins. */
+  /** Whether a batch has been running for so long that it counts as stuck. */
   get isStuck(): boolean {
     return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
   }

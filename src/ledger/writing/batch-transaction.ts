@@ -62,8 +62,8 @@ export class BatchTransaction {
   }
 
   /**
-   * Asks until the database answers: any earlier answer to the callers could be wrong. A server comes back; a file that
-   * was removed or replaced does not, and then nobody can tell.
+   * Asks until the database answers: any earlier answer to the callers could be wrong. A server comes back; of a file
+   * that was removed or replaced, this can never be found out.
    */
   private async tookPlace(proof: CommitProof): Promise<boolean> {
     while (this.database.isInPlace()) {

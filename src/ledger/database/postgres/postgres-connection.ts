@@ -66,7 +66,7 @@ export class PostgresConnection implements SqlConnection {
    * @param isAtWork asks in another session whether the server is still at work on this session's transaction.
    */
   letCommitWait(isAtWork: () => Promise<boolean>): void {
-    // What another server has replaced is not waited for: the transaction is looked up there.
+    // If another server has replaced this one, the transaction is looked up there.
     this.isAtWork = async () => !this.lost && (await isAtWork());
   }
 
@@ -170,10 +170,10 @@ const UNANSWERED = 15_000;
 const INTERVAL = 3_000;
 
 /**
- * Awaits the answer to a COMMIT. It may take any time, as the server may be waiting for a standby; but where the COMMIT or
- * its answer was lost on the way, it would never come.
+ * Awaits the answer to a COMMIT. It may take any time, as the server may be waiting for a standby; but where the COMMIT
+ * or its answer was lost on the way, it would never come.
  * @param isAtWork asks the server whether it is still at work on the transaction. While nobody knows, it is waited for.
- * @param cut ends the session whose transaction the server is done with, or has never been told to commit.
+ * @param cut ends the session if the server has ended its transaction, or never received the COMMIT.
  */
 export async function unlessLost<Answer>(
   answer: Promise<Answer>,

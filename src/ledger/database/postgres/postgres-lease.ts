@@ -29,9 +29,9 @@ const RENEW = `INSERT INTO "process_leases" ("id", "since", "until") VALUES ($1,
   RETURNING "since"`;
 const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
 const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
-/** Between the name of a process and how often its lease has lapsed; nothing until the first time. */
+/** Separates the name of a process from the number of times that its lease has lapsed. */
 const LAPSES = '.';
-/** Leases that have not lapsed; all leases, while the asking process cannot judge. */
+/** Leases that have not lapsed; all leases, while the asking process has not held its own lease for long enough. */
 const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
   (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
 
@@ -39,8 +39,9 @@ const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW}
  * Shows other processes that this one is alive, with a row that says until when, by the server's clock. Once that time
  * has passed or the lease is given up, other processes treat this one's executions as interrupted.
  *
- * Others act some time after they have looked at the lease. So what begins after a lapse bears another name than what
- * began before it, and nothing begins while the lease may have lapsed without this process knowing.
+ * Another process marks executions some time after it has read the lease. So after a lapse this process begins
+ * executions under a new name, which the other one does not mark; and it begins none while its lease may have lapsed
+ * unnoticed.
  */
 export class PostgresLease {
   readonly processId = randomBytes(8).toString('hex');
@@ -53,8 +54,8 @@ export class PostgresLease {
   /** By this machine's clock. */
   private renewedAt = -Infinity;
   /**
-   * By the server's clock: another time once a renewal has found that the lease had lapsed, or was gone. The clock of a
-   * server that has taken over may be behind.
+   * When the lease began, by the server's clock. It begins anew when a renewal finds that it had lapsed or was gone.
+   * The clock of a server that has taken over may be behind.
    */
   private since: number | null = null;
   private lapses = 0;
@@ -127,7 +128,7 @@ function processOf(name: string): string {
   return name.split(LAPSES, 1)[0] ?? name;
 }
 
-/** Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps. */
+/** Milliseconds of a clock that cannot be set, and runs while the machine sleeps. */
 function steadyTime(): number {
   return uptime() * 1_000;
 }
