@@ -7,7 +7,7 @@ import type { ServiceRequest } from './request/service-request';
 
 type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWaiting' | 'maxEventStreams'>;
 
-/** Whatever finds no room is answered without waiting. */
+/** Requests beyond the limit do not wait: they are answered at once. */
 const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 
 /** Every gate of the service. The table in docs/operations.md is made from it: see gates.spec.ts. */
@@ -65,12 +65,12 @@ function half(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/** Whom the limits for each client count a request for. */
+/** The client for which the limits count a request. */
 export function clientOf(request: ServiceRequest): string {
   return countedClient(clientAddress(request));
 }
 
-/** The same where the caller counts, wherever it asks from. */
+/** The same for limits that count callers, whatever their addresses. */
 export function nameOf({ actor: { type, id } }: Caller): string {
   return `${type} ${id}`;
 }

@@ -3,9 +3,12 @@ import { finished } from 'node:stream';
 import type { ServiceRequest } from '../request/service-request';
 import { announcedLength, announcesBody } from './body-reader';
 
-/** A body of up to this many bytes is received although nobody reads it, and its connection goes on. */
+/** A body of up to this many bytes is received and discarded, and its connection stays open. */
 const SMALL = 64 * 1024;
-/** Of a larger one, whose connection ends, this many bytes and milliseconds: as much as most clients send at once. */
+/**
+ * Of a larger one, this many bytes are received, for this many milliseconds, before its connection ends: most clients
+ * send as much at once.
+ */
 const MOST_BYTES = 1024 * 1024;
 const LONGEST = 1_000;
 

@@ -29,7 +29,7 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
     } else if (pending === null) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
-      // The fault is in its body, so whoever reads that, now or later, answers.
+      // The fault is in its body, so the code that reads the body answers.
       cut(pending.req as ServiceRequest, fault);
     } else {
       // The client is still owed the answer to what it sent before.
@@ -40,8 +40,8 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
 }
 
 /**
- * Browsers and proxies open connections in advance. An answer on one that was never used would be taken for that to a
- * request which is just being sent; a connection that ends is replaced by another.
+ * Browsers and proxies open connections in advance. A client would take an answer on an unused connection for the
+ * answer to the request that it is sending. If the connection just ends, the client opens another.
  */
 function isUnused(socket: Duplex): boolean {
   return (socket as Socket).bytesRead === 0;

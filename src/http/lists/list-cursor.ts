@@ -17,7 +17,10 @@ export interface ListCursor {
 const VERSION = 1;
 const SEAL_BYTES = 32;
 const PURPOSE = 'list cursor';
-/** A tenth of a second and 32 MiB each time: whoever has a cursor could otherwise try millions of API keys a second. */
+/**
+ * Each derivation takes a tenth of a second and 32 MiB: otherwise the holder of a cursor could try millions of API keys
+ * a second.
+ */
 const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);

@@ -7,7 +7,10 @@ import { currentRequestId } from './request-log';
 
 /** Nest logs each module and route it sets up; the banner tells an operator what is needed in a few lines. */
 const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
-/** Logs why a start failed, which is thrown as well; whoever starts the application reports it. */
+/**
+ * Nest logs why a start failed under this name. The error is thrown as well, so the program that starts the application
+ * reports it.
+ */
 const FAILED_START_CONTEXT = 'ExceptionHandler';
 /** Nest passes some errors as two texts, the message and the stack. */
 const STACK = /\n\s*at /;

@@ -93,7 +93,7 @@ SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
-  // A key that stays in the browser would be there for whoever uses it next.
+  // A key that stays in the browser would be available to its next user.
   persistAuthorization: false,
   plugins: [headersLast],
   validatorUrl: null,

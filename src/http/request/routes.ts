@@ -56,7 +56,7 @@ function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
   return applyDecorators(refuseSecondMark, SetMetadata(ROUTE_SCOPES, scopes));
 }
 
-/** Of two marks on one route the upper one would win, whichever that is. */
+/** Otherwise the upper one of two marks on a route would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
   const marked = (method?.value ?? target) as Type;
   if (!Reflect.hasOwnMetadata(ROUTE_SCOPES, marked)) return;

@@ -23,7 +23,7 @@ const STALLED_TIMEOUT = 30_000;
 /** Unlimited: Node would drop excess headers silently, a second key among them. Their bytes are limited. */
 const MOST_HEADERS = 0;
 
-/** The event of the server that a request's turn on its connection has come; the listeners get it and its response. */
+/** The server's event when it is a request's turn on its connection; listeners get the request and its response. */
 export const TURN = 'turn';
 
 /** A server that limits how long its clients may take. It serves their requests by its event `TURN`. */

@@ -21,7 +21,7 @@ export class ShutdownGate implements CanActivate {
   private lastArrival = 0;
 
   constructor() {
-    // As many requests wait for it as are held and followed at a time; Node.js would warn of a leak.
+    // Every request that waits, and every stream, has a listener on it: Node.js would warn of a leak.
     setMaxListeners(0, this.closing.signal);
   }
 
