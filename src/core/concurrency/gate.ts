@@ -1,6 +1,6 @@
 import { unavailable } from '../errors/domain-error';
 
-/** Seconds after which whoever was refused may try again. */
+/** Seconds after which a refused caller may try again. */
 const RETRY_AFTER = 5;
 
 export interface GateSettings {
@@ -25,7 +25,7 @@ export interface Pass {
 }
 
 export interface Entering {
-  /** 1 by default. A greater weight than a client may have counts as that. */
+  /** 1 by default. A weight above the limit of a client counts as that limit. */
   readonly weight?: number;
   /** Aborted when nobody waits any more. */
   readonly leaving?: AbortSignal | undefined;
@@ -114,7 +114,7 @@ export class Gate {
   private admitWaiting(): void {
     for (const { who, weight, admit } of this.queue) {
       if (!this.clientHasRoom(who, weight)) continue;
-      // The next one: a smaller one must not overtake it.
+      // This one is next: none of less weight may overtake it.
       if (this.inside + weight > this.settings.most) return;
       admit(this.pass(who, weight));
     }

@@ -44,7 +44,7 @@ export function invalid(faults: readonly FieldFault[]): DomainError {
   const list = FaultList.of(faults);
   const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   const unnamed = faults.length - named.length;
-  // Once the list is full, whoever collects faults stops as well.
+  // Once the list is full, callers stop collecting faults.
   const more = list.isFull ? `at least ${unnamed} more` : `${unnamed} more`;
   const summary = unnamed > 0 ? `${named.join('; ')}; and ${more}` : named.join('; ');
   return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });

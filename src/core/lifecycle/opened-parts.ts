@@ -29,7 +29,7 @@ export class OpenedParts {
     else this.closings.push(close);
   }
 
-  /** The last one first, each whatever becomes of the others. */
+  /** Closes the last one first; one that fails does not keep the others open. */
   async close(): Promise<void> {
     this.isClosed = true;
     for (const close of this.closings.reverse()) await attempted(close);
@@ -44,7 +44,7 @@ async function attempted(close: () => unknown): Promise<void> {
   }
 }
 
-/** Makes them known to whatever opens something. */
+/** Provides them to every module that opens something. */
 @Global()
 @Module({})
 export class OpenedPartsModule {

@@ -1,4 +1,7 @@
-/** What acts on a terminal, breaks a line of it or reorders what stands there: control and format characters, separators of lines. */
+/**
+ * Characters that act on a terminal, break its lines or reorder its text: control and format characters, line
+ * separators.
+ */
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Text by others as one line that does nothing to a terminal: such characters are shown as JSON escapes. */

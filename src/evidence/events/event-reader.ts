@@ -19,7 +19,7 @@ export interface EventSource {
 /** Who reads which events, and from where. */
 export interface EventReading {
   readonly caller: Caller;
-  /** Of an agent by its id or name, which there may not be yet. */
+  /** Of this agent, by its id or name; it need not exist yet. */
   readonly filter: EventFilter;
   readonly after: number;
   readonly stream: EventStream;
@@ -84,7 +84,7 @@ export class EventReader implements EntryFollower {
     live.leave(this);
   }
 
-  /** Whether the agent of a name that there was not may have been created. */
+  /** Whether the agent of a name that did not exist may have been created since. */
   private mayHaveItsAgent({ entries }: EventChunk): boolean {
     return !hasAgentId(this.filter) && entries.some(({ action }) => action === 'agent.created');
   }

@@ -54,14 +54,14 @@ export class SuspendedAgents implements OnModuleInit {
   }
 }
 
-/** An agent as it is, whoever changes it. */
+/** `now` is always the agent's current state, whichever process changes it. */
 export interface WatchedAgent {
   readonly now: Agent;
 }
 
 /**
- * Agents in memory for as long as somebody holds them: whether a token still speaks for its agent is asked several times
- * a second while it has a stream or waits.
+ * Keeps agents in memory while somebody holds them: for each stream and each waiting request of a token, it is checked
+ * several times a second whether the token may still act as its agent.
  */
 @Injectable()
 export class WatchedAgents implements OnModuleInit {

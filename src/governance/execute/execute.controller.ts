@@ -13,7 +13,10 @@ import { ExecuteService } from './execute.service';
 
 /** Outcomes with which the action may not be carried out yet. */
 const AWAITING: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved']);
-/** The header of the 202 that opened a request for approval: whoever asks again gets the same execution without it. */
+/**
+ * The header of the 202 that opened a request for approval. A request that asks again gets the same execution without
+ * it.
+ */
 const REQUESTED = 'Approval-Requested';
 
 @ApiTags('Executions')

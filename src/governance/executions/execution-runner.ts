@@ -58,7 +58,8 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
     if (handler === undefined) return execution;
     const executor = withoutKey(caller);
-    // The answer of the commit may have come late: if the lease has lapsed since, others may have considered it ended.
+    // The answer of the commit may have come late: if the lease has lapsed since, another process may have marked the
+    // execution as interrupted.
     const mayBegin = execution.runBy === this.database.runner;
     const outcome = mayBegin ? await this.runner.run(handler, contextOf(executor, execution)) : NOT_BEGUN;
     return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });

@@ -175,7 +175,7 @@ const RESUME =
   `"failingSequence" = ${unlessGivenUp('failingSequence', 'NULL')}, ` +
   `"failingUrl" = ${unlessGivenUp('failingUrl', 'NULL')}, "nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
 const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
-/** Epochs are random: a count that goes on after a lost commit could be what another process has set in its place. */
+/** Epochs are random: if they were counted, two processes could set the same one after a lost commit. */
 const EPOCHS = 2 ** 47;
 
 /**
@@ -188,7 +188,8 @@ export function replayed(webhookId: string, after: number, head: number): SideWr
 }
 
 /**
- * Has an endpoint tried at once, with its failures cleared if it was given up. What is under way is of the past.
+ * Makes an endpoint retry at once, with its failures cleared if it was given up. The outcome of a delivery under way no
+ * longer counts.
  *
  * @param start the position of an endpoint that has none yet.
  */

@@ -14,7 +14,10 @@ export interface EntrySources {
   readonly counters: CounterReader;
   readonly live: LiveEntries;
   readonly past: PastRecords;
-  /** Resolves when every delivery has its webhook as it is now, and those that must not go on have been stopped. */
+  /**
+   * Resolves when every delivery has the current state of its webhook, and those that must not continue have been
+   * stopped.
+   */
   readonly refresh: (leaving: AbortSignal) => Promise<void>;
 }
 
@@ -28,8 +31,8 @@ export interface EntryRange {
 }
 
 /**
- * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written,
- * which the ledger knows: whoever reads, and however late, finds the same.
+ * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written.
+ * The ledger has all past filters, so the result does not depend on who reads, and when.
  */
 export class EndpointEntries implements EntryFollower {
   private readonly waiting: AnsweredListedEntry[] = [];
@@ -109,7 +112,7 @@ export class EndpointEntries implements EntryFollower {
     if (!hasRoom || this.isAtChange) this.leaveLive();
   }
 
-  /** The entry that the filter of the next one is as of. */
+  /** The sequence at which the webhook's state has the filter for the next entry. */
   private get filterAt(): number {
     return Math.max(this.read, this.range.firstFilterAt);
   }

@@ -22,7 +22,7 @@ interface ReadPart<Value> {
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 export interface EvaluationParts {
-  /** Whoever no policy can refer to is invalid. */
+  /** A subject that no policy can refer to is invalid. */
   readonly subject: ReadPart<{ readonly who: AskedPermission['who']; readonly isValid: boolean }>;
   readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
   readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;

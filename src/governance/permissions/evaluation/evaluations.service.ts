@@ -69,7 +69,7 @@ interface Answers<Answer> {
   readonly policySet: string;
 }
 
-/** By what questions are answered. */
+/** What the answers to questions depend on. */
 export interface Basis {
   readonly policies: PolicySet;
   readonly agents: Agents;

@@ -35,7 +35,7 @@ export function isTimeZone(zone: string): boolean {
   return formatOf(zone) !== null;
 }
 
-/** Tells whether the condition holds at a time; unknown in a zone that is known no longer. */
+/** Tells whether the condition holds at a time; unknown if the zone is no longer known. */
 export function clockTest({ clock, days, value }: ClockCondition): (of: unknown, at: string) => boolean | 'unknown' {
   const [start, end] = [minutesOf(value[0]), minutesOf(value[1])];
   const isOn = (day: number): boolean => days?.some((name) => name === DAYS[(day + DAYS.length) % DAYS.length]) ?? true;

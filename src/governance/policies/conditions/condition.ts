@@ -104,7 +104,7 @@ function comparison(condition: Exclude<ParameterCondition, { op: 'exists' }>): (
   }
 }
 
-/** Values of different types are not comparable, but nothing is null except null. */
+/** Values of different types are not comparable, except with null: a value of another type is never null. */
 function compares(left: Found, op: 'eq' | 'ne' | NumberComparison, right: Found): Truth {
   if (op === 'eq' || op === 'ne') {
     if (!isScalar(left) || !isScalar(right)) return 'unknown';

@@ -122,9 +122,9 @@ const PLAIN = /^[0-9A-Za-z\-._~/]*$/;
 const ENCODABLE = /[^0-9A-Za-z\-._~]/gu;
 
 /**
- * How plans name the percent-encoded spellings of a path, of which there are endlessly many: by that in which each character
- * is encoded once, from a segment on. `a b/c d` has `a%20b/c%20d`, for what is encoded from its first segment on, and
- * `a b/c%20d`, for what is plain up to its second.
+ * How plans name the percent-encoded spellings of a path, whose number is unlimited: by the one in which each character
+ * is encoded once, from some segment on. `a b/c d` has `a%20b/c%20d`, for what is encoded from its first segment on,
+ * and `a b/c%20d`, for what is plain up to its second.
  */
 export function encodedSpellings(path: string): string[] {
   if (PLAIN.test(path)) return [];
