@@ -52,7 +52,7 @@ interface AdmissionRule {
     refusalOf(caller: Caller, request: Request): DomainError | null | Promise<DomainError | null>;
 }
 
-const AdmittedBy: (rule: Type<AdmissionRule>) => CustomDecorator;
+const AdmittedBy: (rule: Type<AdmissionRule>) => MethodDecorator & ClassDecorator;
 
 class Agent {
     readonly id: string;
@@ -116,7 +116,7 @@ interface AnyRecordKind {
 
 const AnyScope: () => MethodDecorator & ClassDecorator;
 
-const ApiErrors: (...codes: readonly AnyErrorCode[]) => CustomDecorator;
+const ApiErrors: (...codes: readonly AnyErrorCode[]) => MethodDecorator & ClassDecorator;
 
 const ApiExamples: (examples: BodyExamples) => CustomDecorator;
 
@@ -562,7 +562,7 @@ function OptionalText(field: TextField): PropertyDecorator;
 
 function OrderedPeriod(): ClassDecorator;
 
-const OwnAgentIn: (member: string) => CustomDecorator;
+const OwnAgentIn: (member: string) => MethodDecorator & ClassDecorator;
 
 const POLICY: RecordKind<Policy>;
 
@@ -682,7 +682,7 @@ const RISK_LEVELS: readonly [
     'critical'
 ];
 
-const RateLimitBucket: (name: string) => CustomDecorator;
+const RateLimitBucket: (name: string) => MethodDecorator & ClassDecorator;
 
 type Reading<Value> = Pick<Variable<Value>, 'expected' | 'parse'>;
 
@@ -737,7 +737,7 @@ interface Review {
     readonly groups?: readonly number[];
 }
 
-const Revisioned: () => CustomDecorator;
+const Revisioned: () => MethodDecorator & ClassDecorator;
 
 type RiskLevel = (typeof RISK_LEVELS)[number];
 

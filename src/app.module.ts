@@ -23,7 +23,7 @@ import { Authentication } from './http/authentication/authentication';
 import { FailedAuthentications } from './http/authentication/failed-authentications';
 import { AllExceptionsFilter } from './http/answers/exception.filter';
 import { commonHeaders } from './http/answers/common-headers';
-import { assignRequestId } from './http/request/request-id';
+import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { HttpModule } from './http/http.module';
 import { RequestInputGuard } from './http/pipeline/request-input.guard';
@@ -62,7 +62,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 ];
 
 /** The middleware that Express runs for every request before routing, in this order. */
-export const MIDDLEWARE = [assignRequestId, commonHeaders()] as const;
+export const MIDDLEWARE = [noteArrival, commonHeaders()] as const;
 
 /** What every request passes on its way to a controller, in this order, and the providers that the guards share. */
 export const PIPELINE = [

@@ -134,50 +134,54 @@ export {
   RequiresScope,
   Revisioned,
 } from './http/request/routes';
-export { IfMatch } from './http/conditional/if-match.decorator';
-export type { Precondition } from './http/conditional/precondition';
+export { IfMatch, type Precondition } from './http/conditional/precondition';
 export { ApiErrors } from './http/request/routes';
 export { ApiList } from './http/lists/api-list.decorator';
 export { conditionsOf } from './http/lists/list.query';
 export { ListQuery } from './http/lists/list.query';
-export { Lists, type ListDefaults } from './http/lists/lists';
-export type { Filters, ListAnswer, ListedRow, OpenList } from './http/lists/open-list';
+export {
+  type Filters,
+  type ListAnswer,
+  type ListedRow,
+  type OpenList,
+  Lists,
+  type ListDefaults,
+} from './http/lists/lists';
 export { ApiExamples, type BodyExamples } from './http/openapi/documentation.decorators';
 export { ApiTag } from './http/openapi/documentation.decorators';
 export { ApiRecordId, type RecordIdParameter } from './http/openapi/documentation.decorators';
 export { sampleId } from './http/openapi/documentation.decorators';
 
 // Members of requests.
+export { CheckedBy, WholeRequest, type WholeRule } from './http/validation/dto';
 export {
   AtLeastOneOf,
   BooleanField,
+  type ChoiceText,
+  DistinctStrings,
+  type FieldText,
+  type FreeFormField,
   FreeFormObject,
   IgnoredField,
   IntegerField,
-  ScalarField,
-  type FreeFormField,
   type IntegerLimits,
-} from './http/validation/body-fields';
-export type { ChoiceText, FieldText, Presence } from './http/validation/field-text';
-export { CheckedBy, type FaultInside, type MemberRule } from './http/validation/member-rule';
-export { OrderedPeriod } from './http/validation/timestamp';
-export {
-  QueryInteger,
-  QueryOneOf,
-  QueryText,
-  QueryTimestamp,
-  type QueryPresence,
-} from './http/validation/query-fields';
-export {
-  DistinctStrings,
   OneOf,
   OptionalText,
+  type Presence,
   RequiredText,
-  TimestampField,
+  ScalarField,
   type TextField,
-} from './http/validation/text-fields';
-export type { TextLimits, TextListLimits } from './http/validation/value-rules';
-export { WholeRequest, type WholeRule } from './http/validation/dto-shape';
+  TimestampField,
+} from './http/validation/fields';
+export {
+  OrderedPeriod,
+  QueryInteger,
+  QueryOneOf,
+  type QueryPresence,
+  QueryText,
+  QueryTimestamp,
+} from './http/validation/query-fields';
+export type { FaultInside, MemberRule, TextLimits, TextListLimits } from './http/validation/value-rules';
 
 // Actions of agents.
 export { ActionGuard, type ActionGuardMethod, type GuardedAction } from './governance/permissions/action-guards';

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../core/config/configuration';
 import type { Caller } from '../ledger/caller';
 import { Gate, type GateSettings, type Pass } from '../core/concurrency/gate';
-import { clientAddress, countedClient } from './request/client-address';
 import type { ServiceRequest } from './request/service-request';
 
 type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWaiting' | 'maxEventStreams'>;
@@ -65,12 +64,7 @@ function half(most: number): number {
   return Math.max(1, Math.floor(most / 2));
 }
 
-/** The client for which the limits count a request. */
-export function clientOf(request: ServiceRequest): string {
-  return countedClient(clientAddress(request));
-}
-
-/** The same for limits that count callers, whatever their addresses. */
+/** Whom a limit counts a request for if it counts callers, whatever their addresses. */
 export function nameOf({ actor: { type, id } }: Caller): string {
   return `${type} ${id}`;
 }

@@ -1,26 +1,22 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { Public, RateLimitBucket, Revisioned, ApiErrors } from '../../src/http/request/routes';
 import { Caller } from '../../src/http/pipeline/caller.decorator';
-import { IfMatch } from '../../src/http/conditional/if-match.decorator';
-import type { Precondition } from '../../src/http/conditional/precondition';
+import { IfMatch, type Precondition } from '../../src/http/conditional/precondition';
 import { ListQuery } from '../../src/http/lists/list.query';
-import { Lists } from '../../src/http/lists/lists';
-import type { ListAnswer } from '../../src/http/lists/open-list';
+import { type ListAnswer, Lists } from '../../src/http/lists/lists';
 import {
   AtLeastOneOf,
+  DistinctStrings,
   FreeFormObject,
   IgnoredField,
   IntegerField,
-  ScalarField,
-} from '../../src/http/validation/body-fields';
-import { QueryOneOf, QueryText, QueryTimestamp } from '../../src/http/validation/query-fields';
-import {
-  DistinctStrings,
   OneOf,
   OptionalText,
   RequiredText,
+  ScalarField,
   TimestampField,
-} from '../../src/http/validation/text-fields';
+} from '../../src/http/validation/fields';
+import { QueryOneOf, QueryText, QueryTimestamp } from '../../src/http/validation/query-fields';
 import type { JsonObject } from '../../src/core/json/json-value';
 
 export class SampleRequest {

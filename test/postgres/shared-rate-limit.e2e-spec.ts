@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countedClient } from '../../src/http/request/client-address';
+import { countedClient } from '../../src/http/request/arrival';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from '../http/sample.module';

@@ -1,7 +1,7 @@
 import { Body, Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { type ActionContext, ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { Caller } from '../../src/http/pipeline/caller.decorator';
-import { OptionalText } from '../../src/http/validation/text-fields';
+import { OptionalText } from '../../src/http/validation/fields';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { addNote, NotesModule } from '../support/application/notes.module';
 

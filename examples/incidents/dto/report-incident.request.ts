@@ -1,5 +1,4 @@
-import { IntegerField } from '../../http/validation/body-fields';
-import { DistinctStrings, OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
+import { DistinctStrings, IntegerField, OneOf, OptionalText, RequiredText } from '../../http/validation/fields';
 import { SEVERITIES, type Severity } from '../incident.entity';
 
 export class ReportIncidentRequest {

@@ -107,6 +107,7 @@ const MOST_CHARACTERS = 128 * 1024;
 /** The reported faults of a request. Once it is full, no further messages need to be composed. */
 export class FaultList {
   private readonly kept: FieldFault[] = [];
+  readonly faults: readonly FieldFault[] = this.kept;
   private characters = 0;
 
   static of(faults: Iterable<FieldFault>): FaultList {
@@ -120,10 +121,6 @@ export class FaultList {
 
   get isFull(): boolean {
     return this.kept.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
-  }
-
-  get faults(): readonly FieldFault[] {
-    return this.kept;
   }
 
   /** Does nothing when the list is full. */

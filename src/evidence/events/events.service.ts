@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { invalidField, unavailable } from '../../core/errors/domain-error';
 import type { EventStream } from '../../http/answers/event-stream';
-import { LAST_EVENT_ID } from '../../http/pipeline/last-event-id.decorator';
 import { ShutdownGate } from '../../http/shutdown/shutdown';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
@@ -100,6 +99,6 @@ export class EventsService implements OnModuleDestroy {
 function placeIn({ lastEventId, after }: EventsAsked, head: number): number {
   const place = lastEventId ?? after ?? head;
   if (place <= head) return place;
-  const field = lastEventId === undefined ? 'query.after' : LAST_EVENT_ID;
+  const field = lastEventId === undefined ? 'query.after' : 'header.Last-Event-ID';
   throw invalidField(field, `must not be beyond the last event, which is ${head}`);
 }

@@ -1,7 +1,7 @@
 import { addAbortSignal, Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
-import { countedClient } from '../../http/request/client-address';
+import { countedClient } from '../../http/request/arrival';
 import { Gates } from '../../http/gates';
 import { ShutdownGate } from '../../http/shutdown/shutdown';
 import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';

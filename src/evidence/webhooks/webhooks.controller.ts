@@ -4,8 +4,7 @@ import { ApiErrors, AnswersSecret, IgnoresIdempotencyKey, RequiresScope } from '
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
-import { Lists } from '../../http/lists/lists';
-import type { ListAnswer } from '../../http/lists/open-list';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Caller } from '../../http/pipeline/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';

@@ -3,14 +3,12 @@ import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, Api
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/pipeline/caller.decorator';
-import { IfMatch } from '../../http/conditional/if-match.decorator';
-import type { Precondition } from '../../http/conditional/precondition';
+import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { Lists } from '../../http/lists/lists';
-import type { ListAnswer } from '../../http/lists/open-list';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { AgentsService } from './agents.service';
 import { AgentListQuery, ChangeStatusRequest, CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
 import { AgentResponse } from './dto/agent.response';

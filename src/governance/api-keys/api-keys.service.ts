@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { found } from '../../core/errors/domain-error';
-import { requireAhead } from '../../http/validation/expiry-field';
+import { requireAhead } from '../../http/validation/fields';
 import type { Caller, Scope } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';

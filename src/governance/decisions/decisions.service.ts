@@ -3,7 +3,7 @@ import { actingAgent, agentLookup, requireActsAs, suspension } from '../agents/f
 import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { conflict, found } from '../../core/errors/domain-error';
-import { requireAhead } from '../../http/validation/expiry-field';
+import { requireAhead } from '../../http/validation/fields';
 import type { Caller } from '../../ledger/caller';
 import { Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';

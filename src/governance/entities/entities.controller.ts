@@ -4,14 +4,12 @@ import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decor
 import { invalidField } from '../../core/errors/domain-error';
 import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/pipeline/caller.decorator';
-import { IfMatch } from '../../http/conditional/if-match.decorator';
-import type { Precondition } from '../../http/conditional/precondition';
+import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
-import { Lists } from '../../http/lists/lists';
-import type { ListAnswer } from '../../http/lists/open-list';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateEntityRequest, EntityListQuery, UpdateEntityRequest } from './dto/entity.requests';
 import { EntityResponse } from './dto/entity.responses';

@@ -22,12 +22,6 @@ export function clientLeft(): DomainError {
  */
 const INTERVAL = 200;
 
-type Watch = () => void;
-
-/** Checks to make while any caller is watched. */
-const watches = new Set<Watch>();
-let timer: NodeJS.Timeout | null = null;
-
 /**
  * Why a long request must not be continued; null while it may: the caller's key or token has ended, or its agent is
  * suspended. To allow for clock skew, a token may start requests a little after it has expired, but not continue them.
@@ -38,43 +32,25 @@ export function endOf({ refusal, expiresAt }: Caller): DomainError | null {
 }
 
 /**
- * For a request that has taken long: its body to arrive, or its answer to be read. A public route has no caller.
- * @throws UNAUTHORIZED or PERMISSION_DENIED when the same request would be refused by now.
- */
-export function requireAdmitted(caller: Caller | undefined): void {
-  const refusal = caller?.refusal() ?? null;
-  if (refusal !== null) throw refusal;
-}
-
-/**
  * Calls back once, within a second of the moment from which the caller is refused. Returns a function that ends the
  * watch.
  */
 export function onCallerEnd(caller: Caller, callBack: (end: DomainError) => void): () => void {
-  const watch = (): void => {
+  const check = (): void => {
     const end = endOf(caller);
     if (end === null) return;
-    stop(watch);
+    clearInterval(timer);
     callBack(end);
   };
-  watches.add(watch);
-  timer ??= setInterval(() => watches.forEach((check) => check()), INTERVAL).unref();
-  return () => stop(watch);
-}
-
-function stop(watch: Watch): void {
-  watches.delete(watch);
-  if (watches.size > 0 || timer === null) return;
-  clearInterval(timer);
-  timer = null;
+  const timer = setInterval(check, INTERVAL).unref();
+  return () => clearInterval(timer);
 }
 
 /**
  * A signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its token or
  * its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
  */
-export const ClientLeft = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal => {
-  const [{ caller }, response] = context.getArgs<Exchange>();
+export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal {
   const leaving = new AbortController();
   const stopWatch = caller === undefined ? null : onCallerEnd(caller, (end) => leaving.abort(end));
   onAnswerOver(response, () => {
@@ -82,4 +58,9 @@ export const ClientLeft = createParamDecorator((_data: unknown, context: Executi
     if (!response.writableFinished) leaving.abort(clientLeft());
   });
   return leaving.signal;
-});
+}
+
+/** The signal of {@link leavingSignal}, as a parameter of a handler. */
+export const ClientLeft = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal =>
+  leavingSignal(...context.getArgs<Exchange>()),
+);

@@ -2,7 +2,7 @@ import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger 
 import { CallerRefusal, DomainError, type ErrorExtras, unavailable } from '../../core/errors/domain-error';
 import type { ServiceRequest, Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
-import { type ErrorCode, type AnyErrorCode, errorRow } from '../../core/errors/error-codes';
+import { type AnyErrorCode, type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
 import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
 import { leaveGates } from '../gates';
 
@@ -28,56 +28,29 @@ export interface ErrorBody {
   };
 }
 
-/** Codes for the statuses that a module written for Nest may throw; any other below 500 is a fault of the request. */
-const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
-  [401, 'UNAUTHORIZED'],
-  [403, 'PERMISSION_DENIED'],
-  [404, 'NOT_FOUND'],
-  [405, 'METHOD_NOT_ALLOWED'],
-  [408, 'REQUEST_TIMEOUT'],
-  [409, 'CONFLICT'],
-  [412, 'PRECONDITION_FAILED'],
-  [413, 'PAYLOAD_TOO_LARGE'],
-  [415, 'UNSUPPORTED_MEDIA_TYPE'],
-  [429, 'RATE_LIMITED'],
-  [431, 'HEADERS_TOO_LARGE'],
-  [503, 'UNAVAILABLE'],
-]);
+/** The code of a status, of several the first; any other status below 500 is a fault of the request. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
+  (Object.keys(ERRORS) as ErrorCode[]).reverse().map((code) => [ERRORS[code].status, code]),
+);
 
 /** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
 export function knownError(thrown: unknown): DomainError | undefined {
-  if (thrown instanceof DomainError) {
-    return thrown;
-  }
-  if (thrown instanceof HttpException) {
-    return fromHttpException(thrown);
-  }
+  if (thrown instanceof DomainError) return thrown;
+  // The ledger reports its own failures; this is a read that found the database unreachable.
   if (thrown instanceof DatabaseFault) {
-    return fromDatabase(thrown);
+    const isBusy = thrown.kind === 'unavailable' || thrown.kind === 'busy';
+    return isBusy ? unavailable('The database cannot be read now.') : undefined;
   }
-  return fromExpress(thrown);
-}
-
-/** The ledger reports its own failures; this is a read that found the database unreachable. */
-function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
-  return kind === 'unavailable' || kind === 'busy' ? unavailable('The database cannot be read now.') : undefined;
-}
-
-function fromHttpException(exception: HttpException): DomainError | undefined {
-  const status = exception.getStatus();
-  const code = CODE_OF_STATUS.get(status) ?? (status < 500 ? 'VALIDATION_ERROR' : undefined);
-  return code === undefined ? undefined : new DomainError(code, exception.message);
-}
-
-/**
- * Express and its middleware throw errors with the status of a client's mistake; their messages may quote internals.
- */
-function fromExpress(thrown: unknown): DomainError | undefined {
+  if (thrown instanceof HttpException) return ofStatus(thrown.getStatus(), thrown.message);
+  // Express and its middleware throw errors with the status of a client's mistake; their messages may quote internals.
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
-  if (typeof status !== 'number' || status < 400 || status >= 500) {
-    return undefined;
-  }
-  return new DomainError(CODE_OF_STATUS.get(status) ?? 'VALIDATION_ERROR', 'The request is malformed.');
+  const isClients = typeof status === 'number' && status >= 400 && status < 500;
+  return isClients ? ofStatus(status, 'The request is malformed.') : undefined;
+}
+
+function ofStatus(status: number, message: string): DomainError | undefined {
+  const code = CODE_OF_STATUS.get(status) ?? (status < 500 ? 'VALIDATION_ERROR' : undefined);
+  return code === undefined || code === 'INTERNAL_ERROR' ? undefined : new DomainError(code, message);
 }
 
 /** All that a client learns about an unforeseen error. */

@@ -1,11 +1,11 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Gate } from '../../core/concurrency/gate';
-import { clientOf, leaveGates } from '../gates';
-import { onAnswerOver, requireAdmitted } from './answer-end';
-import { messageClasses } from './message-classes';
+import { leaveGates } from '../gates';
+import { onAnswerOver } from './answer-end';
 import { createHttpServer, TURN } from '../server/http-server';
 import { isCurrentCopy } from '../conditional/precondition';
 import type { ServiceRequest } from '../request/service-request';
@@ -46,13 +46,16 @@ export class JsonAdapter extends ExpressAdapter {
       if (statusCode !== undefined) return super.reply(response, answer, statusCode);
       return this.replyOfRoute(response, answer);
     } finally {
-      leaveGates(response.req as ServiceRequest);
+      const request = response.req as ServiceRequest;
+      if (request.passes !== undefined) leaveGates(request);
     }
   }
 
   private replyOfRoute(response: Response, answer: unknown): unknown {
     const request = response.req as ServiceRequest;
-    if (READS.has(request.method)) requireAdmitted(request.caller);
+    // Reading may have taken long.
+    const refusal = READS.has(request.method) ? (request.caller?.refusal() ?? null) : null;
+    if (refusal !== null) throw refusal;
     const body = withRecordHeaders(answer, request, response);
     // Express would take `*` for a copy of an answer that has no ETag to compare it by.
     if (!response.hasHeader('ETag')) delete request.headers['if-none-match'];
@@ -68,7 +71,7 @@ export class JsonAdapter extends ExpressAdapter {
   }
 
   private replyLarge(request: ServiceRequest, response: Response, bytes: Buffer): unknown {
-    const pass = this.answers?.tryEnter(clientOf(request), bytes.length) ?? null;
+    const pass = this.answers?.tryEnter(request.client, bytes.length) ?? null;
     // What was written is answered in any case: the guard has looked for room before.
     if (pass === null && READS.has(request.method)) {
       response.removeHeader('ETag');
@@ -105,39 +108,41 @@ function isJson(response: Response, body: unknown): boolean {
  * Returns the body, which is empty for a 304 to a client whose copy is current.
  */
 function withRecordHeaders(answer: unknown, request: ServiceRequest, response: Response): unknown {
-  const { traits } = request;
-  if (traits.creates && response.statusCode === 201) {
-    setLocation(answer, request, response);
-  }
-  return traits.isRevisioned && !isOfThePast(request) ? revisioned(answer, request, response) : answer;
-}
-
-/** A past state has no ETag: no change could be based on it. */
-function isOfThePast({ query, traits }: ServiceRequest): boolean {
-  return traits.query !== 'none' && query['asOf'] !== undefined;
-}
-
-function setLocation(answer: unknown, request: ServiceRequest, response: Response): void {
-  const id = member(answer, 'id');
-  if (typeof id === 'string') {
+  const { traits, method, headers } = request;
+  const { id, revision } = (answer ?? {}) as { readonly id?: unknown; readonly revision?: unknown };
+  if (traits.creates && response.statusCode === 201 && typeof id === 'string') {
     response.setHeader('Location', `${request.path.replace(/\/+$/, '')}/${id}`);
   }
-}
-
-function revisioned(answer: unknown, request: ServiceRequest, response: Response): unknown {
-  const revision = member(answer, 'revision');
-  if (typeof revision !== 'number') {
-    return answer;
-  }
+  // A past state has no ETag: no change could be based on it.
+  const isOfThePast = request.query['asOf'] !== undefined;
+  if (!traits.isRevisioned || isOfThePast || typeof revision !== 'number') return answer;
   // A strong entity tag.
   response.setHeader('ETag', `"${revision}"`);
-  if (READS.has(request.method) && isCurrentCopy(request.headers['if-none-match'], revision)) {
-    response.status(304);
-    return undefined;
-  }
-  return answer;
+  if (!READS.has(method) || !isCurrentCopy(headers['if-none-match'], revision)) return answer;
+  response.status(304);
+  return undefined;
 }
 
-function member(answer: unknown, name: string): unknown {
-  return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>)[name] : undefined;
+/** The classes with which Node's server creates requests and responses. */
+interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
+
+/**
+ * Classes whose requests and responses are an Express application's own from the start. Express would change the
+ * prototype of each one on arrival, which defeats V8's shared shapes: most of what Express costs.
+ */
+export function messageClasses(application: Application): MessageClasses {
+  class ExpressRequest extends IncomingMessage {}
+  class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
+  // Documented for extending Express's API, but missing from its types.
+  const prototypes = application as unknown as { request: object; response: object };
+  Object.setPrototypeOf(ExpressRequest.prototype, prototypes.request);
+  Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);
+  prototypes.request = ExpressRequest.prototype;
+  prototypes.response = ExpressResponse.prototype;
+  // The pipeline sets it on requests that have one; Express would parse it each time it is read.
+  Object.defineProperty(ExpressRequest.prototype, 'query', { value: Object.freeze({}), writable: true });
+  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }

@@ -1,10 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import type { Moment } from '../../ledger/record-history';
+import { type FieldText, Field, ReadAs } from '../validation/fields';
 import { QueryMoment } from '../validation/query-fields';
-import { type FieldText, optionalMark, shown } from '../validation/field-text';
-import { CheckedBy } from '../validation/member-rule';
 import { parseTimestampOrDate } from '../validation/timestamp';
 
 export class AsOfQuery {
@@ -18,20 +15,13 @@ export class AsOfQuery {
 
 /** The sequence of an entry as an integer, or a time or date as text; the DTO holds a time in UTC with milliseconds. */
 export function MomentField(field: FieldText<string | number>): PropertyDecorator {
+  const anyOf = [
+    { type: 'integer', minimum: 1, nullable: true },
+    { type: 'string', nullable: true },
+  ];
   return applyDecorators(
-    ...optionalMark({ optional: true }),
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' ? (parseTimestampOrDate(value) ?? value) : value,
-    ),
-    CheckedBy('moment', momentFault),
-    ApiProperty({
-      anyOf: [
-        { type: 'integer', minimum: 1, nullable: true },
-        { type: 'string', nullable: true },
-      ],
-      required: false,
-      ...shown(field),
-    }),
+    ReadAs((given) => parseTimestampOrDate(given) ?? given),
+    Field('moment', { ...field, optional: true }, momentFault, { anyOf }),
   );
 }
 

@@ -6,7 +6,6 @@ import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
 import { RefusalRecord } from '../answers/exception.filter';
-import { routeTemplate } from '../request/routes';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
@@ -61,6 +60,6 @@ export class AccessDenials extends RefusalRecord {
 }
 
 function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObject {
-  const details = { method: request.method, route: routeTemplate(request) };
+  const details = { method: request.method, route: request.template ?? null };
   return scope === null ? details : { ...details, scope };
 }

@@ -4,7 +4,6 @@ import { Configuration } from '../../core/config/configuration';
 import { scopeMissing, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { type Caller, callerOf, type Identity, type Scope } from '../../ledger/caller';
 import { isPreflight } from '../answers/cors';
-import { clientAddress } from '../request/client-address';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication, presentsCredential } from './authentication';
 import { FailedAuthentications } from './failed-authentications';
@@ -30,7 +29,7 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
     if (request.traits.isPublic || this.isPublicPreflight(request)) {
-      if (request.identity === null && presentsCredential(request)) this.failures.note(clientAddress(request));
+      if (request.identity === null && presentsCredential(request)) this.failures.note(request.address);
       return true;
     }
     // The rate limit has asked before.
@@ -47,13 +46,13 @@ export class ApiKeyGuard implements CanActivate {
 
   private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
     if (identity === null) {
-      this.failures.note(clientAddress(request));
+      this.failures.note(request.address);
       throw unauthorized();
     }
     const { scopes, admissionRule } = request.traits;
-    const caller = callerOf(identity, { requestId: request.id, ip: clientAddress(request) });
-    request.caller = caller;
     const refusal = refusalOf(identity, scopes);
+    const caller = callerOf(identity, { requestId: request.id, ip: request.address });
+    request.caller = caller;
     if (refusal !== null) throw refusal;
     return admissionRule === undefined || this.admitBy(admissionRule, caller, request);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Identity, unlimited } from '../../ledger/caller';
 import { Configuration } from '../../core/config/configuration';
-import type { ServiceRequest } from '../request/service-request';
+import { headerValues, type ServiceRequest } from '../request/service-request';
 
 /** Knows the holders of the keys that the service has issued. */
 export abstract class IssuedKeys {
@@ -27,7 +27,6 @@ export abstract class IssuedTokens {
 }
 
 const KEY_HEADER = 'x-api-key';
-const AUTHORIZATION = 'authorization';
 const BEARER = /^bearer(?: +|$)/i;
 
 /** The credential that a request presents. */
@@ -67,16 +66,16 @@ export class Authentication {
   }
 
   /** Whether a signature has to be verified to identify the sender. */
-  needsVerification({ headers, rawHeaders }: ServiceRequest): boolean {
-    if (headers.authorization === undefined) return false;
-    const credential = presentedCredential(rawHeaders);
+  needsVerification(request: ServiceRequest): boolean {
+    if (request.headers.authorization === undefined) return false;
+    const credential = presentedCredential(request);
     if (credential === undefined || !isToken(credential)) return false;
     const digest = digestOf(credential.secret);
     return !this.isOperators(digest) && !this.issuedTokens.isVerified(digest);
   }
 
-  private find({ rawHeaders }: ServiceRequest): Identity | null | Promise<Identity | null> {
-    const credential = presentedCredential(rawHeaders);
+  private find(request: ServiceRequest): Identity | null | Promise<Identity | null> {
+    const credential = presentedCredential(request);
     if (credential === undefined) return null;
     const { secret } = credential;
     const digest = digestOf(secret);
@@ -96,8 +95,8 @@ export class Authentication {
 }
 
 /** Whether a request tries to say who sends it: an `Authorization` of another scheme does not. */
-export function presentsCredential({ headers, rawHeaders }: ServiceRequest): boolean {
-  return headers[KEY_HEADER] !== undefined || presentedCredential(rawHeaders) !== undefined;
+export function presentsCredential(request: ServiceRequest): boolean {
+  return request.headers[KEY_HEADER] !== undefined || presentedCredential(request) !== undefined;
 }
 
 /** Parts of a token are separated by dots, which no issued key contains. */
@@ -113,29 +112,17 @@ function digestOf(secret: string): Buffer {
  * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
  * ignored.
  */
-function presentedCredential(rawHeaders: readonly string[]): Credential | undefined {
-  let found: Credential | undefined;
-  let authorizations = 0;
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    const value = rawHeaders[index + 1] ?? '';
-    if (isHeader(name, KEY_HEADER)) {
-      count += 1;
-      found = { secret: value, isBearer: false };
-    } else if (isHeader(name, AUTHORIZATION)) {
-      authorizations += 1;
-      const scheme = BEARER.exec(value)?.[0];
-      if (scheme === undefined) continue;
-      count += 1;
-      found = { secret: value.slice(scheme.length), isBearer: true };
-    }
+function presentedCredential(request: ServiceRequest): Credential | undefined {
+  const { [KEY_HEADER]: key, authorization } = request.headers;
+  // Node joins what is repeated with a comma.
+  if (typeof key === 'string' && !key.includes(',') && authorization === undefined) {
+    return { secret: key, isBearer: false };
   }
-  const isAmbiguous = count > 1 || (authorizations > 1 && found?.isBearer === true);
-  return isAmbiguous ? undefined : found;
-}
-
-/** Compares lengths first: most headers differ in length. */
-function isHeader(name: string, lowerCase: string): boolean {
-  return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
+  const keys = headerValues(request, KEY_HEADER);
+  const authorizations = headerValues(request, 'authorization');
+  const bearers = authorizations.filter((value) => BEARER.test(value));
+  const [secret, ...others] = [...keys, ...bearers.map((value) => value.replace(BEARER, ''))];
+  const isBearer = keys.length === 0;
+  const isAmbiguous = others.length > 0 || (isBearer && authorizations.length > 1);
+  return secret === undefined || isAmbiguous ? undefined : { secret, isBearer };
 }

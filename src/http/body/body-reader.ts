@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Configuration } from '../../core/config/configuration';
-import { type DomainError, invalidField } from '../../core/errors/domain-error';
+import { DomainError, type ErrorExtras, invalidField } from '../../core/errors/domain-error';
 import type { Pass } from '../../core/concurrency/gate';
-import { clientOf, Gates, holdUntilAnswered } from '../gates';
-import { bodyTooSlow, payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from '../request/request-errors';
-import type { RouteTraits } from '../request/routes';
+import { Gates, holdUntilAnswered } from '../gates';
 import type { ServiceRequest } from '../request/service-request';
 import { type JsonBody, parseJsonBody } from './json-body';
 
@@ -30,23 +28,16 @@ export class BodyReader {
    * before anything is read), UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT when it arrives too slowly, UNAVAILABLE when there
    * is no room for it, and VALIDATION_ERROR when it is not the JSON of an object.
    */
-  async read(request: ServiceRequest, response: ServerResponse, traits: RouteTraits): Promise<JsonBody | undefined> {
-    if (!announcesBody(request)) {
-      return undefined;
-    }
-    const limit = this.configuration[traits.bodyLimit];
+  async read(request: ServiceRequest, response: ServerResponse): Promise<JsonBody | undefined> {
+    if (!announcesBody(request)) return undefined;
+    const { bodyLimit, mostListedValues } = request.traits;
+    const limit = this.configuration[bodyLimit];
     const length = announcedLength(request.headers['content-length']);
-    if (length > limit) {
-      throw payloadTooLarge(limit);
-    }
-    if (length > 0) {
-      requireJson(request);
-    }
+    if (length > limit) throw payloadTooLarge(limit);
+    if (length > 0) requireJson(request);
     const most = length > 0 ? length : limit;
-    const pass = most > SMALL_BODY ? await this.enter(request, most, traits) : null;
-    if (request.expectsContinue === true) {
-      response.writeContinue();
-    }
+    const pass = most > SMALL_BODY ? await this.enter(request, most) : null;
+    if (request.expectsContinue === true) response.writeContinue();
     const bytes = await collect(request, limit);
     if (bytes.length === 0) {
       pass?.leave();
@@ -54,16 +45,17 @@ export class BodyReader {
     }
     // With a known length, this was checked before reading.
     if (length === 0) requireJson(request);
-    const body = parseJsonBody(bytes, traits.mostListedValues);
-    pass?.shrink(bytes.length + (traits.mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
+    const body = parseJsonBody(bytes, mostListedValues);
+    pass?.shrink(bytes.length + (mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
     return body;
   }
 
-  private async enter(request: ServiceRequest, most: number, { mostListedValues = 0 }: RouteTraits): Promise<Pass> {
+  private async enter(request: ServiceRequest, most: number): Promise<Pass> {
+    const { mostListedValues = 0 } = request.traits;
     // A value has two bytes at least.
     const weight = most + Math.min(mostListedValues, most / 2) * BYTES_OF_A_VALUE;
     const gate = this.gates.of('bodies');
-    const who = clientOf(request);
+    const who = request.client;
     const leaving = new AbortController();
     const onCut = (): void => leaving.abort(cutBody());
     request.once('error', onCut);
@@ -77,10 +69,6 @@ export class BodyReader {
   }
 }
 
-function cutBody(): DomainError {
-  return invalidField('body', 'must arrive whole');
-}
-
 /** Whether the request announces a body. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || announcedLength(headers['content-length']) > 0;
@@ -91,97 +79,73 @@ export function announcedLength(contentLength: string | undefined): number {
   return contentLength === undefined ? 0 : Number(contentLength);
 }
 
-function requireJson(request: ServiceRequest): void {
-  if (!isPlain(request.headers)) throw unsupportedEncoding();
-  const fault = mediaTypeFault(request.headers);
-  if (fault !== undefined) {
-    throw unsupportedMediaType(fault);
-  }
-}
-
-/** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
-function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const cut = (): void => refuse(cutBody());
-    const rate = new LeastRate(() => refuse(bodyTooSlow(LEAST_BYTES, SPAN)));
-    const refuse = (refusal: DomainError): void => {
-      rate.stop();
-      request.removeAllListeners('data');
-      request.pause();
-      reject(refusal);
-    };
-    if (request.isCut === true || request.destroyed) {
-      cut();
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limit) {
-        refuse(payloadTooLarge(limit));
-        return;
-      }
-      chunks.push(chunk);
-      rate.add(chunk.length);
-    });
-    request.on('end', () => {
-      rate.stop();
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
-    });
-    request.on('error', cut);
-    // A small body usually arrives with its head: then no timer is needed.
-    if (!request.complete) rate.watch();
-  });
-}
-
 const JSON_TYPE = 'application/json';
 const CHARSET = /^charset[ \t]*(?:=|$)/i;
 const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
 
-/** Whether a body is sent without compression or any other content encoding. */
-function isPlain({ 'content-encoding': encoding }: IncomingHttpHeaders): boolean {
-  return encoding === undefined || encoding.trim().toLowerCase() === 'identity';
-}
-
-/** What is wrong with the declared type of a non-empty body; undefined when it is JSON in UTF-8. */
-function mediaTypeFault({ 'content-type': type }: IncomingHttpHeaders): string | undefined {
-  return type === JSON_TYPE ? undefined : unusualTypeFault(type ?? '');
-}
-
-function unusualTypeFault(contentType: string): string | undefined {
-  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
-  if (type.toLowerCase() !== JSON_TYPE) {
-    return 'Send the body as Content-Type: application/json.';
+/** Throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression. */
+function requireJson({ headers }: IncomingMessage): void {
+  const { 'content-type': declared = '', 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding.trim().toLowerCase() !== 'identity') {
+    // RFC 9110 asks for what would be accepted.
+    throw unsupported('Send the body without a Content-Encoding.', { headers: { 'Accept-Encoding': 'identity' } });
   }
-  const charsets = parameters.filter((parameter) => CHARSET.test(parameter));
-  return charsets.every((charset) => UTF_8.test(charset)) ? undefined : 'Send the body in UTF-8.';
+  if (declared === JSON_TYPE) return;
+  const [type = '', ...parameters] = declared.split(';').map((part) => part.trim());
+  if (type.toLowerCase() !== JSON_TYPE) throw unsupported('Send the body as Content-Type: application/json.');
+  const isUtf8 = parameters.every((parameter) => !CHARSET.test(parameter) || UTF_8.test(parameter));
+  if (!isUtf8) throw unsupported('Send the body in UTF-8.');
+}
+
+function unsupported(message: string, extras?: ErrorExtras): DomainError {
+  return new DomainError('UNSUPPORTED_MEDIA_TYPE', message, extras);
+}
+
+function payloadTooLarge(limit: number): DomainError {
+  return new DomainError('PAYLOAD_TOO_LARGE', `A request body may have at most ${limit} bytes.`);
+}
+
+function cutBody(): DomainError {
+  return invalidField('body', 'must arrive whole');
 }
 
 /** The length of an interval in milliseconds, and the bytes that must arrive in each. */
 const SPAN = 5_000;
 const LEAST_BYTES = 40 * 1024;
+const TOO_SLOW = `A request body must arrive faster: ${LEAST_BYTES} bytes or its end in each ${SPAN / 1000} seconds.`;
 
-/** Ensures that a body arrives at no less than the minimum rate, once `watch` is called. */
-class LeastRate {
-  private timer: NodeJS.Timeout | undefined;
-  private arrived = 0;
-
-  constructor(private readonly onTooSlow: () => void) {}
-
-  watch(): void {
-    this.arrived = 0;
-    this.timer = setTimeout(() => {
-      if (this.arrived < LEAST_BYTES) this.onTooSlow();
-      else this.watch();
-    }, SPAN).unref();
-  }
-
-  add(bytes: number): void {
-    this.arrived += bytes;
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-  }
+/** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
+function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let lengthBefore = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const refuse = (refusal: DomainError): void => {
+      clearInterval(timer);
+      request.removeAllListeners('data');
+      request.pause();
+      reject(refusal);
+    };
+    const requireRate = (): void => {
+      if (length - lengthBefore < LEAST_BYTES) refuse(new DomainError('REQUEST_TIMEOUT', TOO_SLOW));
+      lengthBefore = length;
+    };
+    if (request.isCut === true || request.destroyed) {
+      refuse(cutBody());
+      return;
+    }
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limit) refuse(payloadTooLarge(limit));
+      else chunks.push(chunk);
+    });
+    request.on('end', () => {
+      clearInterval(timer);
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+    });
+    request.on('error', () => refuse(cutBody()));
+    // A small body usually arrives with its head: then no timer is needed.
+    if (!request.complete) timer = setInterval(requireRate, SPAN).unref();
+  });
 }

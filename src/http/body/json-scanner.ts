@@ -1,161 +1,71 @@
 import { FaultList, type FieldFault } from '../../core/errors/domain-error';
 
-/** The structural characters of JSON, as codes. */
-export const QUOTE = 0x22;
-export const COMMA = 0x2c;
-const COLON = 0x3a;
-export const OPEN_BRACKET = 0x5b;
-export const BACKSLASH = 0x5c;
-export const CLOSE_BRACKET = 0x5d;
-export const OPEN_BRACE = 0x7b;
-export const CLOSE_BRACE = 0x7d;
-
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 const LONGEST_KEY_SHOWN = 100;
-
-/** Names a member of a body: `name`, `properties.a[3]`, `properties["two words"]`. */
-function jsonPath(steps: readonly (string | number)[]): string {
-  return steps.reduce<string>(extended, '');
-}
 
 /** A client's key, truncated if it is too long to display. */
 export function shownKey(key: string): string {
   return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
 }
 
-function extended(path: string, step: string | number): string {
-  if (typeof step === 'number') {
-    return `${path}[${step}]`;
-  }
-  const key = shownKey(step);
-  if (!PLAIN_KEY.test(key)) {
-    return `${path}[${JSON.stringify(key)}]`;
-  }
-  return path === '' ? key : `${path}.${key}`;
+/** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. */
+function pathOf(parent: string, key: string): string {
+  const shown = shownKey(key);
+  if (!PLAIN_KEY.test(shown)) return `${parent}[${JSON.stringify(shown)}]`;
+  return parent === '' ? shown : `${parent}.${shown}`;
 }
 
-const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
+/** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_INTEGER = /^-?\d{16,}$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-
-const MINUS = 0x2d;
-const ZERO = 0x30;
-const NINE = 0x39;
+/** Stands for an integer that would change: whatever contains a NUL is a fault. */
+const CHANGED_INTEGER = '\0integer';
 
 /**
- * Finds what a parsed value no longer shows, in a text that is valid JSON: `__proto__` keys, NUL and lone surrogates,
- * integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
+ * Finds what cannot be returned as it was sent, in a text that is valid JSON: `__proto__` keys, NUL and lone
+ * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
  */
 export function scanJson(text: string): readonly FieldFault[] {
-  return new JsonScanner(text).faults();
-}
-
-/** Keeps track of the path of each value. */
-class JsonScanner {
-  private readonly list = new FaultList();
-  /** The current path: per level the index in an array, or the latest key of an object. */
-  private readonly path: (string | number)[] = [];
-  private expectsKey = false;
-  private index = 0;
-
-  constructor(private readonly text: string) {}
-
-  faults(): readonly FieldFault[] {
-    while (this.index < this.text.length) this.step(this.text.charCodeAt(this.index));
-    return this.list.faults;
-  }
-
-  private step(code: number): void {
-    if (code === QUOTE) {
-      this.readString();
-    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
-      this.readNumber();
-    } else {
-      this.readStructure(code);
-      this.index += 1;
-    }
-  }
-
-  private readStructure(code: number): void {
-    if (code === OPEN_BRACE) {
-      this.path.push('');
-      this.expectsKey = true;
-    } else if (code === OPEN_BRACKET) {
-      this.path.push(0);
-      this.expectsKey = false;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      this.path.pop();
-      this.expectsKey = false;
-    } else if (code === COLON) {
-      this.expectsKey = false;
-    } else if (code === COMMA) {
-      this.moveOn();
-    }
-  }
-
-  private moveOn(): void {
-    const last = this.path.length - 1;
-    const step = this.path[last];
-    if (typeof step === 'number') {
-      this.path[last] = step + 1;
-    } else {
-      this.expectsKey = true;
-    }
-  }
-
-  private readString(): void {
-    const end = this.endOfString();
-    const literal = this.text.slice(this.index, end);
-    const isEscaped = literal.includes('\\');
-    const value = isEscaped ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-    this.index = end;
-    if (this.expectsKey) {
-      this.enterMember(value);
-    }
-    if (isEscaped && value.includes('\0')) {
-      this.fault('must not contain a NUL character');
-    }
-    if (isEscaped && LONE_SURROGATE.test(value)) {
-      this.fault('must be well-formed Unicode: it contains half of a surrogate pair');
-    }
-  }
-
-  private endOfString(): number {
-    let index = this.index + 1;
-    for (let code = this.text.charCodeAt(index); code !== QUOTE; code = this.text.charCodeAt(index)) {
-      index += code === BACKSLASH ? 2 : 1;
-    }
-    return index + 1;
-  }
-
-  private enterMember(key: string): void {
-    this.path[this.path.length - 1] = key;
-    if (key === '__proto__') {
-      this.fault('is not allowed as a key');
-    }
-  }
-
-  private readNumber(): void {
-    NUMBER.lastIndex = this.index;
-    const [literal = '', fraction, exponent] = NUMBER.exec(this.text) ?? [];
-    this.index += literal.length;
-    const value = Number(literal);
-    if (!Number.isFinite(value)) {
-      this.fault('is too large for a number: send it as a string');
-    } else if (fraction === undefined && exponent === undefined && !isExactInteger(literal, value)) {
-      this.fault('is an integer beyond 2^53−1, which would change silently: send it as a string');
-    }
-  }
-
-  private fault(message: string): void {
-    // A path can have thousands of characters, and a body a hundred thousand faults.
-    if (!this.list.isFull) this.list.add({ field: jsonPath(this.path), message });
-  }
+  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token));
+  const list = new FaultList();
+  visit(JSON.parse(marked), '', list);
+  return list.faults;
 }
 
 /**
  * Beyond 2^53−1 an integer survives only if its digits are those that ECMAScript, and so every answer of ours, writes
  * for it.
  */
-function isExactInteger(literal: string, value: number): boolean {
-  return Number.isSafeInteger(value) || String(value) === literal;
+function isChanged(token: string): boolean {
+  return LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token)) && String(Number(token)) !== token;
+}
+
+function visit(value: unknown, path: string, list: FaultList): void {
+  if (typeof value === 'string') visitText(value, path, list);
+  else if (value === Infinity || value === -Infinity)
+    list.add({ field: path, message: 'is too large for a number: send it as a string' });
+  else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, list));
+  else if (typeof value === 'object' && value !== null) visitMembers(value, path, list);
+}
+
+function visitMembers(value: object, path: string, list: FaultList): void {
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    if (list.isFull) return;
+    const field = pathOf(path, key);
+    if (key === '__proto__') list.add({ field, message: 'is not allowed as a key' });
+    visitText(key, field, list);
+    visit(member, field, list);
+  }
+}
+
+function visitText(text: string, field: string, list: FaultList): void {
+  if (text === CHANGED_INTEGER) {
+    const message = 'is an integer beyond 2^53−1, which would change silently: send it as a string';
+    list.add({ field, message });
+    return;
+  }
+  if (text.includes('\0')) list.add({ field, message: 'must not contain a NUL character' });
+  if (LONE_SURROGATE.test(text))
+    list.add({ field, message: 'must be well-formed Unicode: it contains half of a surrogate pair' });
 }

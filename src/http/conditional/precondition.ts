@@ -1,7 +1,11 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { preconditionFailed } from '../../core/errors/domain-error';
+import { HeaderParameter } from '../request/routes';
+import type { Exchange } from '../request/service-request';
 
-const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
-const SEPARATOR = /^[ \t]*,[ \t]*/;
+/** Entity tags, with commas between them: `W/"1", "2"`. */
+const ENTITY_TAGS = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/;
+const ENTITY_TAG = /(W\/)?"([^"]*)"/g;
 
 interface EntityTag {
   readonly isWeak: boolean;
@@ -17,15 +21,10 @@ export interface Precondition {
 const NO_PRECONDITION: Precondition = { require: () => undefined };
 
 /** Reads `If-Match`: absent, `*`, or a list of entity tags, of which a weak one never matches. Undefined when malformed. */
-export function parseIfMatch(header: string | undefined): Precondition | undefined {
-  if (header === undefined || header.trim() === '*') {
-    return NO_PRECONDITION;
-  }
+function parseIfMatch(header: string | undefined): Precondition | undefined {
+  if (header === undefined || header.trim() === '*') return NO_PRECONDITION;
   const tags = parseEntityTags(header);
-  if (tags === undefined) {
-    return undefined;
-  }
-  return { require: (revision) => requireTag(tags, String(revision)) };
+  return tags && { require: (revision) => requireTag(tags, String(revision)) };
 }
 
 /**
@@ -48,33 +47,30 @@ function weakForm(revision: string): string {
 
 /** Whether `If-None-Match` includes the revision; a malformed header includes none. */
 export function isCurrentCopy(header: string | undefined, revision: number): boolean {
-  if (header === undefined) {
-    return false;
-  }
-  if (header.trim() === '*') {
-    return true;
-  }
+  if (header === undefined) return false;
   const tags = parseEntityTags(header) ?? [];
-  return tags.some((tag) => tag.value === String(revision));
+  return header.trim() === '*' || tags.some(({ value }) => value === String(revision));
 }
 
 function parseEntityTags(header: string): EntityTag[] | undefined {
-  const tags: EntityTag[] = [];
-  let rest = header.trim();
-  for (;;) {
-    const match = ENTITY_TAG.exec(rest);
-    if (match === null) {
-      return undefined;
-    }
-    tags.push({ isWeak: match[1] !== undefined, value: match[2] ?? '' });
-    rest = rest.slice(match[0].length);
-    if (rest === '') {
-      return tags;
-    }
-    const separator = SEPARATOR.exec(rest);
-    if (separator === null) {
-      return undefined;
-    }
-    rest = rest.slice(separator[0].length);
-  }
+  if (!ENTITY_TAGS.test(header.trim())) return undefined;
+  return Array.from(header.matchAll(ENTITY_TAG), ([, weak, value = '']) => ({ isWeak: weak !== undefined, value }));
+}
+
+const EXPECTED = 'must be "*", an entity tag such as "3" with its quotes, or a comma-separated list of them';
+
+const HEADER = {
+  name: 'If-Match',
+  description: 'ETag of the revision the change is based on (one, a list, or `*`); 412 when it is not current.',
+  faultOf: (header: string): string | undefined => (parseIfMatch(header) === undefined ? EXPECTED : undefined),
+};
+
+const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition | undefined => {
+  const [{ headers }] = context.getArgs<Exchange>();
+  return parseIfMatch(headers['if-match']);
+});
+
+/** The request's `If-Match` as a Precondition, which matches everything when the header is absent. */
+export function IfMatch(): ParameterDecorator {
+  return HeaderParameter(HEADER, Parsed());
 }

@@ -3,9 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import { type DomainError, type FieldFault, invalidField } from '../../core/errors/domain-error';
-import { LeavesInputUnread, Unrouted } from '../request/routes';
-import { methodNotAllowed, routeNotFound } from '../request/request-errors';
+import { DomainError, type FieldFault, invalidField } from '../../core/errors/domain-error';
+import { LeavesInputUnread, routeNotFound, Unrouted } from '../request/routes';
 import { isPreflight } from '../answers/cors';
 import { pathOf, readingFault } from '../server/readable-target';
 import type { ServiceRequest } from '../request/service-request';
@@ -53,7 +52,10 @@ export class FallbackController implements OnModuleInit {
       return;
     }
     const allowed = allowedMethods(this.routes, request.path);
-    throw allowed.length === 0 ? routeNotFound() : methodNotAllowed(request.method, allowed);
+    if (allowed.length === 0) throw routeNotFound();
+    const allow = allowed.join(', ');
+    const message = `This path does not support ${request.method}; it supports ${allow}.`;
+    throw new DomainError('METHOD_NOT_ALLOWED', message, { headers: { Allow: allow } });
   }
 
   private unreadable(target: string, { field, message }: FieldFault): DomainError {
@@ -76,29 +78,17 @@ const UNREADABLE_SEGMENT = '\uFFFD';
  * unknown.
  */
 function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {
-  const methods = new Set<string>();
-  for (const layer of layers) {
-    if (layer.match(path) !== false) {
-      Object.keys(layer.route?.methods ?? {}).forEach((method) => methods.add(method.toUpperCase()));
-    }
-  }
-  if (methods.has('GET')) {
-    methods.add('HEAD');
-  }
-  return [...methods].sort();
+  const routes = layers.filter((layer) => layer.match(path) !== false);
+  const methods = new Set(routes.flatMap(({ route }) => Object.keys(route?.methods ?? {})));
+  if (methods.has('get')) methods.add('head');
+  return [...methods].map((method) => method.toUpperCase()).sort();
 }
 
 /** The parameter that has an undecodable value in this path, such as `id`; undefined if no route has such a path. */
 function unreadableParameter(layers: readonly RouteLayer[], path: string): string | undefined {
   const segments = path.split('/').map((part) => (readingFault(part) === undefined ? part : UNREADABLE_SEGMENT));
-  const readable = segments.join('/');
-  for (const layer of layers) {
-    const match = layer.match(readable);
-    const parameters = match === false ? [] : Object.entries(match.params);
-    const found = parameters.find(([, value]) => value === UNREADABLE_SEGMENT);
-    if (found !== undefined) {
-      return found[0];
-    }
-  }
-  return undefined;
+  const parameters = layers.flatMap((layer) =>
+    Object.entries((layer.match(segments.join('/')) || undefined)?.params ?? {}),
+  );
+  return parameters.find(([, value]) => value === UNREADABLE_SEGMENT)?.[0];
 }

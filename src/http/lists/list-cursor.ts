@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import type { SortOrder } from '../../ledger/record-page';
 
 /** Where a list continues, and what the client asked for. */
-export interface ListCursor {
+export interface ListPlace {
   readonly list: string;
-  readonly filters: Readonly<Record<string, unknown>>;
+  readonly filters: object;
   readonly order: SortOrder;
   readonly total: number;
   /** The agent whose rows alone the total counts; null: all rows. */
@@ -38,13 +38,13 @@ export class CursorCodec {
     this.acceptedKeys = [this.sealingKey, ...previousSecrets.map(lazyKey)];
   }
 
-  async encode({ list, filters, order, total, totalOf, position }: ListCursor): Promise<string> {
+  async encode({ list, filters, order, total, totalOf, position }: ListPlace): Promise<string> {
     const content = Buffer.from(JSON.stringify([VERSION, list, order, total, position, filters, totalOf]), 'utf8');
     return Buffer.concat([seal(content, await this.sealingKey()), content]).toString('base64url');
   }
 
   /** Undefined when the text is not a cursor of this service. */
-  async decode(text: string): Promise<ListCursor | undefined> {
+  async decode(text: string): Promise<ListPlace | undefined> {
     const bytes = Buffer.from(text, 'base64url');
     const content = bytes.subarray(SEAL_BYTES);
     if (bytes.toString('base64url') !== text) return undefined;
@@ -68,7 +68,7 @@ type CursorContent = [
   order: SortOrder,
   total: number,
   position: number,
-  filters: Record<string, unknown>,
+  filters: object,
   totalOf: string | null,
 ];
 

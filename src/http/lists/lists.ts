@@ -1,15 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
-import type { SortOrder } from '../../ledger/record-page';
-import { CursorCodec, type ListCursor } from './list-cursor';
+import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
+import { CursorCodec, type ListPlace } from './list-cursor';
 import type { ListQuery } from './list.query';
-import { type Filters, OpenList } from './open-list';
 
 /** What a list does unless the client says otherwise. */
 export interface ListDefaults {
   readonly limit: number;
   readonly order: SortOrder;
+}
+
+/** The members of a list's query beyond those of every list. */
+export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
+
+/** Rows are listed by the sequence that created them; a ledger entry calls it `sequence`. */
+export type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
+
+/** Body of every list. */
+export interface ListAnswer<Item> {
+  readonly data: Item[];
+  readonly total: number;
+  readonly nextCursor?: string;
 }
 
 /** Opens lists: turns a client's request into a page to read, and the page into the answer. */
@@ -32,33 +44,15 @@ export class Lists {
     defaults: ListDefaults,
     leaving?: AbortSignal,
   ): Promise<OpenList<Filters<Query>>> {
-    const { limit, offset, order, cursor, ...filters } = query;
-    if (cursor !== undefined) {
-      const start = await this.continued(name, cursor, { offset, order, ...filters });
-      const kept = start.filters as Filters<Query>;
-      return new OpenList(this.cursors, {
-        name,
-        filters: kept,
-        limit: limit ?? defaults.limit,
-        offset: 0,
-        ...from(start),
-        leaving,
-      });
-    }
-    return new OpenList<Filters<Query>>(this.cursors, {
-      name,
-      filters,
-      limit: limit ?? defaults.limit,
-      offset: offset ?? 0,
-      order: order ?? defaults.order,
-      position: null,
-      total: null,
-      totalOf: null,
-      leaving,
-    });
+    const { limit = defaults.limit, offset, order, cursor, ...filters } = query;
+    const start =
+      cursor === undefined
+        ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
+        : await this.continued(name, cursor, { offset, order, ...filters });
+    return new OpenList(this.cursors, start as ListStart<Filters<Query>>, { limit, offset: offset ?? 0, leaving });
   }
 
-  private async continued(name: string, cursor: string, others: object): Promise<ListCursor> {
+  private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {
     const start = await this.cursors.decode(cursor);
     if (start?.list !== name) {
       throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
@@ -70,11 +64,39 @@ export class Lists {
   }
 }
 
-function from({
-  order,
-  position,
-  total,
-  totalOf,
-}: ListCursor): Pick<ListCursor, 'order' | 'position' | 'total' | 'totalOf'> {
-  return { order, position, total, totalOf };
+/** The place of a cursor; on a first page there is neither a position nor a total. */
+interface ListStart<Filtered> extends Pick<ListPlace, 'list' | 'order' | 'totalOf'> {
+  readonly filters: Filtered;
+  readonly position: number | null;
+  readonly total: number | null;
+}
+
+/** One request for a page of a list. */
+export class OpenList<Filtered extends object> {
+  /** @internal */
+  constructor(
+    private readonly cursors: CursorCodec,
+    private readonly start: ListStart<Filtered>,
+    private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'leaving'>,
+  ) {}
+
+  /** The filters that the client sent, with this page or with the first. */
+  get filters(): Filtered {
+    return this.start.filters;
+  }
+
+  /** The page to read, of the rows that meet the conditions of the filters. */
+  request(conditions: readonly Condition[]): PageRequest {
+    const { order, position, total, totalOf } = this.start;
+    return { conditions, order, position, total, totalOf, ...this.part };
+  }
+
+  async answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListAnswer<Item>> {
+    const { rows, total, totalOf = null, more } = page;
+    const data = rows.map((row) => present(row));
+    const last = rows.at(-1);
+    if (!more || last === undefined) return { data, total };
+    const position = 'createdSequence' in last ? last.createdSequence : last.sequence;
+    return { data, total, nextCursor: await this.cursors.encode({ ...this.start, total, totalOf, position }) };
+  }
 }

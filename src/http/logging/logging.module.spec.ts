@@ -1,13 +1,23 @@
-import { Controller, Get, Logger, Module, Param, Req, ServiceUnavailableException } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Logger,
+  Module,
+  Param,
+  Req,
+  ServiceUnavailableException,
+  type ExecutionContext,
+} from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Application } from 'express';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { ConfigurationModule } from '../../core/config/configuration.module';
 import type { Environment } from '../../core/config/variables/variable';
-import { assignRequestId } from '../request/request-id';
+import { noteArrival } from '../request/arrival';
 import { createHttpServer, TURN } from '../server/http-server';
-import type { ServiceRequest } from '../request/service-request';
+import { routeTemplate } from '../request/routes';
+import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ApplicationLogger } from './application-logger';
 import { LOG_STREAM } from './log';
 import { LoggingModule } from './logging.module';
@@ -55,6 +65,13 @@ class TurnsAdapter extends ExpressAdapter {
   }
 }
 
+/** As the service's first guard does. */
+function noteTemplate(context: ExecutionContext): boolean {
+  const [request] = context.getArgs<Exchange>();
+  request.template = routeTemplate(request);
+  return true;
+}
+
 describe('LoggingModule', () => {
   const lines: Record<string, unknown>[] = [];
   const texts: string[] = [];
@@ -68,7 +85,8 @@ describe('LoggingModule', () => {
       .compile();
     const application = module.createNestApplication<NestExpressApplication>(new TurnsAdapter(), { bufferLogs: true });
     application.useLogger(application.get(ApplicationLogger));
-    application.use(assignRequestId);
+    application.use(noteArrival);
+    application.useGlobalGuards({ canActivate: noteTemplate });
     applications.push(application);
     await application.listen(0, '127.0.0.1');
     return application.getUrl();

@@ -4,9 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { clientAddress } from '../request/client-address';
 import { TURN } from '../server/http-server';
-import { routeTemplate } from '../request/routes';
 import type { ServiceRequest } from '../request/service-request';
 import { cutText } from './key-mask';
 import { LOG } from './log';
@@ -76,11 +74,11 @@ function requestLine(request: ServiceRequest, response: Response, durationMs: nu
   return {
     requestId: request.id,
     method: request.method,
-    route: routeTemplate(request),
+    route: request.template ?? null,
     path: cutText(pathOf(request.originalUrl), LONGEST_PATH),
     status: response.headersSent ? response.statusCode : null,
     durationMs,
-    ip: clientAddress(request),
+    ip: request.address,
   };
 }
 

@@ -3,7 +3,7 @@ import { METHOD_METADATA } from '@nestjs/common/constants';
 import type { DiscoveryService } from '@nestjs/core';
 import type { HeadersObject } from '@nestjs/swagger';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
-import { API_ERRORS, type Handler, handlersOf, readTraits, type RouteTraits } from '../request/routes';
+import { type Handler, handlersOf, marksOf, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
 /** What the document says about a route beyond Swagger's own decorators. */
@@ -37,13 +37,9 @@ function describe(controller: Type, handler: Handler): DocumentedRoute {
   return {
     traits: readTraits(controller, handler),
     method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
-    errors: [controller, handler].flatMap(declaredErrors),
+    errors: [controller, handler].flatMap((target) => marksOf(target).errors ?? []),
     examples: Reflect.getMetadata(API_EXAMPLES, handler) as BodyExamples | undefined,
   };
-}
-
-function declaredErrors(target: object): readonly AnyErrorCode[] {
-  return (Reflect.getMetadata(API_ERRORS, target) ?? []) as readonly AnyErrorCode[];
 }
 
 /** Headers of every answer, by name, for the document's components. */

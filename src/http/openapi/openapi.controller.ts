@@ -12,8 +12,7 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { basename } from 'node:path/posix';
-import { Public, Uncounted } from '../request/routes';
-import { routeNotFound } from '../request/request-errors';
+import { Public, Uncounted, routeNotFound } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { ApiDocument } from './api-document';
 import { UI_ASSETS, uiAsset, UI_PAGE, UI_START, UI_STYLE } from './swagger-ui';

@@ -8,8 +8,7 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   const [request, response] = context.getArgs<Exchange>();
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
-  // Where answers are not kept, only the form of the key is checked.
-  const key = request.traits.keepsAnswers ? request.idempotencyKey : undefined;
+  const key = request.idempotencyKey;
   if (key === undefined) return caller;
   const { requestId, ip } = caller;
   return callerOf(caller, { requestId, ip, idempotency: idempotentRequest(key, request, response, caller) });

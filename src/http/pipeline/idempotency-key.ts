@@ -12,13 +12,15 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Sets `request.idempotencyKey` of a POST. Its faults are reported together with those of query and body. Other methods
- * are idempotent already, so the header is ignored there.
+ * Sets `request.idempotencyKey` of a POST whose answer is kept; elsewhere only the form of the key is checked. Its faults
+ * are reported together with those of query and body. Other methods are idempotent already, so the header is ignored
+ * there.
  */
-export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
+export function readIdempotencyKey(request: ServiceRequest): readonly FieldFault[] {
   const key = request.method === 'POST' ? request.headers[IDEMPOTENCY_KEY] : undefined;
   if (typeof key !== 'string') return [];
-  request.idempotencyKey = key;
+  const { answersSecret, keepsAnswers } = request.traits;
+  if (keepsAnswers) request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
   if (answersSecret) return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
   if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];

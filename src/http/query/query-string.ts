@@ -17,48 +17,27 @@ type Parameters = Map<string, string | string[]>;
  */
 export function parseQueryString(target: string, repeatable: ReadonlySet<string> = NONE): QueryString {
   const start = target.indexOf('?');
-  if (start < 0 || start === target.length - 1) {
-    return NO_QUERY;
-  }
+  if (start < 0) return NO_QUERY;
   const parameters: Parameters = new Map();
   const faults = new Map<string, string>();
   for (const pair of target.slice(start + 1).split('&')) {
-    if (pair !== '') {
-      readPair(pair, parameters, repeatable, faults);
-    }
+    if (pair === '') continue;
+    const [rawName = '', ...rest] = pair.split('=');
+    const [name, value] = [decoded(rawName), decoded(rest.join('='))];
+    const isAgain = name !== undefined && parameters.has(name) && !repeatable.has(name);
+    const fault = isAgain ? 'must be given only once' : pairFault(name, value);
+    if (fault !== undefined) faults.set(name ?? rawName, fault);
+    if (name === undefined || value === undefined || isAgain) continue;
+    parameters.set(name, repeatable.has(name) ? [...(parameters.get(name) ?? []), value] : value);
   }
-  return withoutFaulty(parameters, faults);
+  for (const name of faults.keys()) parameters.delete(name);
+  return { parameters, faults: [...faults].map(([name, message]) => ({ field: `query.${name}`, message })) };
 }
 
-function readPair(
-  pair: string,
-  parameters: Parameters,
-  repeatable: ReadonlySet<string>,
-  faults: Map<string, string>,
-): void {
-  const equals = pair.indexOf('=');
-  const rawName = equals < 0 ? pair : pair.slice(0, equals);
-  const name = decoded(rawName);
-  const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
-  if (name === undefined || value === undefined) {
-    faults.set(name ?? rawName, 'must be percent-encoded UTF-8');
-  } else if (repeatable.has(name)) {
-    parameters.set(name, [...(parameters.get(name) ?? []), value]);
-    noteValueFault(name, value, faults);
-  } else if (parameters.has(name)) {
-    faults.set(name, 'must be given only once');
-  } else {
-    parameters.set(name, value);
-    noteValueFault(name, value, faults);
-  }
-}
-
-function noteValueFault(name: string, value: string, faults: Map<string, string>): void {
-  if (value === '') {
-    faults.set(name, 'must have a value; otherwise leave the parameter out');
-  } else if (value.includes('\0') || name.includes('\0')) {
-    faults.set(name, 'must not contain a NUL character');
-  }
+function pairFault(name: string | undefined, value: string | undefined): string | undefined {
+  if (name === undefined || value === undefined) return 'must be percent-encoded UTF-8';
+  if (value === '') return 'must have a value; otherwise leave the parameter out';
+  return value.includes('\0') || name.includes('\0') ? 'must not contain a NUL character' : undefined;
 }
 
 function decoded(text: string): string | undefined {
@@ -67,12 +46,4 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function withoutFaulty(parameters: Parameters, faults: ReadonlyMap<string, string>): QueryString {
-  for (const name of faults.keys()) {
-    parameters.delete(name);
-  }
-  const reported = [...faults].map(([name, message]) => ({ field: `query.${name}`, message }));
-  return { parameters, faults: reported };
 }

@@ -11,9 +11,8 @@ import { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
 import type { Identity } from '../../ledger/caller';
 import { Authentication } from '../authentication/authentication';
-import { routeTraits } from '../request/routes';
+import { routeTemplate, routeTraits } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { clientAddress, countedClient } from '../request/client-address';
 import { RateLimits, type RateLimitStatus } from './rate-limits';
 
 const ALLOWED = Promise.resolve(true);
@@ -41,38 +40,38 @@ export class AppThrottlerGuard extends ThrottlerGuard {
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
     const [request, response] = context.getArgs<Exchange>();
-    request.traits = routeTraits(context);
     this.warnOfProxy(request);
+    request.traits = routeTraits(context);
+    request.template = routeTemplate(request);
     // What is not counted must not show whether a key is valid: it could be tried without limit.
-    if (request.traits.isUncounted) return this.peekOf(request, response);
-    if (this.authentication.needsVerification(request)) return this.verify(request, response);
-    const identity = this.authentication.identify(request);
-    const status =
-      identity instanceof Promise
-        ? unlessUnknown(identity).then((found) => this.status(request, found))
-        : this.status(request, identity);
-    return status instanceof Promise ? status.then((counted) => admit(response, counted)) : admit(response, status);
+    if (request.traits.isUncounted) return this.count(request, response, null);
+    const identity = this.authentication.needsVerification(request)
+      ? this.verified(request)
+      : this.authentication.identify(request);
+    if (!(identity instanceof Promise)) return this.count(request, response, identity);
+    // Nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
+    // nevertheless; for any other, the next guard asks again and reports the failure.
+    return identity.catch(() => null).then((found) => this.count(request, response, found));
   }
 
-  private async peekOf(request: ServiceRequest, response: Response): Promise<boolean> {
-    const { rateLimitBucket } = request.traits;
-    setHeaders(response, await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request))));
-    return true;
+  /** Without a promise where the count is in memory: one for each request would cost more than the count. */
+  private count(request: ServiceRequest, response: Response, identity: Identity | null): Promise<boolean> {
+    const { isUncounted, rateLimitBucket, keyHoldersBucket } = request.traits;
+    // Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up.
+    const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
+    const admit = (status: RateLimitStatus): Promise<boolean> => {
+      for (const [name, value] of status.headers) response.setHeader(name, value);
+      if (status.exceeded && !isUncounted) throw rateLimited(status);
+      return ALLOWED;
+    };
+    const status = this.limits.count(bucket, request.client, isUncounted ? 0 : 1);
+    return status instanceof Promise ? status.then(admit) : admit(status);
   }
 
   /** Verifying a signature takes time, so strangers get that only within their limit. */
-  private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
-    const { rateLimitBucket } = request.traits;
-    const { remaining } = await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request)));
-    const found = remaining === 0 ? null : await unlessUnknown(this.authentication.identify(request));
-    return admit(response, await this.status(request, found));
-  }
-
-  /** Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up. */
-  private status(request: ServiceRequest, identity: Identity | null): RateLimitStatus | Promise<RateLimitStatus> {
-    const { rateLimitBucket, keyHoldersBucket } = request.traits;
-    const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
-    return this.limits.count(bucket, countedClient(clientAddress(request)));
+  private async verified(request: ServiceRequest): Promise<Identity | null> {
+    const { remaining } = await this.limits.count(request.traits.rateLimitBucket, request.client, 0);
+    return remaining === 0 ? null : this.authentication.identify(request);
   }
 
   /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */
@@ -84,28 +83,6 @@ export class AppThrottlerGuard extends ThrottlerGuard {
         'as one. Set TRUST_PROXY to the number of proxies in front of the service, or to their addresses. Leave it at 0 if there is none.',
     );
   }
-}
-
-/**
- * Also null if nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
- * nevertheless; for any other, the next guard asks again and reports the failure.
- */
-async function unlessUnknown(identity: Identity | null | Promise<Identity | null>): Promise<Identity | null> {
-  try {
-    return await identity;
-  } catch {
-    return null;
-  }
-}
-
-function admit(response: Response, status: RateLimitStatus): Promise<boolean> {
-  setHeaders(response, status);
-  if (status.exceeded) throw rateLimited(status);
-  return ALLOWED;
-}
-
-function setHeaders(response: Response, { headers }: RateLimitStatus): void {
-  for (const [name, value] of headers) response.setHeader(name, value);
 }
 
 function rateLimited(status: RateLimitStatus): DomainError {

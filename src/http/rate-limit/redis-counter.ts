@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
-import { type RateWindow, ProcessCounter, type RequestCounter } from './fixed-windows';
+import { type RateWindow, ProcessCounter, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;

@@ -1,34 +1,15 @@
-import {
-  applyDecorators,
-  SetMetadata,
-  type CustomDecorator,
-  type Type,
-  type ExecutionContext,
-  HttpStatus,
-  RequestMethod,
-} from '@nestjs/common';
+import { applyDecorators, type Type, type ExecutionContext, HttpStatus, RequestMethod } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { METHOD_METADATA, HTTP_CODE_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { MetadataScanner } from '@nestjs/core';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
-import type { DomainError } from '../../core/errors/domain-error';
+import { DomainError } from '../../core/errors/domain-error';
 import type { Caller, Scope } from '../../ledger/caller';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
 
-export const RATE_LIMIT_BUCKET = 'http:rate-limit-bucket';
-export const IS_UNCOUNTED = 'http:uncounted';
 /** All routes that name no bucket of their own share this one. */
 export const SHARED_BUCKET = 'shared';
-
-/**
- * Counts a route separately, under the same limit: probes must not use up the requests of other clients on their host.
- */
-export const RateLimitBucket = (name: string): CustomDecorator => SetMetadata(RATE_LIMIT_BUCKET, name);
-
-/** A route that is neither counted nor refused by the rate limit: for files that are the same for everybody. */
-export const Uncounted = (): CustomDecorator => SetMetadata(IS_UNCOUNTED, true);
-
-export const ROUTE_SCOPES = 'http:scopes';
 
 /**
  * What a caller needs for a route: one of the scopes, none in particular, not even a key, or nothing since there is no
@@ -36,8 +17,85 @@ export const ROUTE_SCOPES = 'http:scopes';
  */
 export type RouteScopes = readonly Scope[] | 'any' | 'public' | 'unrouted';
 
-/** A route that names no scope needs this: a forgotten one is open only to callers who may do everything. */
-export const UNNAMED: RouteScopes = ['admin'];
+/** What besides scopes decides whether a caller is admitted to a route; evaluated before the body is read. */
+export interface AdmissionRule {
+  /** Null: it is admitted. */
+  refusalOf(caller: Caller, request: Request): DomainError | null | Promise<DomainError | null>;
+}
+
+/** The settings that limit body sizes. */
+export type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
+
+/** A header that a handler takes; what is wrong with it is reported with the other faults of the request. */
+export interface TakenHeader {
+  readonly name: string;
+  /** What it must be; undefined if it is that. */
+  readonly faultOf: (header: string) => string | undefined;
+}
+
+/** What decorators say about a route, or about every route of a controller. */
+interface RouteMarks {
+  readonly rateLimitBucket: string;
+  readonly isUncounted: boolean;
+  /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
+  readonly scopes: RouteScopes;
+  readonly admissionRule: Type<AdmissionRule> | undefined;
+  /** The member of the body that names the acting agent. */
+  readonly ownAgentMember: string | undefined;
+  readonly answersSecret: boolean;
+  readonly bodyLimit: BodyLimitSetting;
+  /** Undefined: the body may have as many values as most. */
+  readonly mostListedValues: number | undefined;
+  readonly ignoresIdempotencyKey: boolean;
+  readonly readsInput: boolean;
+  readonly repeatable: ReadonlySet<string>;
+  readonly isList: boolean;
+  readonly isRevisioned: boolean;
+  readonly headers: readonly TakenHeader[];
+  readonly errors: readonly AnyErrorCode[];
+}
+
+const UNMARKED: RouteMarks = {
+  rateLimitBucket: SHARED_BUCKET,
+  isUncounted: false,
+  scopes: ['admin'],
+  admissionRule: undefined,
+  ownAgentMember: undefined,
+  answersSecret: false,
+  bodyLimit: 'bodyLimit',
+  mostListedValues: undefined,
+  ignoresIdempotencyKey: false,
+  readsInput: true,
+  repeatable: new Set(),
+  isList: false,
+  isRevisioned: false,
+  headers: [],
+  errors: [],
+};
+
+const MARKS = 'http:route-marks';
+
+/** The marks of a handler or controller, and of the classes that a controller extends. */
+export function marksOf(target: object): Partial<RouteMarks> {
+  const own = (Reflect.getOwnMetadata(MARKS, target) ?? {}) as Partial<RouteMarks>;
+  const parent = Object.getPrototypeOf(target) as object | null;
+  return parent === null ? own : { ...marksOf(parent), ...own };
+}
+
+function mark(marks: Partial<RouteMarks>): MethodDecorator & ClassDecorator {
+  return (target: object, _name?: string | symbol, method?: PropertyDescriptor): void => {
+    const marked = (method?.value ?? target) as object;
+    Reflect.defineMetadata(MARKS, { ...(Reflect.getOwnMetadata(MARKS, marked) as object), ...marks }, marked);
+  };
+}
+
+/**
+ * Counts a route separately, under the same limit: probes must not use up the requests of other clients on their host.
+ */
+export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator => mark({ rateLimitBucket: name });
+
+/** A route that is neither counted nor refused by the rate limit: for files that are the same for everybody. */
+export const Uncounted = (): MethodDecorator & ClassDecorator => mark({ isUncounted: true });
 
 /** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
@@ -53,94 +111,75 @@ export const Public = (): MethodDecorator & ClassDecorator => opensTo('public');
 export const Unrouted = (): MethodDecorator & ClassDecorator => opensTo('unrouted');
 
 function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
-  return applyDecorators(refuseSecondMark, SetMetadata(ROUTE_SCOPES, scopes));
+  return applyDecorators(refuseSecondMark, mark({ scopes }));
 }
 
 /** Otherwise the upper one of two marks on a route would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
   const marked = (method?.value ?? target) as Type;
-  if (!Reflect.hasOwnMetadata(ROUTE_SCOPES, marked)) return;
+  const own = Reflect.getOwnMetadata(MARKS, marked) as Partial<RouteMarks> | undefined;
+  if (own?.scopes === undefined) return;
   const place = name === undefined ? marked.name : `${target.constructor.name}.${String(name)}`;
   throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
 }
 
-export const ADMISSION_RULE = 'http:admission-rule';
-
-/** What besides scopes decides whether a caller is admitted to a route; evaluated before the body is read. */
-export interface AdmissionRule {
-  /** Null: it is admitted. */
-  refusalOf(caller: Caller, request: Request): DomainError | null | Promise<DomainError | null>;
-}
-
 /** The route asks a provider whether it admits a caller that has the right scope. */
-export const AdmittedBy = (rule: Type<AdmissionRule>): CustomDecorator => SetMetadata(ADMISSION_RULE, rule);
-
-export const OWN_AGENT_MEMBER = 'http:own-agent-member';
+export const AdmittedBy = (rule: Type<AdmissionRule>): MethodDecorator & ClassDecorator =>
+  mark({ admissionRule: rule });
 
 /** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
-export const OwnAgentIn = (member: string): CustomDecorator => SetMetadata(OWN_AGENT_MEMBER, member);
-
-export const ANSWERS_SECRET = 'http:answers-secret';
+export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator => mark({ ownAgentMember: member });
 
 /** The route returns a secret, which is stored nowhere: it takes no `Idempotency-Key`. */
-export const AnswersSecret = (): CustomDecorator => SetMetadata(ANSWERS_SECRET, true);
-
-export const BODY_LIMIT = 'http:body-limit';
-
-/** The settings that limit body sizes. */
-export type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
+export const AnswersSecret = (): MethodDecorator & ClassDecorator => mark({ answersSecret: true });
 
 /** The route has a body limit setting of its own. */
-export const BodyLimit = (setting: BodyLimitSetting): CustomDecorator => SetMetadata(BODY_LIMIT, setting);
-
-export const MOST_LISTED_VALUES = 'http:most-listed-values';
+export const BodyLimit = (setting: BodyLimitSetting): MethodDecorator & ClassDecorator => mark({ bodyLimit: setting });
 
 /**
  * The body has lists: each item may have as many values as other bodies, and the whole body this many. See `extentOf`.
  */
-export const ListedValues = (most: number): CustomDecorator => SetMetadata(MOST_LISTED_VALUES, most);
-
-export const IGNORES_IDEMPOTENCY_KEY = 'http:ignores-idempotency-key';
+export const ListedValues = (most: number): MethodDecorator & ClassDecorator => mark({ mostListedValues: most });
 
 /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
-export const IgnoresIdempotencyKey = (): CustomDecorator => SetMetadata(IGNORES_IDEMPOTENCY_KEY, true);
-
-export const LEAVES_INPUT_UNREAD = 'http:leaves-input-unread';
+export const IgnoresIdempotencyKey = (): MethodDecorator & ClassDecorator => mark({ ignoresIdempotencyKey: true });
 
 /** The route answers without reading body and query, such as the one for unknown paths. */
-export const LeavesInputUnread = (): CustomDecorator => SetMetadata(LEAVES_INPUT_UNREAD, true);
-
-export const REPEATABLE_PARAMETERS = 'http:repeatable-parameters';
+export const LeavesInputUnread = (): MethodDecorator & ClassDecorator => mark({ readsInput: false });
 
 /** Query parameters that may be repeated: their values are lists. */
-export const RepeatableParameters = (...names: readonly string[]): CustomDecorator =>
-  SetMetadata(REPEATABLE_PARAMETERS, new Set(names));
-
-export const IS_LIST = 'http:is-list';
+export const RepeatableParameters = (...names: readonly string[]): MethodDecorator & ClassDecorator =>
+  mark({ repeatable: new Set(names) });
 
 /** The route reads many records: few such requests are worked on at a time. */
-export const IsList = (): CustomDecorator => SetMetadata(IS_LIST, true);
-
-/** Set by `@IfMatch`. */
-export const CHECKS_IF_MATCH = 'http:checks-if-match';
-
-/** Set by `@LastEventId`. */
-export const CHECKS_LAST_EVENT_ID = 'http:checks-last-event-id';
-
-export const IS_REVISIONED = 'http:revisioned';
+export const IsList = (): MethodDecorator & ClassDecorator => mark({ isList: true });
 
 /**
  * The route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours `If-None-Match`.
  */
-export const Revisioned = (): CustomDecorator => SetMetadata(IS_REVISIONED, true);
-
-export const API_ERRORS = 'http:api-errors';
+export const Revisioned = (): MethodDecorator & ClassDecorator => mark({ isRevisioned: true });
 
 /**
  * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
  * input, the rate limit, our own).
  */
-export const ApiErrors = (...codes: readonly AnyErrorCode[]): CustomDecorator => SetMetadata(API_ERRORS, codes);
+export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & ClassDecorator =>
+  mark({ errors: codes });
+
+/** A parameter of a handler that is read from a header, and described in the API document. */
+export function HeaderParameter(
+  header: TakenHeader & { readonly description: string },
+  take: ParameterDecorator,
+): ParameterDecorator {
+  const { name, description } = header;
+  return (target, method, index) => {
+    take(target, method, index);
+    const handler = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
+    if (method === undefined || handler === undefined) return;
+    const headers = [...(marksOf(handler.value as object).headers ?? []), header];
+    applyDecorators(mark({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
+  };
+}
 
 export type Handler = ReturnType<ExecutionContext['getHandler']>;
 
@@ -157,49 +196,29 @@ export function handlersOf({ prototype }: Type): [name: string, handler: Handler
 export type TakenPart = 'whole' | ReadonlySet<string> | 'none';
 
 /** What the HTTP layer has to know about a route; read from its decorators once. */
-export interface RouteTraits {
-  readonly isPublic: boolean;
-  readonly scopes: RouteScopes;
+export interface RouteTraits extends RouteMarks {
   /** False: no scope was named, so the narrowest applies. */
   readonly namesScopes: boolean;
-  readonly admissionRule: Type<AdmissionRule> | undefined;
-  /** The member of the body that names the acting agent. */
-  readonly ownAgentMember: string | undefined;
-  /** For requests without a valid key. */
-  readonly rateLimitBucket: string;
-  /** For those with one. */
+  readonly isPublic: boolean;
+  /** False: nothing is replayed there. */
+  readonly keepsAnswers: boolean;
+  /** For requests with a valid key. */
   readonly keyHoldersBucket: string;
-  readonly isUncounted: boolean;
-  readonly readsInput: boolean;
   readonly body: TakenPart;
   readonly query: TakenPart;
-  readonly repeatable: ReadonlySet<string>;
   readonly creates: boolean;
-  readonly isList: boolean;
-  readonly isRevisioned: boolean;
-  readonly checksIfMatch: boolean;
-  readonly checksLastEventId: boolean;
-  readonly answersSecret: boolean;
-  readonly bodyLimit: BodyLimitSetting;
-  /** Undefined: the body may have as many values as most. */
-  readonly mostListedValues: number | undefined;
-  /** False for routes that keep no answers: nothing is replayed there. */
-  readonly keepsAnswers: boolean;
 }
 
-interface RouteArgument {
-  readonly data?: unknown;
-}
-
-const NOT_REPEATABLE: ReadonlySet<string> = new Set();
 const traitsByController = new WeakMap<Type, Map<Handler, RouteTraits>>();
 
 /** The traits of the route that a request has reached. */
 export function routeTraits(context: ExecutionContext): RouteTraits {
-  const controller = context.getClass();
-  const handler = context.getHandler();
-  const known = traitsByController.get(controller)?.get(handler);
-  return known ?? remember(controller, handler);
+  const [controller, handler] = [context.getClass(), context.getHandler()];
+  const ofController = traitsByController.get(controller) ?? new Map<Handler, RouteTraits>();
+  traitsByController.set(controller, ofController);
+  const traits = ofController.get(handler) ?? readTraits(controller, handler);
+  ofController.set(handler, traits);
+  return traits;
 }
 
 /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
@@ -209,41 +228,19 @@ export function routeTemplate({ route: reached }: Request): string | null {
   return template.includes('*') ? null : template;
 }
 
-function remember(controller: Type, handler: Handler): RouteTraits {
-  const traits = readTraits(controller, handler);
-  const ofController = traitsByController.get(controller) ?? new Map<Handler, RouteTraits>();
-  ofController.set(handler, traits);
-  traitsByController.set(controller, ofController);
-  return traits;
-}
-
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
-  const marked = (key: string): unknown => Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
-  const scopes = marked(ROUTE_SCOPES) as RouteScopes | undefined;
-  const bucket = (marked(RATE_LIMIT_BUCKET) as string | undefined) ?? SHARED_BUCKET;
+  const given = { ...marksOf(controller), ...marksOf(handler) };
+  const marks = { ...UNMARKED, ...given };
   return {
-    isPublic: scopes === 'public',
-    scopes: scopes ?? UNNAMED,
-    namesScopes: scopes !== undefined,
-    admissionRule: marked(ADMISSION_RULE) as Type<AdmissionRule> | undefined,
-    ownAgentMember: marked(OWN_AGENT_MEMBER) as string | undefined,
-    rateLimitBucket: bucket,
-    keyHoldersBucket: `${bucket}-with-key`,
-    isUncounted: marked(IS_UNCOUNTED) === true,
-    readsInput: marked(LEAVES_INPUT_UNREAD) !== true,
+    ...marks,
+    namesScopes: given.scopes !== undefined,
+    isPublic: marks.scopes === 'public',
+    keepsAnswers: !marks.answersSecret && !marks.ignoresIdempotencyKey,
+    keyHoldersBucket: `${marks.rateLimitBucket}-with-key`,
     body: takenPart(controller, handler, RouteParamtypes.BODY),
     query: takenPart(controller, handler, RouteParamtypes.QUERY),
-    repeatable: (marked(REPEATABLE_PARAMETERS) as ReadonlySet<string> | undefined) ?? NOT_REPEATABLE,
     creates: answersCreated(handler),
-    isList: marked(IS_LIST) === true,
-    isRevisioned: marked(IS_REVISIONED) === true,
-    checksIfMatch: Reflect.hasMetadata(CHECKS_IF_MATCH, controller, handler.name),
-    checksLastEventId: Reflect.hasMetadata(CHECKS_LAST_EVENT_ID, controller, handler.name),
-    answersSecret: marked(ANSWERS_SECRET) === true,
-    bodyLimit: (marked(BODY_LIMIT) as BodyLimitSetting | undefined) ?? 'bodyLimit',
-    mostListedValues: marked(MOST_LISTED_VALUES) as number | undefined,
-    keepsAnswers: marked(ANSWERS_SECRET) !== true && marked(IGNORES_IDEMPOTENCY_KEY) !== true,
   };
 }
 
@@ -253,21 +250,18 @@ function answersCreated(handler: Handler): boolean {
   return status === HttpStatus.CREATED || (status === undefined && isPost);
 }
 
+/** How a handler takes a part, by its parameters, which Nest keeps under `<part>:<index>`. */
 function takenPart(controller: Type, handler: Handler, part: RouteParamtypes): TakenPart {
-  const names = new Set<string>();
-  for (const { data } of routeArguments(controller, handler, part)) {
-    if (typeof data !== 'string') {
-      return 'whole';
-    }
-    names.add(data);
-  }
-  return names.size === 0 ? 'none' : names;
+  const all = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) ?? {}) as Readonly<
+    Record<string, { readonly data?: unknown }>
+  >;
+  const taken = Object.keys(all).filter((key) => key.startsWith(`${part}:`));
+  const names = taken.map((key) => all[key]?.data).filter((data) => typeof data === 'string');
+  if (taken.length === 0) return 'none';
+  return names.length < taken.length ? 'whole' : new Set(names);
 }
 
-/** The parameters of a handler that take the given part; Nest keeps them under `<part>:<index>`. */
-function routeArguments(controller: Type, handler: Handler, part: RouteParamtypes): RouteArgument[] {
-  const all = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) as
-    Readonly<Record<string, RouteArgument>> | undefined;
-  const ofPart = Object.entries(all ?? {}).filter(([key]) => key.startsWith(`${part}:`));
-  return ofPart.map(([, argument]) => argument);
+/** For a path at which there is nothing, or nothing that is switched on. */
+export function routeNotFound(): DomainError {
+  return new DomainError('NOT_FOUND', 'There is nothing at this path.');
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { IncomingMessage } from 'node:http';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { Pass } from '../../core/concurrency/gate';
@@ -12,8 +13,10 @@ export interface ServiceRequest extends Request {
   id: string;
   /** Why the request cannot be routed; the fallback answers it. */
   unreadable?: FieldFault;
-  /** See `clientAddress`. */
-  address?: string;
+  /** The client's address; an IPv4-mapped one is shown as IPv4. */
+  address: string;
+  /** Whom the limits for each client count the request for: see `countedClient`. */
+  client: string;
   /** See `Authentication`. */
   identity?: Identity | null;
   /** Set by `ApiKeyGuard` for all routes that are not public. */
@@ -22,6 +25,8 @@ export interface ServiceRequest extends Request {
   idempotencyKey?: string;
   /** Traits of the route that the request has reached; the first guard sets them. */
   traits: RouteTraits;
+  /** The route's path, such as `/api/v1/entities/:id`; null when no route has the path. */
+  template?: string | null;
   /** What it holds until it is answered: see `holdUntilAnswered`. */
   passes?: readonly Pass[];
   /** The client waits for `100 Continue` before it sends the body. */
@@ -32,3 +37,14 @@ export interface ServiceRequest extends Request {
 
 /** The arguments of a handler: `getArgs<Exchange>()`. `switchToHttp` would create three functions on every request. */
 export type Exchange = [request: ServiceRequest, response: Response];
+
+/** All values of a header, of which Node keeps the first or joins them. `name` is in lower case. */
+export function headerValues({ rawHeaders, headers }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  // Names and values alternate. Most names differ in length.
+  for (let index = 0; headers[name] !== undefined && index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values;
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { countedClient, unmapped } from '../request/client-address';
+import { countedClient, unmapped } from '../request/arrival';
 import { TURN } from './http-server';
 import { pendingOn } from './turns';
 

@@ -1,11 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { type ChoiceText, type FieldText, shown, shownChoice } from './field-text';
-import { CheckedBy } from './member-rule';
+import { CheckedBy, WholeRequest } from './dto';
+import { type ChoiceText, type FieldText, ReadAs, shown, shownChoice } from './fields';
 import { parseTimestampOrDate } from './timestamp';
-import { integerFault, oneOfFault, type TextLimits, type TextListLimits, textListFault, textRule } from './value-rules';
+import {
+  integerFault,
+  type MemberRule,
+  oneOfFault,
+  textFault,
+  type TextLimits,
+  textListFault,
+  type TextListLimits,
+} from './value-rules';
 
 const DIGITS = /^\d{1,16}$/;
 /** A time whose offset lost its `+`, which means a space in a query. */
@@ -19,81 +26,62 @@ export interface QueryPresence {
 /**
  * Query parameters are texts and mostly optional; a value that cannot be converted stays a text and fails validation.
  */
-function queryField(read: (text: string) => unknown, ...others: PropertyDecorator[]): PropertyDecorator {
-  return applyDecorators(IsOptional(), ReadAs(read), ...others);
+function queryField(
+  field: FieldText & QueryPresence,
+  read: (text: string) => unknown,
+  rule: MemberRule,
+  schema: object,
+): PropertyDecorator {
+  const { required = false } = field;
+  return applyDecorators(
+    ...(required ? [] : [IsOptional()]),
+    ReadAs(read),
+    CheckedBy('query', rule),
+    ApiProperty({ ...schema, required, ...shown(field) }),
+  );
 }
 
-function ReadAs(read: (text: string) => unknown): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? read(value) : value));
-}
+const asText = (text: string): string => text;
 
 /** An integer in digits only. */
 export function QueryInteger(
   field: FieldText<number> & QueryPresence & { min: number; max: number },
 ): PropertyDecorator {
-  const { min, max, required = false } = field;
+  const { min, max } = field;
+  const schema = { type: 'integer', minimum: min, maximum: max };
   const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : text);
-  const check = CheckedBy('queryInteger', (value) => queryIntegerFault(value, min, max));
-  const documented = ApiProperty({ type: 'integer', minimum: min, maximum: max, required, ...shown(field) });
-  return required ? applyDecorators(ReadAs(read), check, documented) : queryField(read, check, documented);
-}
-
-function queryIntegerFault(value: unknown, min: number, max: number): string | undefined {
-  if (value === undefined) return 'is required';
-  return integerFault(value, min, max) === undefined ? undefined : digitsFault(min, max);
-}
-
-function digitsFault(min: number, max: number): string {
-  return `must be an integer from ${min} to ${max}, in digits only`;
+  return queryField(field, read, (value) => integerFault(value, min, max, ', in digits only'), schema);
 }
 
 /** A text. */
 export function QueryText(
   field: TextLimits & FieldText<string> & { normalise?: (text: string) => string },
 ): PropertyDecorator {
-  const { max, normalise } = field;
-  return queryField(
-    (text) => normalise?.(text) ?? text,
-    CheckedBy('queryText', textRule(field)),
-    ApiPropertyOptional({ type: String, maxLength: max, ...shown(field) }),
-  );
+  const { max, normalise = asText } = field;
+  return queryField(field, normalise, (value) => textFault(value, field), { type: String, maxLength: max });
 }
 
 /** Texts, one per occurrence of the parameter; the route marks it as repeatable. */
 export function QueryTexts(field: TextListLimits & FieldText<string[]>): PropertyDecorator {
   const { maxItems, item } = field;
-  return applyDecorators(
-    IsOptional(),
-    CheckedBy('queryTexts', (value) => textListFault(value, field)),
-    ApiPropertyOptional({ type: 'array', items: { type: 'string', maxLength: item.max }, maxItems, ...shown(field) }),
-  );
+  const schema = { type: 'array', items: { type: 'string', maxLength: item.max }, maxItems };
+  return queryField(field, asText, (value) => textListFault(value, field), schema);
 }
 
 /** One of the given texts. */
 export function QueryOneOf(values: readonly string[], field: ChoiceText): PropertyDecorator {
-  return queryField(
-    (text) => text,
-    CheckedBy('queryOneOf', (value) => oneOfFault(value, values)),
-    ApiPropertyOptional({ ...shownChoice(values, field), ...shown(field) }),
-  );
+  return queryField(field, asText, (value) => oneOfFault(value, values), shownChoice(values, field));
 }
 
 /** An RFC 3339 time with a zone, or a date alone (midnight UTC); the DTO holds it in UTC with milliseconds. */
 export function QueryTimestamp(field: FieldText<string>): PropertyDecorator {
-  return queryField(
-    (text) => parseTimestampOrDate(text) ?? text,
-    CheckedBy('queryTimestamp', timestampFault),
-    ApiPropertyOptional({ type: String, ...shown(field) }),
-  );
+  return queryField(field, (text) => parseTimestampOrDate(text) ?? text, timestampFault, { type: String });
 }
 
 /** A sequence of the ledger, or a time or date as above; the DTO holds a number, or a time as text. */
 export function QueryMoment(field: FieldText<string>): PropertyDecorator {
-  return queryField(
-    (text) => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text)),
-    CheckedBy('queryMoment', momentFault),
-    ApiPropertyOptional({ type: String, ...shown(field) }),
-  );
+  const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text));
+  return queryField(field, read, momentFault, { type: String });
 }
 
 function momentFault(value: unknown): string | undefined {
@@ -107,10 +95,22 @@ function momentFault(value: unknown): string | undefined {
 
 function timestampFault(value: unknown): string | undefined {
   const text = String(value);
-  if (parseTimestampOrDate(text) === text) {
-    return undefined;
-  }
+  if (parseTimestampOrDate(text) === text) return undefined;
   return OFFSET_WITHOUT_PLUS.test(text)
     ? 'must have the "+" of its offset written as %2B, since a bare "+" means a space'
     : 'must be an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
+}
+
+/** The query's `from` must not be later than its `to`. */
+export function OrderedPeriod(): ClassDecorator {
+  return WholeRequest(({ from, to }) => {
+    const [start, end] = [readTime(from), readTime(to)];
+    const isOrdered = start === undefined || end === undefined || start <= end;
+    return isOrdered ? [] : [{ field: 'query.from', message: 'must not be later than to' }];
+  });
+}
+
+/** A value that is not a time is reported for its own field. */
+function readTime(value: unknown): string | undefined {
+  return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }

@@ -1,98 +1,73 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { type FieldFault, invalid } from '../../core/errors/domain-error';
-import { DtoInspection, type DtoMetadata, FIELD_PREFIX, type Members } from './dto-inspection';
-import { type DtoShape, dtoShape } from './dto-shape';
+import { FaultList, type FieldFault, invalid } from '../../core/errors/domain-error';
+import { DtoReader } from './dto';
+
+/** How the fields of each part are named in the details of an error. */
+const PATHS: Readonly<Record<ArgumentMetadata['type'], string>> = {
+  body: '',
+  query: 'query.',
+  param: 'path.',
+  custom: '',
+};
 
 /** Types whose values Nest's pipe does not validate either. */
 const NOT_DTOS: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, Object, Buffer, Date]);
 
 /**
- * Nest's validation with three differences: lists and objects pass untouched (the original deletes `constructor` and
- * `prototype` from them), `null` on an optional member counts as absent, and an unknown member is a fault whatever its
- * name and value. All faults of a request are reported at once, with their paths. What needs no validation passes
- * without a promise: every parameter of every handler comes here.
+ * Makes a DTO of each part of a request that a handler takes, by the rules of class-validator. Unlike with Nest's own
+ * pipe, lists and objects pass untouched, `null` on an optional member counts as absent, and an unknown member is a
+ * fault whatever its name and value. All faults of a request are reported at once, with their paths.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
-  private readonly inspection: DtoInspection;
+  constructor(private readonly configuration: Configuration) {}
 
-  constructor(configuration: Configuration) {
-    this.inspection = new DtoInspection(configuration);
-  }
-
-  transform(value: unknown, metadata: ArgumentMetadata): unknown {
-    const { metatype, type } = metadata;
+  transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
     if (type === 'custom') return value;
-    if (metatype === undefined || NOT_DTOS.has(metatype)) {
-      settle(value, []);
-      return value;
-    }
-    const given = (value ?? {}) as Members;
-    const shape = dtoShape(metatype);
-    if (type !== 'query' || !isNothingToCheck(given, shape)) {
-      return this.validated(given, value, shape, { ...metadata, metatype });
-    }
-    settle(value, this.inspection.wholeFaults(given, shape, FIELD_PREFIX[type]));
-    return new metatype();
+    if (metatype !== undefined && !NOT_DTOS.has(metatype)) return this.validated(metatype, value ?? {}, PATHS[type]);
+    settle(value, []);
+    return value;
   }
 
-  private async validated(
-    given: Members,
-    value: unknown,
-    shape: DtoShape,
-    metadata: DtoMetadata,
-  ): Promise<object | undefined> {
-    const { dto, faults } = await this.inspection.inspected(given, shape, metadata, FIELD_PREFIX[metadata.type]);
-    settle(value, faults);
-    return dto;
+  private validated(type: Type, part: object, path: string): object | Promise<object> {
+    const reader = new DtoReader(this.configuration);
+    const settled = (dto: object): object => {
+      settle(part, reader.faults);
+      return dto;
+    };
+    const read = reader.read(type, part, path);
+    return read instanceof Promise ? read.then(settled) : settled(read);
   }
 }
 
-/** Most requests have no query: validating nothing would take as long as reading a record. */
-function isNothingToCheck(given: object, { members, optional }: DtoShape): boolean {
-  return optional.size === members.size && Object.keys(given).length === 0;
-}
-
-/**
- * Collects the faults of one request, whose query and body are validated one after the other, so that all are reported
- * at once by the part validated last.
- */
-export class InputCheck {
-  private readonly faults: FieldFault[];
-  /** Members already known to be faulty are not reported again, for example as missing. */
-  private readonly blamed: ReadonlySet<string>;
-
-  /** @param partsToCome the parts that a pipe has yet to validate. */
-  constructor(
-    faults: readonly FieldFault[],
-    private partsToCome: number,
-  ) {
-    this.faults = [...faults];
-    this.blamed = new Set(faults.map(({ field }) => field));
-  }
-
-  /** Throws VALIDATION_ERROR if nothing is left to validate and a fault was found. */
-  settle(faultsOfPart: readonly FieldFault[]): void {
-    for (const fault of faultsOfPart) if (!this.blamed.has(fault.field)) this.faults.push(fault);
-    this.partsToCome -= 1;
-    if (this.partsToCome <= 0 && this.faults.length > 0) {
-      throw invalid(this.faults);
-    }
-  }
+/** The faults of a request whose query and body are validated one after the other. */
+interface InputCheck {
+  readonly found: FieldFault[];
+  /** Parts that the pipe has yet to validate. */
+  partsToCome: number;
 }
 
 /** By part and not on the request, which Nest does not give to a pipe of all routes. */
-const checks = new WeakMap<object, InputCheck>();
+const checks = new WeakMap<WeakKey, InputCheck>();
 
-/** Makes the pipe settle with `check` when it validates `part`. */
-export function checkTogether(part: object, check: InputCheck): void {
-  checks.set(part, check);
+/**
+ * Has the pipe report the faults found so far together with those of the parts that it validates, when it validates the
+ * last of them. Throws VALIDATION_ERROR if there is none, or if no further faults would be reported.
+ */
+export function reportTogether(found: FieldFault[], parts: readonly object[]): void {
+  if (found.length > 0 && (parts.length === 0 || FaultList.of(found).isFull)) throw invalid(found);
+  const check: InputCheck = { found, partsToCome: parts.length };
+  for (const part of parts) checks.set(part, check);
 }
 
-/** Throws the faults found, unless another part of the request has yet to be validated and reports both. */
 function settle(part: unknown, faults: readonly FieldFault[]): void {
-  const check = typeof part === 'object' && part !== null ? checks.get(part) : undefined;
-  if (check !== undefined) check.settle(faults);
-  else if (faults.length > 0) throw invalid(faults);
+  const together = checks.get(part as WeakKey);
+  if (together === undefined && faults.length === 0) return;
+  const check = together ?? { found: [], partsToCome: 1 };
+  // What is known to be faulty is not reported again, for example as missing.
+  const blamed = new Set(check.found.map(({ field }) => field));
+  for (const fault of faults) if (!blamed.has(fault.field)) check.found.push(fault);
+  check.partsToCome -= 1;
+  if (check.partsToCome === 0 && check.found.length > 0) throw invalid(check.found);
 }

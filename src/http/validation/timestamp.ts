@@ -1,5 +1,3 @@
-import { WholeRequest } from './dto-shape';
-
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const MILLISECONDS_PER_MINUTE = 60_000;
@@ -48,18 +46,4 @@ function dayStart(year: number, month: number, day: number): number | undefined 
 function isoText(time: number): string | undefined {
   const text = new Date(time).toISOString();
   return text.length === '2026-01-01T00:00:00.000Z'.length ? text : undefined;
-}
-
-/** The query's `from` must not be later than its `to`. */
-export function OrderedPeriod(): ClassDecorator {
-  return WholeRequest(({ from, to }) => {
-    const [start, end] = [readTime(from), readTime(to)];
-    const isOrdered = start === undefined || end === undefined || start <= end;
-    return isOrdered ? [] : [{ field: 'query.from', message: 'must not be later than to' }];
-  });
-}
-
-/** A value that is not a time is reported for its own field. */
-function readTime(value: unknown): string | undefined {
-  return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }

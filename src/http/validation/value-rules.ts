@@ -1,5 +1,21 @@
+import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
-import type { FaultInside, MemberRule } from './member-rule';
+
+/** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
+export interface FaultInside {
+  readonly at: string;
+  readonly message: string;
+}
+
+/** What is wrong with a member's value: a message, faults located inside it, or nothing. */
+export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
+
+/** What a rule finds wrong with the value of `field`. */
+export function faultsBy(rule: MemberRule, field: string, value: unknown): FieldFault[] {
+  const found = rule(value) ?? [];
+  if (typeof found === 'string') return [{ field, message: found }];
+  return found.map(({ at, message }) => ({ field: `${field}${at}`, message }));
+}
 
 export interface TextLimits {
   /** Code points at least; 1 by default, 0 when it may be blank. */
@@ -12,23 +28,13 @@ export interface TextLimits {
   readonly rule?: (text: string) => string | undefined;
 }
 
-export function textRule(limits: TextLimits): MemberRule {
-  return (value) => textFault(value, limits);
-}
-
 /** What is wrong with a text; undefined when nothing is. */
 export function textFault(value: unknown, limits: TextLimits): string | undefined {
   const { max, mayBeBlank = false, rule } = limits;
   const min = leastLength(limits);
-  if (value === undefined) {
-    return 'is required';
-  }
-  if (typeof value !== 'string') {
-    return 'must be a string';
-  }
-  if (!mayBeBlank && value.trim() === '') {
-    return 'must not be blank';
-  }
+  if (value === undefined) return 'is required';
+  if (typeof value !== 'string') return 'must be a string';
+  if (!mayBeBlank && value.trim() === '') return 'must not be blank';
   if (!hasLength(value, min, max)) {
     return min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;
   }
@@ -41,12 +47,8 @@ export function leastLength({ min, mayBeBlank }: TextLimits): number {
 
 /** Lengths count code points. A text never has fewer UTF-16 units, so these settle the ordinary case. */
 function hasLength(text: string, min: number, max: number): boolean {
-  if (text.length <= max && (min <= 1 || text.length >= 2 * min)) {
-    return text.length >= min;
-  }
-  if (text.length > 2 * max) {
-    return false;
-  }
+  if (text.length <= max && (min <= 1 || text.length >= 2 * min)) return text.length >= min;
+  if (text.length > 2 * max) return false;
   const length = Array.from(text).length;
   return length >= min && length <= max;
 }
@@ -60,63 +62,54 @@ export interface TextListLimits {
 /** What is wrong with a list of distinct texts, each fault at its index. */
 export function textListFault(value: unknown, limits: TextListLimits): string | readonly FaultInside[] | undefined {
   const { minItems = 0, maxItems, item } = limits;
-  if (value === undefined) {
-    return 'is required';
-  }
-  if (!Array.isArray(value)) {
-    return 'must be an array of strings';
-  }
+  if (value === undefined) return 'is required';
+  if (!Array.isArray(value)) return 'must be an array of strings';
   if (value.length < minItems || value.length > maxItems) {
     return minItems > 0 ? `must have ${minItems} to ${maxItems} items` : `must have at most ${maxItems} items`;
   }
-  return itemFaults(value, item);
-}
-
-function itemFaults(items: readonly unknown[], limits: TextLimits): FaultInside[] {
   const seen = new Set<unknown>();
-  const faults: FaultInside[] = [];
-  items.forEach((item, index) => {
-    const message = textFault(item, limits) ?? (seen.has(item) ? 'must differ from the items before it' : undefined);
-    seen.add(item);
-    if (message !== undefined) {
-      faults.push({ at: `[${index}]`, message });
-    }
+  return value.flatMap((text: unknown, index): FaultInside[] => {
+    const message = textFault(text, item) ?? (seen.has(text) ? 'must differ from the items before it' : undefined);
+    seen.add(text);
+    return message === undefined ? [] : [{ at: `[${index}]`, message }];
   });
-  return faults;
 }
 
 /** What is wrong with a choice among texts; undefined when it is one of them. */
 export function oneOfFault(value: unknown, values: readonly string[]): string | undefined {
-  if (typeof value === 'string' && values.includes(value)) {
-    return undefined;
-  }
-  return value === undefined ? `is required: one of ${values.join(', ')}` : `must be one of ${values.join(', ')}`;
+  if (typeof value === 'string' && values.includes(value)) return undefined;
+  return `${value === undefined ? 'is required:' : 'must be'} one of ${values.join(', ')}`;
+}
+
+/** What is wrong with an object of any content. @param rule finds faults in members whose meaning the service knows. */
+export function objectFault(
+  value: unknown,
+  rule: ((value: JsonObject) => readonly FaultInside[]) | undefined,
+): string | readonly FaultInside[] | undefined {
+  if (value === undefined) return 'is required';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+  return rule?.(value as JsonObject);
 }
 
 /** What is wrong with a whole number; undefined when nothing is. */
-export function integerFault(value: unknown, min: number, max: number): string | undefined {
-  if (value === undefined) {
-    return 'is required';
-  }
+export function integerFault(value: unknown, min: number, max: number, form = ''): string | undefined {
+  if (value === undefined) return 'is required';
   const isInside = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
-  return isInside ? undefined : `must be an integer from ${min} to ${max}`;
+  return isInside ? undefined : `must be an integer from ${min} to ${max}${form}`;
 }
 
-/** A text of at most this many code points, a number or a boolean. */
-export function scalarRule(maxLength: number): MemberRule {
-  return (value) => {
-    if (value === undefined) return 'is required';
-    if (typeof value === 'number' || typeof value === 'boolean') return undefined;
-    if (typeof value !== 'string') return 'must be a string, a number or a boolean';
-    return hasLength(value, 0, maxLength) ? undefined : `must have at most ${maxLength} characters`;
-  };
+/** What is wrong with a text of at most this many code points, a number or a boolean. */
+export function scalarFault(value: unknown, maxLength: number): string | undefined {
+  if (value === undefined) return 'is required';
+  if (typeof value === 'number' || typeof value === 'boolean') return undefined;
+  if (typeof value !== 'string') return 'must be a string, a number or a boolean';
+  return hasLength(value, 0, maxLength) ? undefined : `must have at most ${maxLength} characters`;
 }
 
-/** An object with any content. @param rule finds faults in members whose meaning the service knows. */
-export function freeFormRule(rule: ((value: JsonObject) => readonly FaultInside[]) | undefined): MemberRule {
-  return (value) => {
-    if (value === undefined) return 'is required';
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
-    return rule?.(value as JsonObject);
-  };
+/** The members of an object that the service does not define: as many as are reported. */
+export function unknownMembers(given: object, known: readonly string[]): readonly FaultInside[] {
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
+  const message = `is not known here; known are ${known.join(', ')}`;
+  return unknown.slice(0, MOST_FAULTS).map((name) => ({ at: `.${name}`, message }));
 }

@@ -5,7 +5,7 @@ import { LedgerTail } from '../../ledger/ledger-tail';
 import { Gates, nameOf } from '../gates';
 import { ShutdownGate } from '../shutdown/shutdown';
 import { AsOfQuery } from '../as-of/as-of.query';
-import { WholeRequest } from '../validation/dto-shape';
+import { WholeRequest } from '../validation/dto';
 import { QueryInteger } from '../validation/query-fields';
 
 /** A record that may change. */
@@ -55,7 +55,7 @@ export class Waits {
     const pass = this.gates.of('waits').tryEnter(nameOf(caller));
     if (pass === null) return row;
     try {
-      const settled = await this.changed(row, wait, new Ending([leaving, this.gate.signal], seconds));
+      const settled = await this.changed(row, wait, seconds, [leaving, this.gate.signal]);
       const end = endOf(caller);
       if (end !== null) throw end;
       return settled;
@@ -68,85 +68,45 @@ export class Waits {
    * The same for something that the answer depends on and the client did not ask to wait for: it does not count against
    * the limit.
    */
-  async settled<Row>({ seconds, leaving, ...awaited }: Settlement<Row>): Promise<Row> {
-    return this.changed(await awaited.read(), awaited, new Ending([leaving], seconds));
+  async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
+    const { seconds, leaving, read } = settlement;
+    return this.changed(await read(), settlement, seconds, [leaving]);
   }
 
-  private async changed<Row>(row: Row, awaited: Awaited<Row>, ending: Ending): Promise<Row> {
-    const growth = new Growth(this.tail, ending.signal);
-    try {
-      return await changed(row, awaited, growth);
-    } finally {
-      growth.end();
-      ending.end();
-    }
-  }
-}
-
-/** Reads again whenever the ledger has grown, and once more when the wait is over. */
-async function changed<Row>(first: Row, { read, isOpen }: Awaited<Row>, growth: Growth): Promise<Row> {
-  let row = first;
-  for (let isOver = false; isOpen(row) && !isOver;) {
-    isOver = await growth.next();
-    row = await read();
-  }
-  return row;
-}
-
-/** Aborted by the first of several signals, or when the time is over. */
-class Ending {
-  private readonly controller = new AbortController();
-  private readonly timer: NodeJS.Timeout;
-  private readonly onAbort = (): void => this.controller.abort();
-
-  constructor(
-    private readonly signals: readonly AbortSignal[],
+  /** Reads again whenever the ledger has grown, and once more when the time is over or a signal is aborted. */
+  private async changed<Row>(
+    first: Row,
+    { read, isOpen }: Awaited<Row>,
     seconds: number,
-  ) {
-    this.timer = setTimeout(this.onAbort, seconds * 1000);
-    for (const signal of signals) {
-      if (signal.aborted) this.onAbort();
-      signal.addEventListener('abort', this.onAbort, { once: true });
-    }
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  end(): void {
-    clearTimeout(this.timer);
-    for (const signal of this.signals) signal.removeEventListener('abort', this.onAbort);
-  }
-}
-
-/** Whether the ledger has grown since it was last asked; no growth is missed in between. */
-class Growth {
-  private hasGrown = true;
-  private wake: (() => void) | null = null;
-  private readonly endTail: () => void;
-
-  constructor(
-    tail: LedgerTail,
-    private readonly over: AbortSignal,
-  ) {
-    this.endTail = tail.onGrowth(() => {
-      this.hasGrown = true;
-      this.wake?.();
+    signals: readonly AbortSignal[],
+  ): Promise<Row> {
+    let isOver = signals.some(({ aborted }) => aborted);
+    // No growth is missed while the record is read.
+    let hasGrown = true;
+    let wake = (): void => undefined;
+    const end = (): void => {
+      isOver = true;
+      wake();
+    };
+    const timer = setTimeout(end, seconds * 1000);
+    for (const signal of signals) signal.addEventListener('abort', end);
+    const endTail = this.tail.onGrowth(() => {
+      hasGrown = true;
+      wake();
     });
-    over.addEventListener('abort', () => this.wake?.(), { once: true });
-  }
-
-  /** Resolves when the ledger has grown or the wait is over; true when it is over. */
-  async next(): Promise<boolean> {
-    if (!this.hasGrown && !this.over.aborted) await new Promise<void>((resolve) => (this.wake = resolve));
-    this.wake = null;
-    this.hasGrown = false;
-    return this.over.aborted;
-  }
-
-  end(): void {
-    this.endTail();
+    try {
+      let row = first;
+      for (let isLast = false; isOpen(row) && !isLast; row = await read()) {
+        if (!hasGrown && !isOver) await new Promise<void>((resolve) => (wake = resolve));
+        hasGrown = false;
+        isLast = isOver;
+      }
+      return row;
+    } finally {
+      endTail();
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener('abort', end);
+    }
   }
 }
 

@@ -16,8 +16,7 @@ import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
 import { Configuration } from '../../core/config/configuration';
 import { FOR_EVER } from '../../http/answers/common-headers';
-import { routeNotFound } from '../../http/request/request-errors';
-import { LeavesInputUnread, Public, Uncounted } from '../../http/request/routes';
+import { LeavesInputUnread, Public, Uncounted, routeNotFound } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');

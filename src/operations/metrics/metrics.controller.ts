@@ -2,8 +2,7 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import { routeNotFound } from '../../http/request/request-errors';
-import { RateLimitBucket, RequiresScope } from '../../http/request/routes';
+import { RateLimitBucket, RequiresScope, routeNotFound } from '../../http/request/routes';
 import { Metrics } from './metrics';
 
 /** Serves the metrics behind the API key, unless they have a port of their own. */

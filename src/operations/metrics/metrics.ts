@@ -7,7 +7,6 @@ import { Checkpoints } from '../../evidence/checkpoints/checkpoints.service';
 import { ChainVerifier } from '../../evidence/verification/chain-verifier';
 import { AccessDenials } from '../../http/authentication/access-denials';
 import { Gates } from '../../http/gates';
-import { routeTemplate } from '../../http/request/routes';
 import type { ServiceRequest } from '../../http/request/service-request';
 import { TURN } from '../../http/server/http-server';
 import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
@@ -78,7 +77,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
 
   private closed(request: ServiceRequest, response: Response, duration: number): void {
     const status = response.headersSent ? response.statusCode : 0;
-    this.observerOf(request.method, routeTemplate(request) ?? NO_ROUTE, status)(duration / MILLISECONDS);
+    this.observerOf(request.method, request.template ?? NO_ROUTE, status)(duration / MILLISECONDS);
     if (status === 401) this.instruments.refusedKeys.inc();
     else if (status === 429) this.instruments.limited.inc();
   }

@@ -1,7 +1,6 @@
 import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
-import { OrderedPeriod } from '../../../http/validation/timestamp';
-import { QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
+import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { EntryOutcome } from '../../../ledger/ledger-transaction';
 import { ENTRY_OUTCOMES } from './audit-entry.response';
 

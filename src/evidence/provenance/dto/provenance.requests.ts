@@ -1,12 +1,10 @@
 import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
-import { OrderedPeriod } from '../../../http/validation/timestamp';
-import { QueryInteger, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
+import { WholeRequest } from '../../../http/validation/dto';
+import { BooleanField, IntegerField, OptionalText } from '../../../http/validation/fields';
+import { OrderedPeriod, QueryInteger, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { parseCheckpoint } from '../../checkpoints/checkpoint';
-import { BooleanField, IntegerField } from '../../../http/validation/body-fields';
-import { WholeRequest } from '../../../http/validation/dto-shape';
-import { OptionalText } from '../../../http/validation/text-fields';
 
 @OrderedPeriod()
 export class ProvenanceListQuery extends ListQuery {

@@ -1,8 +1,13 @@
 import { normaliseAgentName } from '../../../governance/agents/agent-name';
 import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/event-filter';
-import { AtLeastOneOf, IntegerField } from '../../../http/validation/body-fields';
-import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto-shape';
-import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto';
+import {
+  AtLeastOneOf,
+  DistinctStrings,
+  IntegerField,
+  OptionalText,
+  RequiredText,
+} from '../../../http/validation/fields';
 import { textFault } from '../../../http/validation/value-rules';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';

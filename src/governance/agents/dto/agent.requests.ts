@@ -1,10 +1,9 @@
 import { labelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
+import { AtLeastOneOf, DistinctStrings, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
 import { AGENT_STATUSES, type AgentStatus } from '../agent.entity';
-import { DistinctStrings, OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
-import { AtLeastOneOf } from '../../../http/validation/body-fields';
 
 /** What a request may say about an agent, at creation and afterwards. */
 export const DESCRIPTION = {

@@ -1,12 +1,11 @@
 import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { WholeRequest } from '../../../http/validation/dto-shape';
-import { ExpiryField } from '../../../http/validation/expiry-field';
-import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { WholeRequest } from '../../../http/validation/dto';
+import { DistinctStrings, ExpiryField, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { QueryOneOf } from '../../../http/validation/query-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
 import { ListQuery } from '../../../http/lists/list.query';
-import { QueryOneOf } from '../../../http/validation/query-fields';
 import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
 
 @WholeRequest(({ scopes, agentId }) =>

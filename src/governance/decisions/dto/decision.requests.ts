@@ -2,17 +2,15 @@ import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto-shape';
-import { FreeFormObject } from '../../../http/validation/body-fields';
-import { ExpiryField } from '../../../http/validation/expiry-field';
-import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';
+import { ExpiryField, FreeFormObject, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
 import { ListQuery } from '../../../http/lists/list.query';
-import { QueryOneOf, QueryText, QueryInteger } from '../../../http/validation/query-fields';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
 /** Members that are not valid are reported by their own rules. */

@@ -1,9 +1,15 @@
-import { AtLeastOneOf, FreeFormObject, IgnoredField, ScalarField } from '../../../http/validation/body-fields';
-import { OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import {
+  AtLeastOneOf,
+  FreeFormObject,
+  IgnoredField,
+  OptionalText,
+  RequiredText,
+  ScalarField,
+} from '../../../http/validation/fields';
+import { QueryText } from '../../../http/validation/query-fields';
+import type { FaultInside } from '../../../http/validation/value-rules';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
-import { QueryText } from '../../../http/validation/query-fields';
-import type { FaultInside } from '../../../http/validation/member-rule';
 
 export class CreateEntityRequest {
   @RequiredText({ max: 100, description: 'Category of the entity; lists filter by it.', example: 'service' })

@@ -1,5 +1,4 @@
-import { FreeFormObject } from '../../../http/validation/body-fields';
-import { RequiredText } from '../../../http/validation/text-fields';
+import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 

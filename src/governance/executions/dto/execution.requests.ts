@@ -1,11 +1,9 @@
-import { JsonField } from '../../../http/validation/body-fields';
-import { WholeRequest } from '../../../http/validation/dto-shape';
-import { OneOf, OptionalText } from '../../../http/validation/text-fields';
+import { WholeRequest } from '../../../http/validation/dto';
+import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
+import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { JsonValue } from '../../../core/json/json-value';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
-import { OrderedPeriod } from '../../../http/validation/timestamp';
-import { QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
 
 const REPORTED_OUTCOMES = ['executed', 'failed'] as const;

@@ -9,9 +9,15 @@ import {
   type SchemaObject,
 } from '@nestjs/swagger';
 import { Configuration } from '../../../core/config/configuration';
-import { ApiErrors, IgnoresIdempotencyKey, ListedValues, Public, RequiresScope } from '../../../http/request/routes';
+import {
+  ApiErrors,
+  IgnoresIdempotencyKey,
+  ListedValues,
+  Public,
+  RequiresScope,
+  routeNotFound,
+} from '../../../http/request/routes';
 import { Caller } from '../../../http/pipeline/caller.decorator';
-import { routeNotFound } from '../../../http/request/request-errors';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {

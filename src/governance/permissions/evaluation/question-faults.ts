@@ -1,8 +1,14 @@
 import { AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import { type FieldFault, MOST_FAULTS } from '../../../core/errors/domain-error';
-import { oneOfFault, textFault, type TextLimits, textListFault } from '../../../http/validation/value-rules';
-import { type FaultInside, faultsBy } from '../../../http/validation/member-rule';
-import { unknownMembers } from '../../../http/validation/body-fields';
+import {
+  type FaultInside,
+  faultsBy,
+  oneOfFault,
+  textFault,
+  type TextLimits,
+  textListFault,
+  unknownMembers,
+} from '../../../http/validation/value-rules';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 import { isGiven } from './questions';
 import { labelFault } from '../../../core/values/label-fault';

@@ -3,9 +3,13 @@ import {
   RISK_LEVELS,
   type RiskLevel,
 } from '../../../core/config/variables/governance-variables';
-import { integerFault, oneOfFault, textFault } from '../../../http/validation/value-rules';
-import type { FaultInside } from '../../../http/validation/member-rule';
-import { unknownMembers } from '../../../http/validation/body-fields';
+import {
+  type FaultInside,
+  integerFault,
+  oneOfFault,
+  textFault,
+  unknownMembers,
+} from '../../../http/validation/value-rules';
 import { durationFault } from '../../../core/values/duration';
 import { subjectFault } from '../patterns/subjects';
 import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';

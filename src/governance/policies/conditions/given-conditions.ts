@@ -1,6 +1,10 @@
-import type { FaultInside } from '../../../http/validation/member-rule';
-import { unknownMembers } from '../../../http/validation/body-fields';
-import { oneOfFault, textFault, textListFault } from '../../../http/validation/value-rules';
+import {
+  type FaultInside,
+  oneOfFault,
+  textFault,
+  textListFault,
+  unknownMembers,
+} from '../../../http/validation/value-rules';
 import { withinFault } from '../patterns/resources';
 import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
 import { EACH, isScalar, PARAMETER_OPERATORS, pathOf } from './condition';

@@ -1,8 +1,6 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, type SchemaObject } from '@nestjs/swagger';
-import { optionalMark, shown, type FieldText, shownChoice } from '../../../http/validation/field-text';
-import { CheckedBy, type FaultInside } from '../../../http/validation/member-rule';
-import { textFault } from '../../../http/validation/value-rules';
+import type { SchemaObject } from '@nestjs/swagger';
+import { type FieldText, shown, shownChoice, Field } from '../../../http/validation/fields';
+import { type FaultInside, textFault } from '../../../http/validation/value-rules';
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import { DAYS } from '../conditions/clock';
 import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions/given-conditions';
@@ -36,18 +34,9 @@ export function PatternList(field: PatternListField): PropertyDecorator {
   const { minItems, maxLength } = field;
   const optional = minItems === 0;
   const items = { type: 'string', minLength: 1, maxLength } as const;
-  return applyDecorators(
-    ...optionalMark({ optional }),
-    CheckedBy('patternList', (value) => listFault(value, field)),
-    ApiProperty({
-      type: 'array',
-      items,
-      minItems,
-      maxItems: MAX_ITEMS,
-      required: !optional,
-      ...shown({ ...field, optional, ...(optional && { default: [] }) }),
-    }),
-  );
+  const described = { ...field, optional, ...(optional && { default: [] }) };
+  const schema = { type: 'array', items, minItems, maxItems: MAX_ITEMS };
+  return Field('patternList', described, (value) => listFault(value, field), schema);
 }
 
 function listFault(
@@ -65,51 +54,45 @@ function listFault(
 
 /** What a policy requires of the parameters. A fault names its place. */
 export function ConditionsField(): PropertyDecorator {
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('conditions', conditionsFault),
-    ApiProperty({
-      type: 'array',
-      required: false,
-      maxItems: MOST_CONDITIONS,
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['op', 'value'],
-        properties: {
-          parameter: {
-            type: 'string',
-            minLength: 1,
-            maxLength: LONGEST_POINTER,
-            description:
-              'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
-          },
-          clock: {
-            type: 'string',
-            minLength: 1,
-            description: 'Instead of a parameter: an IANA time zone, with `between` and two times.',
-          },
-          days: {
-            type: 'array',
-            items: { type: 'string', enum: [...DAYS] },
-            minItems: 1,
-            nullable: true,
-            description: 'With `clock`: on these days. Without it every day.',
-          },
-          // Refers to the answer's schema by name: clients get one type for it.
-          op: { $ref: '#/components/schemas/ConditionOperator' },
-          value: ANY_JSON_SCHEMA,
-        },
-      },
-      ...shown({
-        optional: true,
-        default: [],
-        description:
-          'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
-      }),
-    }),
-  );
+  const field = {
+    optional: true,
+    default: [],
+    description:
+      'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
+  };
+  const schema = { type: 'array', maxItems: MOST_CONDITIONS, items: CONDITION };
+  return Field('conditions', field, conditionsFault, schema);
 }
+
+const CONDITION: SchemaObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['op', 'value'],
+  properties: {
+    parameter: {
+      type: 'string',
+      minLength: 1,
+      maxLength: LONGEST_POINTER,
+      description:
+        'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
+    },
+    clock: {
+      type: 'string',
+      minLength: 1,
+      description: 'Instead of a parameter: an IANA time zone, with `between` and two times.',
+    },
+    days: {
+      type: 'array',
+      items: { type: 'string', enum: [...DAYS] },
+      minItems: 1,
+      nullable: true,
+      description: 'With `clock`: on these days. Without it every day.',
+    },
+    // Refers to the answer's schema by name: clients get one type for it.
+    op: { $ref: '#/components/schemas/ConditionOperator' },
+    value: ANY_JSON_SCHEMA,
+  },
+};
 
 const GROUP: SchemaObject = {
   type: 'object',
@@ -138,54 +121,41 @@ export const APPROVERS_SCHEMA = { type: 'array', minItems: 1, maxItems: MOST_GRO
 
 /** Groups of approvers, no two of them with the same subjects. A fault names its place. */
 export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('approvers', distinctApproversFault),
-    ApiProperty({ ...APPROVERS_SCHEMA, required: false, ...shown({ ...field, optional: true }) }),
-  );
+  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS_SCHEMA);
 }
 
 const DURATION = { type: 'string', minLength: 1, maxLength: LONGEST_DURATION } as const;
 
 /** What has to be approved, if a policy requires it. A fault names its place. */
 export function ApprovalField(): PropertyDecorator {
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('approval', approvalFault),
-    ApiProperty({
-      type: 'object',
-      selfRequired: false,
-      additionalProperties: false,
+  const description = 'With `require_approval` only. Members left out get their defaults, which are returned.';
+  return Field('approval', { optional: true, description }, approvalFault, APPROVAL);
+}
+
+const APPROVAL = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    riskLevel: { ...shownChoice(RISK_LEVELS, { optional: true }), ...shown({ optional: true, default: 'medium' }) },
+    approvers: {
+      ...APPROVERS_SCHEMA,
       ...shown({
         optional: true,
-        description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
+        description:
+          'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
       }),
-      properties: {
-        riskLevel: {
-          ...shownChoice(RISK_LEVELS, { optional: true }),
-          ...shown({ optional: true, default: 'medium' }),
-        },
-        approvers: {
-          ...APPROVERS_SCHEMA,
-          ...shown({
-            optional: true,
-            description:
-              'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
-          }),
-        },
-        decideWithin: {
-          ...DURATION,
-          ...shown({
-            optional: true,
-            default: 'P1D',
-            description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
-          }),
-        },
-        executeWithin: {
-          ...DURATION,
-          ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is valid.' }),
-        },
-      },
-    }),
-  );
-}
+    },
+    decideWithin: {
+      ...DURATION,
+      ...shown({
+        optional: true,
+        default: 'P1D',
+        description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
+      }),
+    },
+    executeWithin: {
+      ...DURATION,
+      ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is valid.' }),
+    },
+  },
+};

@@ -1,6 +1,6 @@
-import { WholeRequest } from '../../../http/validation/dto-shape';
-import { IntegerField } from '../../../http/validation/body-fields';
-import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
+import { WholeRequest } from '../../../http/validation/dto';
+import { IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
 import { subjectFault } from '../patterns/subjects';
@@ -8,7 +8,6 @@ import type { GivenApproval } from '../approval/given-approval';
 import type { PolicyCondition } from '../conditions/condition';
 import { ConditionsField, ApprovalField, PatternList } from './policy-fields';
 import { ListQuery } from '../../../http/lists/list.query';
-import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
 
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;

@@ -1,12 +1,17 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { optionalMark, shown } from '../../../http/validation/field-text';
-import { CheckedBy, type FaultInside } from '../../../http/validation/member-rule';
-import { BooleanField, FreeFormObject, ListOf, unknownMembers } from '../../../http/validation/body-fields';
+import { WholeRequest, type WholeRule } from '../../../http/validation/dto';
+import {
+  BooleanField,
+  FreeFormObject,
+  ListOf,
+  OneOf,
+  OptionalText,
+  RequiredText,
+  shown,
+  Field,
+} from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
+import { type FaultInside, unknownMembers } from '../../../http/validation/value-rules';
 import type { ReplayPeriod } from '../replays';
-import { WholeRequest, type WholeRule } from '../../../http/validation/dto-shape';
-import { OneOf, OptionalText, RequiredText } from '../../../http/validation/text-fields';
 import type { GivenSubject } from '../../permissions/evaluation/questions';
 import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
 import {
@@ -33,23 +38,16 @@ export function ReplayField(): PropertyDecorator {
     type: 'string',
     ...shown({ optional: true, description, example: '2026-01-01' }),
   });
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('replay', replayFault),
-    ApiProperty({
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
-        to: time('Executions begun up to and including this time.'),
-      },
-      selfRequired: false,
-      ...shown({
-        optional: true,
-        description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
-      }),
-    } as object),
-  );
+  const schema = {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
+      to: time('Executions begun up to and including this time.'),
+    },
+  };
+  const description = 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.';
+  return Field('replay', { optional: true, description }, replayFault, schema);
 }
 
 /** The times of a valid replay period. */

@@ -1,8 +1,14 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, type SchemaObject } from '@nestjs/swagger';
+import type { SchemaObject } from '@nestjs/swagger';
 import { AGENT_KINDS } from '../../../agents/agent-name';
-import { optionalMark, shown, shownChoice } from '../../../../http/validation/field-text';
-import { CheckedBy } from '../../../../http/validation/member-rule';
+import { WholeRequest } from '../../../../http/validation/dto';
+import {
+  BooleanField,
+  FreeFormObject,
+  OptionalText,
+  shown,
+  shownChoice,
+  Field,
+} from '../../../../http/validation/fields';
 import {
   SUBJECT_NAME,
   SUBJECT_ROLES,
@@ -16,9 +22,6 @@ import {
   RESOURCE_TYPE,
   togetherFaults,
 } from '../question-faults';
-import { BooleanField, FreeFormObject } from '../../../../http/validation/body-fields';
-import { NotStored, WholeRequest } from '../../../../http/validation/dto-shape';
-import { OptionalText } from '../../../../http/validation/text-fields';
 import { MomentField } from '../../../../http/as-of/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
@@ -44,11 +47,7 @@ export function SubjectField(): PropertyDecorator {
   const description =
     'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +
     '`kind:…`, its roles, and its name.';
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('subject', subjectFault),
-    ApiProperty({ ...SUBJECT, selfRequired: false, ...shown({ optional: true, description }) } as object),
-  );
+  return Field('subject', { optional: true, description }, subjectFault, SUBJECT);
 }
 
 const QUESTION: SchemaObject = {
@@ -68,19 +67,8 @@ function RequestsField(): PropertyDecorator {
   const description =
     `Up to ${MOST_REQUESTS} questions, with \`explain\` ${MOST_EXPLAINED}, answered by one set of policies. Members that one leaves ` +
     'out are taken from those next to the list; its `agent` or `subject` replaces either of them.';
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('requests', requestsFault),
-    NotStored(),
-    ApiProperty({
-      type: 'array',
-      minItems: 1,
-      maxItems: MOST_REQUESTS,
-      items: QUESTION,
-      required: false,
-      ...shown({ optional: true, description }),
-    }),
-  );
+  const schema = { type: 'array', minItems: 1, maxItems: MOST_REQUESTS, items: QUESTION };
+  return Field('requests', { optional: true, description }, requestsFault, schema);
 }
 
 @WholeRequest(togetherFaults)

@@ -1,4 +1,4 @@
-import { countedClient, unmapped } from './client-address';
+import { countedClient, unmapped } from './arrival';
 
 describe('countedClient', () => {
   it.each([

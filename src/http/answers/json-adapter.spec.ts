@@ -2,7 +2,7 @@ import express, { type Request, type Response } from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { messageClasses } from './message-classes';
+import { messageClasses } from './json-adapter';
 
 describe('messageClasses', () => {
   let server: Server;

@@ -1,0 +1,188 @@
+import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import {
+  getMetadataStorage,
+  registerDecorator,
+  validate,
+  type ValidationError,
+  ValidationTypes,
+  type ValidatorOptions,
+} from 'class-validator';
+import type { Configuration } from '../../core/config/configuration';
+import { type FieldFault, FaultList } from '../../core/errors/domain-error';
+import { shownKey } from '../body/json-scanner';
+import { faultsBy, type MemberRule } from './value-rules';
+
+/** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
+export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name,
+      target: target.constructor,
+      propertyName: String(property),
+      // With the error, so that its faults can be read where they are: a message is a text.
+      options: { context: { rule } },
+      validator: { validate: (value: unknown) => faultsBy(rule, '', value).length === 0, defaultMessage: () => name },
+    });
+}
+
+/** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
+export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
+
+/** A rule for a request as a whole that depends on settings. */
+export type ConfiguredRule = (
+  members: Readonly<Record<string, unknown>>,
+  configuration: Configuration,
+) => readonly FieldFault[];
+
+const WHOLE_RULES = 'http:whole-rules';
+const DTO_LISTS = 'http:dto-lists';
+
+/** Validates a request by the combination of its members. */
+export function WholeRequest(rule: WholeRule): ClassDecorator {
+  return ConfiguredRequest(rule);
+}
+
+/** The same by a rule that depends on settings. */
+export function ConfiguredRequest(rule: ConfiguredRule): ClassDecorator {
+  return (target) => append(WHOLE_RULES, target, rule);
+}
+
+/** A member that is a list of DTOs. */
+interface DtoList {
+  readonly member: string;
+  readonly item: Type;
+  readonly maxItems: number;
+}
+
+/** Makes each item of a member a DTO of its own, as long as there are not more of them. */
+export function ItemsAre(item: Type, maxItems: number): PropertyDecorator {
+  return (target, member) => append(DTO_LISTS, target.constructor, { member: String(member), item, maxItems });
+}
+
+/** Appends to a list kept on a class, in addition to the lists of the classes it extends. */
+function append(key: string, type: object, value: unknown): void {
+  Reflect.defineMetadata(key, [...collected(key, type), value], type);
+}
+
+function collected(key: string, type: object): readonly unknown[] {
+  return (Reflect.getMetadata(key, type) as readonly unknown[] | undefined) ?? [];
+}
+
+/** What the decorators of a DTO declare. */
+interface Declaration {
+  readonly members: ReadonlySet<string>;
+  readonly optional: ReadonlySet<string>;
+  /** Members that class-transformer makes DTOs, for classes that use its own decorators. */
+  readonly nested: ReadonlySet<string>;
+  readonly lists: readonly DtoList[];
+  readonly wholeRules: readonly ConfiguredRule[];
+}
+
+const declarations = new WeakMap<Type, Declaration>();
+
+function declared(type: Type): Declaration {
+  const known = declarations.get(type) ?? readDeclaration(type);
+  declarations.set(type, known);
+  return known;
+}
+
+function readDeclaration(type: Type): Declaration {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const membersWith = (isMeant: (rule: (typeof rules)[number]) => boolean): Set<string> =>
+    new Set(rules.filter(isMeant).map(({ propertyName }) => propertyName));
+  return {
+    members: membersWith(() => true),
+    optional: membersWith(({ name }) => name === 'isOptional'),
+    nested: membersWith((rule) => rule.type === ValidationTypes.NESTED_VALIDATION),
+    lists: collected(DTO_LISTS, type) as DtoList[],
+    wholeRules: collected(WHOLE_RULES, type) as ConfiguredRule[],
+  };
+}
+
+const OPTIONS: ValidatorOptions = {
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  forbidUnknownValues: false,
+  validationError: { target: false },
+};
+
+/** Makes a DTO from the members that its class declares, and collects all that is wrong with what was given. */
+export class DtoReader {
+  private readonly list = new FaultList();
+  readonly faults = this.list.faults;
+
+  constructor(private readonly configuration: Configuration) {}
+
+  /** `path` goes before the names of members: `query.`, or `policies[3].` in a list. */
+  read(type: Type, given: object, path: string): object | Promise<object> {
+    const { optional, members, wholeRules } = declared(type);
+    if (Object.keys(given).length > 0 || optional.size < members.size) return this.readMembers(type, given, path);
+    // Most requests have no query: validating nothing would take as long as reading a record.
+    for (const rule of wholeRules) this.noteWhole(rule({}, this.configuration), path);
+    return new type() as object;
+  }
+
+  private async readMembers(type: Type, given: object, path: string): Promise<object> {
+    const { optional, members, nested, lists, wholeRules } = declared(type);
+    this.noteUnknown(given, members, path);
+    const plain: Record<string, unknown> = {};
+    const contents: Record<string, unknown> = {};
+    for (const name of members) {
+      const value = Object.hasOwn(given, name) ? (given as Readonly<Record<string, unknown>>)[name] : undefined;
+      if (value === undefined || (value === null && optional.has(name))) continue;
+      // class-transformer would copy lists and objects, which takes quadratic time, and drop keys such as `constructor`.
+      const isContent = typeof value === 'object' && value !== null && !nested.has(name);
+      (isContent ? contents : plain)[name] = value;
+    }
+    const known = { ...plain, ...contents };
+    for (const rule of wholeRules) this.noteWhole(rule(known, this.configuration), path);
+    for (const { member, item, maxItems } of lists) {
+      const items = contents[member];
+      if (!Array.isArray(items) || items.length > maxItems) continue;
+      contents[member] = await this.readItems(item, items as readonly unknown[], `${path}${member}`);
+    }
+    const dto = Object.assign(plainToInstance(type, plain), contents) as object;
+    for (const error of await validate(dto, OPTIONS)) this.note(error, `${path}${error.property}`);
+    return dto;
+  }
+
+  private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
+    const read: object[] = [];
+    for (const [index, item] of items.entries()) {
+      if (this.list.isFull) break;
+      if (typeof item === 'object' && item !== null && !Array.isArray(item))
+        read.push(await this.readMembers(type, item, `${path}[${index}].`));
+      else this.list.add({ field: `${path}[${index}]`, message: 'must be an object' });
+    }
+    return read;
+  }
+
+  private noteUnknown(given: object, members: ReadonlySet<string>, path: string): void {
+    const unknown = Object.keys(given).filter((name) => !members.has(name));
+    if (unknown.length === 0) return;
+    const message = `is not known here; known are ${[...members].join(', ')}`;
+    for (const name of unknown) this.list.add({ field: `${path}${shownKey(name)}`, message });
+  }
+
+  /** Rules for a whole query name its fields in full. */
+  private noteWhole(faults: readonly FieldFault[], path: string): void {
+    for (const { field, message } of faults)
+      this.list.add({ field: path === 'query.' ? field : `${path}${field}`, message });
+  }
+
+  private note({ property, value, constraints, contexts, children }: ValidationError, field: string): void {
+    for (const [name, message] of Object.entries(constraints ?? {})) {
+      const { rule } = (contexts?.[name] ?? {}) as { readonly rule?: MemberRule };
+      // class-validator begins the messages of its own rules with the member's name, which the field already says.
+      const faults = rule
+        ? faultsBy(rule, field, value)
+        : [{ field, message: message.startsWith(`${property} `) ? message.slice(property.length + 1) : message }];
+      faults.forEach((fault) => this.list.add(fault));
+    }
+    for (const child of children ?? []) {
+      const { property: step } = child;
+      this.note(child, /^\d+$/.test(step) ? `${field}[${step}]` : `${field}.${step}`);
+    }
+  }
+}
