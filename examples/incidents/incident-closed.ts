@@ -1,5 +1,5 @@
 import { DomainError } from '../core/errors/domain-error';
-import { defineErrorCode } from '../core/errors/module-error-code';
+import { defineErrorCode } from '../core/errors/error-codes';
 
 export const INCIDENT_CLOSED = defineErrorCode({
   code: 'INCIDENT_CLOSED',

@@ -1,5 +1,4 @@
-import type { SettingRows } from '../core/config/settings-contribution';
-import { wholeNumber } from '../core/config/variables/variable';
+import { type SettingRows, wholeNumber } from '../core/config/variables/variable';
 
 export abstract class IncidentSettings {
   /** Records that one incident may have spoilt. */
