@@ -57,7 +57,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   void endEarly(isHook ? 1 : 0);
 });
-// Nobody has to read standard error: the work goes on, and the exit code shows how it ended.
+// Standard error may be closed: the work continues, and the exit code shows how it ended.
 process.stderr.on('error', () => undefined);
 
 try {

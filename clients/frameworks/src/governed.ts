@@ -38,7 +38,10 @@ export interface ToolCall<Result> {
   readonly run: (input: unknown) => Result | Promise<Result>;
   /** The framework's: a call that it has given up waits no longer, and does not begin. */
   readonly signal: AbortSignal | undefined;
-  /** Whether what was thrown only pauses the call: the framework will make it again, and it goes on under the same execution. */
+  /**
+   * Whether what was thrown only pauses the call: the framework repeats the call, which continues under the same
+   * execution.
+   */
   readonly isPause?: (thrown: unknown) => boolean;
 }
 
@@ -74,7 +77,7 @@ export async function permitted(
 }
 
 /**
- * The execution under which a call that paused goes on. Meanwhile somebody may have closed it, or suspended the agent.
+ * The execution under which a paused call continues. Meanwhile somebody may have closed it, or suspended the agent.
  * @throws NotPermittedError unless it is still authorised.
  */
 export async function goingOn(governance: GovernanceClient, { id }: Execution, tool: string): Promise<Execution> {

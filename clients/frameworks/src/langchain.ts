@@ -28,8 +28,9 @@ type Tool = (input: unknown) => Promise<Answer>;
 class ToolFailure extends Error {}
 
 /**
- * Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware: [governanceMiddleware(governance)] })`.
- * A tool that interrupts the graph itself goes on under the same execution, when it is resumed with the same middleware.
+ * Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware:
+ * [governanceMiddleware(governance)] })`. A tool that interrupts the graph itself continues under the same execution if
+ * it is resumed with the same middleware.
  */
 export function governanceMiddleware(governance: GovernanceClient, options: MiddlewareOptions = {}): AgentMiddleware {
   const paused = new PausedCalls();

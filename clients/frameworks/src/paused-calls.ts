@@ -11,7 +11,7 @@ export interface PausedCall {
 /** A graph need not be resumed, so they must not add up. */
 const MOST = 1_000;
 
-/** The calls that a middleware has seen interrupted, by what identifies them. Each goes on once. */
+/** The interrupted calls of a middleware, by what identifies them. Each continues once. */
 export class PausedCalls {
   private readonly calls = new Map<string, PausedCall>();
 

@@ -57,8 +57,9 @@ const OPEN: ReadonlySet<Execution['outcome']> = new Set([
 ]);
 
 /**
- * What came of an execution that another caller goes on with.
- * @throws OutcomeUnknownError where that is not reported within `wait` seconds; the reason of `signal` once that is aborted.
+ * The outcome of an execution that another caller carries out.
+ * @throws OutcomeUnknownError where that is not reported within `wait` seconds; the reason of `signal` once that is
+ * aborted.
  */
 export async function concluded(
   transport: Transport,

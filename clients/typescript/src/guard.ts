@@ -30,7 +30,7 @@ export type Run<Result> = (execution: Execution) => Result | Promise<Result>;
 export interface RunOptions {
   /** What is aborted by then does not begin. An action that already runs is not interrupted. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether what was thrown only pauses the action, which will go on later: there is nothing to report yet. */
+  /** Whether what was thrown only pauses the action, which continues later: there is nothing to report yet. */
   readonly isPause?: ((thrown: unknown) => boolean) | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function carriedOut<Result>(
   return result;
 }
 
-/** What came of the action. @throws TypeError for what would go on after its report. */
+/** The outcome of the action. @throws TypeError for a result that would continue after its report, such as a stream. */
 async function returned<Result>(run: Run<Result>, execution: Execution): Promise<Result> {
   const result = await run(execution);
   if (!isIterator(result)) return result;
@@ -78,8 +78,9 @@ function isIterator(value: unknown): value is AsyncIterator<unknown> {
 }
 
 /**
- * Asks, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has completed.
- * The signal ends only waits: the answer of a request that may authorise the action is needed to report what came of it.
+ * Asks, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has
+ * completed. The signal ends only waits: the answer of a request that may authorise the action is needed to report its
+ * outcome.
  */
 export async function authorized(
   transport: Transport,
@@ -152,7 +153,7 @@ async function permitted(
   return resumed(transport, execution, wait, signal);
 }
 
-/** Of several callers that waited for the same approval, one resumes; the others return what came of that. */
+/** Of several callers that waited for the same approval, one resumes; the others return its outcome. */
 async function resumed(
   transport: Transport,
   execution: Execution,

@@ -16,7 +16,7 @@ import { Instruments, type Measured } from './instruments';
 const MILLISECONDS = 1000;
 /** Milliseconds: a database that does not answer must not delay a scrape. */
 const LONGEST_READ = 1_000;
-/** Stands for all paths that match no route, of which there is no end. */
+/** Stands for all paths that match no route: each would otherwise be a series of its own. */
 const NO_ROUTE = 'none';
 /** Stands for the status of a request whose client left before it was answered. */
 const NOT_ANSWERED = 'none';

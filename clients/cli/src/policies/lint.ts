@@ -64,7 +64,7 @@ function faultOf(
   }
 }
 
-/** A name as it may be shown: what is no word stands in quotes, so that it cannot pass for a part of the message. */
+/** A name for a message: in quotes unless it is a plain word, so that it cannot be taken for a part of the message. */
 function quoted(name: string): string {
   return /^[\w$-]*$/.test(name) ? name : JSON.stringify(name);
 }
