@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const MOST_FILES = 25;
@@ -6,6 +6,7 @@ const MOST_LINES = 400;
 const LEAST_MEDIAN = 45;
 
 const DOCUMENT = resolve(__dirname, '../docs/architecture.md');
+const EXAMPLE = resolve(__dirname, '../examples/incidents');
 /** A line of the document's ladders: a folder, and its rooms from the lowest step to the highest. */
 const LADDER = /^(src\S*): (.+)$/gm;
 const IMPORT = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gms;
@@ -105,6 +106,18 @@ describe('The source', () => {
       arrowsIn(folder).filter(({ from, to }) => stepOf(to, steps) > stepOf(from, steps)),
     );
     expect(upwards.map(({ file }) => file)).toEqual([]);
+  });
+
+  it('has every file that the module of docs/extending.md imports', () => {
+    const files = foldersBelow(EXAMPLE).flatMap((folder) => namesIn(folder).map((name) => join(folder, name)));
+    // The page puts it into src/.
+    const imported = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, path = '']) =>
+        join(__dirname, relative(dirname(EXAMPLE), dirname(file)), `${path}.ts`),
+      ),
+    );
+    const own = new Set(files.map((file) => join(__dirname, relative(dirname(EXAMPLE), file))));
+    expect(imported.filter((path) => !own.has(path) && !existsSync(path)).map(shown)).toEqual([]);
   });
 
   it('never silences the linter or the compiler', () => {
