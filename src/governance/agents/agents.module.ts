@@ -3,7 +3,6 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { AgentsService } from './agents.service';
-import { DeadLabels } from './dead-labels';
 import { SuspendedAgents, WatchedAgents } from './suspended-agents';
 
 @Module({
@@ -14,7 +13,7 @@ import { SuspendedAgents, WatchedAgents } from './suspended-agents';
     }),
   ],
   controllers: [AgentsController],
-  providers: [AgentsService, DeadLabels, SuspendedAgents, WatchedAgents],
+  providers: [AgentsService, SuspendedAgents, WatchedAgents],
   exports: [SuspendedAgents, WatchedAgents],
 })
 export class AgentsModule {}
