@@ -78,6 +78,32 @@ describe('A name beyond ASCII', () => {
     expect(await auditOf(app, agent.id)).toHaveLength(1);
   });
 
+  it('that is compared as it is written has to be in normal form C', async () => {
+    const text = 'cafe\u0301';
+    const policy = { name: 'p', version: '1', effect: 'deny', subjects: ['*'], actions: ['*'], resources: ['*'] };
+    const execution = { action: 'a', resourceType: 'b', resourceId: 'c' };
+    await createAgent(app, { name: 'composed' });
+    const requests: [path: string, body: object, field: string][] = [
+      ['agents', { name: 'x', roles: [text] }, 'roles[0]'],
+      ['agents', { name: 'x', capabilities: [text] }, 'capabilities[0]'],
+      ['policies', { ...policy, actions: [text] }, 'actions[0]'],
+      ['policies', { ...policy, subjects: [`role:${text}`] }, 'subjects[0]'],
+      ['policies', { ...policy, resourceTypes: [text] }, 'resourceTypes[0]'],
+      ['agents/composed/execute', { ...execution, action: text }, 'action'],
+      ['agents/composed/execute', { ...execution, resourceType: text }, 'resourceType'],
+      ['policies/evaluate', { ...execution, subject: {}, action: text }, 'action'],
+      ['policies/evaluate', { ...execution, subject: { roles: [text] } }, 'subject.roles[0]'],
+    ];
+    for (const [path, body, field] of requests)
+      await expectRefusal(app, post(`/api/v1/${path}`, JSON.stringify(body)), invalid(field));
+    for (const id of ['%u002e%u002e/a', 'a%25u002fb'])
+      await expectRefusal(
+        app,
+        post('/api/v1/agents/composed/execute', JSON.stringify({ ...execution, resourceId: id })),
+        invalid('resourceId'),
+      );
+  });
+
   it('of a property, a type or a predicate is stored as it was sent', async () => {
     const text = 'e\u0301\u202e\u200b\ufeff\u{1f600}';
     const body = { type: text, name: text, properties: { [text]: text } };

@@ -8,3 +8,12 @@ export function labelFault(text: string): string | undefined {
   if (text.trim() !== text) return 'must not begin or end with white space';
   return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
+
+/** The same of a label that is compared as it is written: it must not look like another one. */
+export function exactLabelFault(text: string): string | undefined {
+  return labelFault(text) ?? notComposedFault(text);
+}
+
+export function notComposedFault(text: string): string | undefined {
+  return text === text.normalize('NFC') ? undefined : 'must be in Unicode normal form C';
+}

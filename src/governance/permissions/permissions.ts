@@ -7,6 +7,7 @@ import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
 import { type ApprovalRequirement, isTooLarge } from '../policies/approval/approval-requirement';
+import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { ActivePolicies } from '../policies/active-policies';
@@ -132,7 +133,7 @@ function inability(agent: Agent, action: string): 'agent_suspended' | 'capabilit
 
 /** A capability that is no longer valid is ignored. */
 function hasCapability({ capabilities }: Agent, action: string): boolean {
-  return capabilities.includes(action) && labelFault(action) === undefined;
+  return capabilities.some((pattern) => matchesAction(pattern, action)) && labelFault(action) === undefined;
 }
 
 function incapable({ name }: Agent, action: string): DomainError {

@@ -1,4 +1,5 @@
-import { labelFault } from '../../../core/values/label-fault';
+import { actionPatternFault } from '../../../core/values/action-pattern';
+import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
 import { AtLeastOneOf, DistinctStrings, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
@@ -16,25 +17,25 @@ export const DESCRIPTION = {
 export const CAPABILITIES = {
   optional: true,
   maxItems: 200,
-  item: { max: 100, rule: labelFault },
+  item: { max: 100, rule: capabilityFault },
   description:
-    'Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and ' +
-    'white space at their ends.',
-  example: ['send-reminder', 'read-document', 'write-off'],
+    'Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. ' +
+    'In Unicode normal form C, without control and format characters and white space at their ends.',
+  example: ['send-reminder', 'read-*', 'write-off'],
 };
 
 export const ROLES = {
   optional: true,
   maxItems: 50,
-  item: { max: 100, rule: labelFault },
+  item: { max: 100, rule: exactLabelFault },
   description:
-    'Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at ' +
+    'Roles that the subjects of a policy can name as `role:<role>`. In Unicode normal form C, without control and format characters and white space at ' +
     'their ends.',
   example: ['collections'],
 };
 
 export class AgentListQuery extends ListQuery {
-  @QueryText({ max: 100, description: 'Only agents with this capability.' })
+  @QueryText({ max: 100, description: 'Only agents with exactly this text among their capabilities.' })
   readonly capability?: string;
 
   @QueryText({ max: 100, description: 'Only agents with this role.' })
@@ -98,4 +99,8 @@ export class ChangeStatusRequest {
     example: 'Unusual activity since this morning.',
   })
   readonly reason?: string;
+}
+
+function capabilityFault(text: string): string | undefined {
+  return labelFault(text) ?? actionPatternFault(text);
 }

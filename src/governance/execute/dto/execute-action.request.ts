@@ -1,9 +1,15 @@
+import { notComposedFault } from '../../../core/values/label-fault';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 
 export class ExecuteActionRequest {
-  @RequiredText({ max: 100, description: 'One of the capabilities of the agent.', example: 'send-reminder' })
+  @RequiredText({
+    max: 100,
+    description: 'What the capabilities of the agent allow. In Unicode normal form C.',
+    example: 'send-reminder',
+    rule: notComposedFault,
+  })
   readonly action!: string;
 
   @RequiredText({

@@ -11,20 +11,20 @@ import {
 } from '../../../http/validation/value-rules';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 import { isGiven } from './questions';
-import { labelFault } from '../../../core/values/label-fault';
+import { exactLabelFault, notComposedFault } from '../../../core/values/label-fault';
 
 export const MOST_REQUESTS = 1_000;
 export const MOST_EXPLAINED = 50;
 
 /** The same limits as in execute. */
-export const ACTION: TextLimits = { max: 100 };
+export const ACTION: TextLimits = { max: 100, rule: notComposedFault };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
 export const AGENT_REFERENCE = { max: 200, normalise: normaliseAgentName };
 
 /** The same limits as for agents. */
 export const SUBJECT_NAME: TextLimits = { max: 200, rule: agentNameFault };
-export const SUBJECT_ROLES = { maxItems: 50, item: { max: 100, rule: labelFault } };
+export const SUBJECT_ROLES = { maxItems: 50, item: { max: 100, rule: exactLabelFault } };
 
 const REQUIRED = ['action', 'resourceType', 'resourceId'] as const;
 const QUESTION_MEMBERS = ['agent', 'subject', ...REQUIRED, 'parameters'];

@@ -1,3 +1,4 @@
+import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
 import { IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
@@ -60,7 +61,7 @@ export class CreatePolicyRequest {
   @PatternList({
     minItems: 1,
     maxLength: 500,
-    rule: actionFault,
+    rule: actionPatternFault,
     description: 'Exact names of actions; with a final `*`, every action that begins with the rest; `*`: every action.',
     example: ['send-reminder'],
   })
@@ -103,12 +104,6 @@ export class CreatePolicyRequest {
 
   @ApprovalField()
   readonly approval?: GivenApproval;
-}
-
-/** What an action of a policy has to be, or undefined if it is valid: an exact name, a prefix with `*`, or `*`. */
-export function actionFault(text: string): string | undefined {
-  if (text.trim() === '') return 'must not be blank';
-  return text.slice(0, -1).includes('*') ? 'may contain "*" only at its end' : undefined;
 }
 
 /** What a policy's version has to be, or undefined if it is valid. */

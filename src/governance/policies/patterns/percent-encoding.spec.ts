@@ -24,6 +24,13 @@ const PARTS = [
 const DEEP = '25'.repeat(240);
 
 describe('percent-encoding in a path', () => {
+  it.each(['%u002e', 'a/%U002F/b', '%25u002e', '%2525u00e9'])('must not be that of no standard: %j', (path) => {
+    expect(percentEncodingFault(path)).toMatch(/"%u"/);
+  });
+  it.each(['%u', '%u00', '%uxyzw', 'u002e'])('is not what has fewer digits: %j', (path) => {
+    expect(percentEncodingFault(path)).toBeUndefined();
+  });
+
   it.each([
     ...['50% off', '100%', '%', '%%', '%zz', '%2', '%2 5', 'a%3Ab', '%20', '%25', '%2525', '%253A', '50%25 off', '%2A'],
     ...['%3B', '%C3%A9', '%E2%82%AC', '%F0%9F%98%80', '%25C3%25A9', '%25%C3%A9', 'é%C3%A9', `%${DEEP}`, `%${DEEP}3A`],

@@ -8,6 +8,8 @@ const ESCAPES = /(?:%(?:25)*[0-9a-f]{2})+/gi;
 const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
 /** Encoded or not, these mean the same (RFC 3986, section 6.2.2.2). */
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
+/** A notation of no standard. */
+const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /** Escapes that together encode characters. */
@@ -22,6 +24,7 @@ interface EncodedText {
  * policy. A `%` that encodes nothing is an ordinary character.
  */
 export function percentEncodingFault(path: string): string | undefined {
+  if (UNICODE_ESCAPE.test(path)) return 'must not have "%u" with four digits (as "%u002e"), which some programs decode';
   for (const [escapes] of path.matchAll(ESCAPES)) {
     for (const { bytes } of encodedTexts(escapes)) {
       const fault = decodedFault(bytes);

@@ -1,3 +1,4 @@
+import { notComposedFault } from '../../../core/values/label-fault';
 import { percentDecoded, percentEncodingFault } from './percent-encoding';
 
 /** The meaning of one string of a policy's `resources`. */
@@ -89,9 +90,11 @@ export function resourcePathFault(path: string): string | undefined {
   return segmentsFault(meant, hasSlash);
 }
 
-/** A resource type is the first segment of a path, so it is a path of one segment. */
+/** A resource type is the first segment of a path, so it is a path of one segment. It is compared as it is written. */
 export function resourceTypeFault(resourceType: string): string | undefined {
-  return resourceType.includes('/') ? 'must not contain "/"' : resourcePathFault(resourceType);
+  return resourceType.includes('/')
+    ? 'must not contain "/"'
+    : (resourcePathFault(resourceType) ?? notComposedFault(resourceType));
 }
 
 function characterFault(path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { AGENT_KINDS, type AgentKind, agentNameFault } from '../../agents/agent-name';
 import type { Agent } from '../../agents/agent.entity';
-import { labelFault } from '../../../core/values/label-fault';
+import { labelFault, notComposedFault } from '../../../core/values/label-fault';
 
 /** The agent that wants to act. The name is in Unicode normal form C, as agents are stored. */
 export interface AgentSubject {
@@ -65,6 +65,7 @@ export function subjectFault(text: string): string | undefined {
   if (name.trim() === '') return prefix === null ? 'must not be blank' : `must have a name after "${prefix}:"`;
   if (prefix === 'kind')
     return agentKindOf(name) === undefined ? `must be one of ${KIND_SUBJECTS.join(', ')}` : undefined;
+  if (prefix === 'role' && notComposedFault(name) !== undefined) return notComposedFault(name);
   if (prefix !== null && !prefix.includes('*') && name === '*') return undefined;
   if (text.includes('*')) return 'may contain "*" only as "*", or alone behind a prefix, as in "role:*"';
   return undefined;
