@@ -71,7 +71,7 @@ export class RecordHistory {
       return this.past.lastAt(asOf);
     }
     const head = await this.counters.headSequence();
-    if (asOf < 1 || asOf > head) throw invalidField(field, `must be a sequence from 1 to ${head}, the last entry's`);
+    if (asOf < 1 || asOf > head) throw invalidField(field, 'must be a sequence from 1 to that of the last entry');
     return asOf;
   }
 

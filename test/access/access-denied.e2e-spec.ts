@@ -34,7 +34,7 @@ describe('A refused caller', () => {
       actor: { type: 'api_key', id },
       ...{ agentId, entityId: null, subjectType: 'api_key', subjectId: id },
       ...{ outcome: 'denied', reason: 'scope_missing', requestId: 'the-refused-one', ip: '127.0.0.1' },
-      details: { method: 'POST', route: '/api/v1/agents/:id/execute', scope: 'execute' },
+      details: { method: 'POST', route: '/api/v1/agents/:id/execute', scope: 'execute', target: 'bot' },
     });
     const proof = (await send(app, 'GET', `/api/v1/provenance/${entry?.sequence}`)).body;
     expect([proof.stateHash, proof.state]).toEqual([null, null]);

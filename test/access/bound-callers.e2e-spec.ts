@@ -44,7 +44,11 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(key, 'POST', 'agents/own-bot/execute', LOOK)).status).toBe(200);
     expect(refusalOf(await ask(key, 'POST', `agents/${other}/execute`, LOOK))).toEqual([403, 'not_this_agent']);
     expect(refusalOf(await ask(key, 'POST', 'agents/other-bot/execute', LOOK))).toEqual([403, 'not_this_agent']);
-    expect((await ask(key, 'POST', 'agents/nobody/execute', LOOK)).status).toBe(404);
+    // Who may not see agents cannot tell which exist.
+    for (const nobody of ['nobody', 'agt_01ARZ3NDEKTSV4RRFFQ69G5FAV'])
+      expect(refusalOf(await ask(key, 'POST', `agents/${nobody}/execute`, LOOK))).toEqual([403, 'not_this_agent']);
+    const seeing = await keyFor(own, 'execute', 'read');
+    expect((await ask(seeing, 'POST', 'agents/nobody/execute', LOOK)).status).toBe(404);
     const total = (await ask(undefined, 'GET', `executions?agentId=${other}`)).body.total;
     expect(total).toBe(0);
   });

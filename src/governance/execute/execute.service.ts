@@ -87,9 +87,11 @@ export class ExecuteService {
 }
 
 async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
-  const agent = found(await findAgent(transaction, idOrName), 'agent');
-  requireActsAs(transaction.caller, agent.id);
-  return agent;
+  const agent = await findAgent(transaction, idOrName);
+  const { caller } = transaction;
+  // Who may not see agents learns no names from the answer.
+  if (agent !== undefined || !caller.grants.has('read')) requireActsAs(caller, agent?.id);
+  return found(agent, 'agent');
 }
 
 function recordRefused(

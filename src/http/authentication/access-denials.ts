@@ -10,6 +10,8 @@ import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
 const INTERVAL = 1_000;
+/** Characters of the longest id or name of a record that was asked about. */
+const LONGEST_TARGET = 200;
 /** Number of remembered callers and reasons above which expired ones are dropped. */
 const REMEMBERED = 1_000;
 
@@ -60,6 +62,12 @@ export class AccessDenials extends RefusalRecord {
 }
 
 function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObject {
-  const details = { method: request.method, route: request.template ?? null };
-  return scope === null ? details : { ...details, scope };
+  const { id } = request.params;
+  return {
+    method: request.method,
+    route: request.template ?? null,
+    ...(scope !== null && { scope }),
+    // As it was asked: there may be no such record.
+    ...(typeof id === 'string' && id.length <= LONGEST_TARGET && { target: id }),
+  };
 }
