@@ -34,6 +34,18 @@ export const OTHERS = (['machine', 'human'] as const).map((kind) => ({
   kind,
   roles: [],
 }));
+/** Machines with a role or a name that policies list and no agent has. */
+function machinesListed(policies: readonly PlannedPolicy[]): AgentSubject[] {
+  const listed = new Set(policies.flatMap(({ subjects }) => subjects));
+  return ['role:nobody', 'role:never', 'agent:missing', 'gone']
+    .filter((text) => listed.has(text))
+    .map((text) => {
+      const name = text.replace(/^(?:role|agent):/, '');
+      const isRole = text.startsWith('role:');
+      const agentId = `other:${isRole ? 'role' : 'agent'}:${name}`;
+      return { agentId, agentName: isRole ? '\0' : name, kind: 'machine', roles: isRole ? [name] : [] };
+    });
+}
 const SIDES = ['from', 'to'] as const;
 type Side = (typeof SIDES)[number];
 /** The time of each request. */
@@ -53,7 +65,7 @@ export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly 
   const parameterSets = new Map(
     PARAMETERS.map((parameters) => [[...known.values()].map((lets) => lets(parameters)).join(), parameters]),
   );
-  for (const subject of [...AGENTS, ...OTHERS]) {
+  for (const subject of [...AGENTS, ...OTHERS, ...machinesListed(policies)]) {
     const ofSubject = effects.filter(({ subjects }) => subjects.includes(subject.agentId));
     for (const action of ACTIONS) {
       const ofAction = ofSubject.filter(({ actions }) => isIn(actions, (pattern) => actionMatches(pattern, action)));

@@ -92,6 +92,8 @@ function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] })
 function subjectName(subject: string, nameOf: (id: string) => string): string {
   if (subject === 'other:machine') return 'any other machine';
   if (subject === 'other:human') return 'any other person';
+  if (subject.startsWith('other:role:')) return `any machine with the role ${subject.slice('other:role:'.length)}`;
+  if (subject.startsWith('other:agent:')) return `a machine named ${subject.slice('other:agent:'.length)}`;
   return nameOf(subject);
 }
 

@@ -171,7 +171,8 @@ export class PlannedEffectResponse {
     type: [String],
     example: [sampleId('agt'), 'other:machine'],
     description:
-      "Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles.",
+      "Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles; " +
+      '`other:role:<role>` and `other:agent:<name>`: a machine with that one role, or that name, which policies list and no agent has.',
   })
   readonly subjects!: readonly string[];
 

@@ -91,6 +91,17 @@ it('shows what a new policy allows, in terms of its patterns', () => {
   ]);
 });
 
+it('names roles and names that policies list and no agent has', () => {
+  const agents = [{ agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: ['r'] }] as const;
+  const subjects = ['role:r', 'role:support', 'agent:reporter', 'gone', 'bot', 'user:x', 'agent:a/b', 'role:*'];
+  const added = planned({ ...rules('allow'), name: 'new', subjects }, 'after');
+  const [effect, ...others] = policyEffects({ policies: [added], agents, timeout: 1_000 }).effects;
+  expect(others).toEqual([]);
+  expect([...(effect?.subjects ?? [])].sort()).toEqual([
+    ...['agt_1', 'other:agent:gone', 'other:agent:reporter', 'other:role:support'],
+  ]);
+});
+
 it('names for each region the policies that decide there, not those of others with the same change', () => {
   const policies = [
     planned({ ...rules('allow'), name: 'base' }, 'both'),

@@ -1,6 +1,7 @@
-import { AGENT_KINDS } from '../../agents/agent-name';
-import { type AgentSubject, subjectText } from '../../policies/patterns/subjects';
-import { addBit, addBits, type Bits, indexesOf, noBits } from './bits';
+import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
+import { exactLabelFault } from '../../../core/values/label-fault';
+import { type AgentSubject, parseSubject, subjectText } from '../../policies/patterns/subjects';
+import { addBit, type Bits, indexesOf, noBits } from './bits';
 
 /** Patterns that every agent matches. */
 const EVERYBODY = ['*', 'agent:*'];
@@ -12,12 +13,14 @@ interface SubjectClass {
 }
 
 /**
- * Everyone who may ask, by class: the registered agents, and for each kind somebody who is not registered and has no
- * roles. A policy's subjects are the set of classes that match one of its patterns.
+ * Everyone who may ask, by class: the registered agents; for each kind somebody who is not registered and has no roles;
+ * and for each role and each name that policies list and no agent has, a machine that has it. A policy's subjects are the
+ * set of classes that match one of its patterns.
  */
 export class SubjectClasses {
   private readonly classes: SubjectClass[] = [];
-  private readonly byPattern = new Map<string, Bits>();
+  /** The indexes of the classes that match it. */
+  private readonly byPattern = new Map<string, number[]>();
 
   /** @param patterns all patterns of the policies. */
   constructor(agents: readonly AgentSubject[], patterns: Iterable<string>) {
@@ -35,9 +38,23 @@ export class SubjectClasses {
       }
       found.members.push(member);
     };
-    for (const agent of agents) join(agent.agentId, namesOf(agent));
+    const had = new Set<string>();
+    for (const agent of agents) {
+      const names = namesOf(agent);
+      for (const name of names) had.add(name);
+      join(agent.agentId, names);
+    }
     for (const kind of AGENT_KINDS) join(`other:${kind}`, [`kind:${kind}`]);
-    this.classes.forEach(({ met }, index) => met.forEach((name) => addBit(this.bitsOf(name), index)));
+    for (const pattern of known) {
+      const other = machineFor(pattern);
+      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, namesOf(other));
+    }
+    for (const [index, { met }] of this.classes.entries())
+      for (const name of met) {
+        const indexes = this.byPattern.get(name) ?? [];
+        indexes.push(index);
+        this.byPattern.set(name, indexes);
+      }
   }
 
   none(): Bits {
@@ -50,7 +67,7 @@ export class SubjectClasses {
     for (const pattern of patterns) {
       const name = subjectText(pattern);
       if (EVERYBODY.includes(name)) this.classes.forEach((_, index) => addBit(bits, index));
-      else addBits(bits, this.bitsOf(name));
+      else for (const index of this.byPattern.get(name) ?? []) addBit(bits, index);
     }
     return bits;
   }
@@ -58,14 +75,16 @@ export class SubjectClasses {
   membersOf(bits: Bits): string[] {
     return [...indexesOf(bits)].flatMap((index) => this.classes[index]?.members ?? []);
   }
+}
 
-  private bitsOf(name: string): Bits {
-    const known = this.byPattern.get(name);
-    if (known !== undefined) return known;
-    const bits = this.none();
-    this.byPattern.set(name, bits);
-    return bits;
-  }
+/** The machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have that. */
+function machineFor(text: string): AgentSubject | null {
+  const pattern = parseSubject(text);
+  const nobody = { agentId: '', agentName: '', kind: 'machine', roles: [] } as const;
+  if (pattern.kind === 'role')
+    return exactLabelFault(pattern.role) === undefined ? { ...nobody, roles: [pattern.role] } : null;
+  if (pattern.kind !== 'agent') return null;
+  return agentNameFault(pattern.idOrName) === undefined ? { ...nobody, agentName: pattern.idOrName } : null;
 }
 
 function namesOf({ agentId, agentName, kind, roles }: AgentSubject): string[] {
