@@ -19,6 +19,6 @@ it('are all in docs/operations.md, with their limits', () => {
     const wait = longest === Infinity || longest === 0 ? '' : `, ${longest / 1000} s each`;
     return `| ${what} | ${shown(most)} | ${shown(mostEach)} | ${shown(mostWaiting)}${wait} |`;
   });
-  const table = ['| At a time | All | One client | Waiting |', '|---|---|---|---|', ...rows].join('\n');
+  const table = ['| At a time | All | One client | Waiting, each client |', '|---|---|---|---|', ...rows].join('\n');
   expect(readFileSync(DOCUMENT, 'utf8')).toContain(table);
 });

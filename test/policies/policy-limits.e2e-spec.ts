@@ -67,13 +67,39 @@ describe('Policies in force', () => {
     expect((await change(first.body.id, 'activate')).status).toBe(409);
   });
 
+  it('have at most 100,000 patterns, those of a plan and of approvers included', async () => {
+    await start({});
+    const texts = (prefix: string): string[] => Array.from({ length: 100 }, (_, at) => `${prefix}${at}`);
+    const policies = Array.from({ length: 250 }, (_, index) => {
+      const lists = { subjects: texts('s'), actions: texts('a'), resources: texts('r'), resourceTypes: texts('t') };
+      return { ...RULES, ...lists, name: `large ${index}`, version: '1' };
+    });
+    const set = (action: string, wanted: object[], more: object = {}): Promise<Answer> =>
+      send(app, 'POST', `${POLICIES}/${action}`, { body: { policies: wanted, ...more } });
+    const small = { ...RULES, name: 'small', version: '1' };
+    const approval = { approvers: [{ subjects: texts('role:') }] };
+    const approved = { ...small, effect: 'require_approval', approval };
+    for (const [more, patterns] of [
+      [small, 100_003],
+      [approved, 100_103],
+    ] as const) {
+      const { status, body } = await set('plan', [...policies, more]);
+      expect([status, body.error.message]).toEqual([409, expect.stringContaining(`${patterns} patterns`)]);
+    }
+    const { body } = await set('plan', policies.slice(0, 1));
+    expect((await set('apply', policies, { base: body.base })).status).toBe(200);
+    expect((await create('small')).body.error.message).toContain('100003 patterns');
+    expect((await create('large 0', '2')).status).toBe(201);
+    expect((await create('small')).status).toBe(201);
+  });
+
   it('from before a limit was lowered stay, decide, and are reported at the start; none can be added', async () => {
     await start({});
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     for (const name of ['a', 'b', 'c']) await createPolicy(app, { name, version: '1' });
     await app.close();
     await start({ MAX_POLICIES: '2', MAX_POLICY_TEXT: '2' });
-    expect(log.join('')).toContain('3 policies with 9 bytes of patterns are in force, and remain so');
+    expect(log.join('')).toContain('3 policies with 9 patterns of 9 bytes are in force, and remain so');
     const body = { action: 'read', resourceType: 'file', resourceId: 'a' };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body.policies).toHaveLength(3);
     expect((await create('d')).status).toBe(409);

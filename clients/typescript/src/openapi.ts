@@ -349,7 +349,7 @@ export interface paths {
         put?: never;
         /**
          * Plan a set of policies
-         * @description Returns what would have to change to bring exactly this set of versions into force, and which requests would then get a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. One plan is made at a time, and one may wait; further ones get 503. `tests` are put to the planned set, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.
+         * @description Returns what would have to change to bring exactly this set of versions into force, and which requests would then get a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. One plan is made at a time; of each caller one may wait, and callers take turns; further ones get 503. `tests` are put to the planned set, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.
          *
          *     Scope: `read` or `policies`.
          */
@@ -1478,16 +1478,16 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and white space at their ends. Without it `[]`.
+             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends. Without it `[]`.
              * @example [
              *       "send-reminder",
-             *       "read-document",
+             *       "read-*",
              *       "write-off"
              *     ]
              */
             capabilities?: string[] | null;
             /**
-             * @description Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at their ends. Without it `[]`.
+             * @description Roles that the subjects of a policy can name as `role:<role>`. In Unicode normal form C, without control and format characters and white space at their ends. Without it `[]`.
              * @example [
              *       "collections"
              *     ]
@@ -1501,16 +1501,16 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and white space at their ends.
+             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends.
              * @example [
              *       "send-reminder",
-             *       "read-document",
+             *       "read-*",
              *       "write-off"
              *     ]
              */
             capabilities?: string[] | null;
             /**
-             * @description Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at their ends.
+             * @description Roles that the subjects of a policy can name as `role:<role>`. In Unicode normal form C, without control and format characters and white space at their ends.
              * @example [
              *       "collections"
              *     ]
@@ -2076,7 +2076,7 @@ export interface components {
             from: components["schemas"]["PlannedVerdictResponse"];
             to: components["schemas"]["PlannedVerdictResponse"];
             /**
-             * @description Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles.
+             * @description Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles; `other:role:<role>` and `other:agent:<name>`: a machine with that one role, or that name, which policies list and no agent has.
              * @example [
              *       "agt_00000000000000000000000001",
              *       "other:machine"
@@ -2260,7 +2260,7 @@ export interface components {
         };
         ExecuteActionRequest: {
             /**
-             * @description One of the capabilities of the agent.
+             * @description What the capabilities of the agent allow. In Unicode normal form C.
              * @example send-reminder
              */
             action: string;
@@ -4306,7 +4306,7 @@ export interface operations {
                 order?: components["schemas"]["SortOrder"];
                 /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
-                /** @description Only agents with this capability. */
+                /** @description Only agents with exactly this text among their capabilities. */
                 capability?: string;
                 /** @description Only agents with this role. */
                 role?: string;
@@ -4473,7 +4473,7 @@ export interface operations {
                  *       "description": "Sends reminders of invoices.",
                  *       "capabilities": [
                  *         "send-reminder",
-                 *         "read-document",
+                 *         "read-*",
                  *         "write-off"
                  *       ],
                  *       "roles": [

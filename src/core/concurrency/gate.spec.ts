@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Gate, type GateSettings, type Pass } from './gate';
 
-const SETTINGS: GateSettings = { what: 'things', most: 10, mostEach: 6, mostWaiting: 5, longest: Infinity };
+const SETTINGS: GateSettings = { what: 'things', most: 10, mostEach: 6, mostWaiting: 3, longest: Infinity };
 
 interface Entered {
   readonly who: string;
@@ -31,17 +31,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What the gate must do, derived from the list of all that came. */
 class Model {
   readonly all: Entered[] = [];
+  /** Those that have to wait, in the order in which they are to enter. */
+  readonly queue: Entered[] = [];
 
   get inside(): Entered[] {
     return this.all.filter(({ pass }) => pass !== null);
   }
 
   get waiting(): Entered[] {
-    return this.all.filter(({ pass, isRefused }) => pass === null && !isRefused);
+    return this.queue.filter(({ pass, isRefused }) => pass === null && !isRefused);
   }
 
   heldBy(who?: string): number {
     return this.inside.reduce((sum, entered) => sum + (who === undefined || entered.who === who ? entered.held : 0), 0);
+  }
+
+  /** Clients take turns: the others of its client go to the end. */
+  entered(entered: Entered): void {
+    if (!this.queue.includes(entered)) return;
+    const others = this.waiting.filter(({ who }) => who !== entered.who);
+    this.queue.splice(0, Infinity, ...others, ...this.waiting.filter(({ who }) => who === entered.who));
   }
 
   /** The first whose client has room; undefined if there is none. */
@@ -68,7 +77,10 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
     } else {
       const leaving = entered.leaving.signal;
       gate.enter(who, { weight: action.weight, leaving }).then(
-        (pass) => (entered.pass = pass),
+        (pass) => {
+          entered.pass = pass;
+          model.entered(entered);
+        },
         () => (entered.isRefused = true),
       );
     }
@@ -87,6 +99,8 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
   }
   // Whoever was admitted or refused learns it in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
+  const newest = model.all.at(-1);
+  if ('who' in action && newest?.pass === null && !newest.isRefused) model.queue.push(newest);
 }
 
 describe('Gate', () => {
@@ -101,7 +115,10 @@ describe('Gate', () => {
           expect(gate.held).toBeLessThanOrEqual(SETTINGS.most);
           for (const who of ['a', 'b', 'c']) expect(model.heldBy(who)).toBeLessThanOrEqual(SETTINGS.mostEach);
           expect(gate.waiting).toBe(model.waiting.length);
-          expect(gate.waiting).toBeLessThanOrEqual(SETTINGS.mostWaiting);
+          for (const who of ['a', 'b', 'c'])
+            expect(model.waiting.filter((waiting) => waiting.who === who).length).toBeLessThanOrEqual(
+              SETTINGS.mostWaiting,
+            );
           // Whoever is next waits only because there is no room.
           const { next } = model;
           if (next !== undefined) expect(gate.held + next.weight).toBeGreaterThan(SETTINGS.most);
@@ -120,7 +137,7 @@ describe('Gate', () => {
     const gate = new Gate({ ...SETTINGS, most: 1, mostEach: 1 });
     const order: number[] = [];
     const first = await gate.enter('');
-    const others = [1, 2, 3].map((place) => gate.run(() => Promise.resolve(order.push(place))));
+    const others = [1, 2, 3].map((place) => gate.run(`${place}`, () => Promise.resolve(order.push(place))));
     expect(gate.tryEnter('b')).toBeNull();
     first.leave();
     await Promise.all(others);
@@ -128,11 +145,22 @@ describe('Gate', () => {
     expect(gate.held).toBe(0);
   });
 
+  it('lets clients take turns: one that asks again and again holds up no other', async () => {
+    const gate = new Gate({ ...SETTINGS, most: 1, mostEach: 1 });
+    const order: string[] = [];
+    const first = await gate.enter('a');
+    const others = ['a', 'a', 'a', 'b', 'c', 'b'].map((who) => gate.run(who, () => Promise.resolve(order.push(who))));
+    await expect(gate.enter('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    first.leave();
+    await Promise.all(others);
+    expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'a']);
+  });
+
   it('refuses whoever comes when too many wait, has waited too long, or has left', async () => {
     const gate = new Gate({ ...SETTINGS, most: 1, mostEach: 1, mostWaiting: 1, longest: 20 });
     const pass = await gate.enter('a');
     const late = gate.enter('b');
-    await expect(gate.enter('c')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /Too many things/ });
+    await expect(gate.enter('b')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: /Too many things/ });
     await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const reason = new Error('It has left.');
     await expect(gate.enter('d', { leaving: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -143,7 +171,7 @@ describe('Gate', () => {
 
   it('is left by work that fails', async () => {
     const gate = new Gate(SETTINGS);
-    await expect(gate.run(() => Promise.reject(new Error('It failed.')))).rejects.toThrow('It failed.');
+    await expect(gate.run('a', () => Promise.reject(new Error('It failed.')))).rejects.toThrow('It failed.');
     expect(gate.held).toBe(0);
   });
 });

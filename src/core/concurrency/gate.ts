@@ -10,7 +10,7 @@ export interface GateSettings {
   readonly most: number;
   /** The same for one client. */
   readonly mostEach: number;
-  /** How many may wait. */
+  /** How many of one client may wait. */
   readonly mostWaiting: number;
   /** How long, in milliseconds. */
   readonly longest: number;
@@ -38,8 +38,9 @@ interface Waiting {
 }
 
 /**
- * Limits what is worked on at a time, altogether and for each client. Others wait, and enter in order of arrival among
- * those whose client has room: a client that has used up its share holds up nobody else.
+ * Limits what is worked on at a time, altogether and for each client. Others wait, and enter in order of arrival, but
+ * clients take turns: when one enters, the others of its client go to the end. A client that has used up its share holds
+ * up nobody else.
  */
 export class Gate {
   private readonly weights = new Map<string, number>();
@@ -74,9 +75,9 @@ export class Gate {
     return this.tryEnter(who, weight) ?? this.turn(who, Math.min(weight, this.settings.mostEach), leaving);
   }
 
-  /** Does work inside that counts for no client. */
-  async run<Result>(work: () => Promise<Result>, entering: Entering = {}): Promise<Result> {
-    const pass = await this.enter('', entering);
+  /** Does work inside. */
+  async run<Result>(who: string, work: () => Promise<Result>, entering: Entering = {}): Promise<Result> {
+    const pass = await this.enter(who, entering);
     try {
       return await work();
     } finally {
@@ -86,7 +87,7 @@ export class Gate {
 
   private turn(who: string, weight: number, leaving: AbortSignal | undefined): Promise<Pass> {
     const { what, mostWaiting, longest } = this.settings;
-    if (this.queue.size >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
+    if (this.waitingOf(who).length >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -116,8 +117,17 @@ export class Gate {
       if (!this.clientHasRoom(who, weight)) continue;
       // This one is next: none of less weight may overtake it.
       if (this.inside + weight > this.settings.most) return;
-      admit(this.pass(who, weight));
+      const pass = this.pass(who, weight);
+      for (const other of this.waitingOf(who)) {
+        this.queue.delete(other);
+        this.queue.add(other);
+      }
+      admit(pass);
     }
+  }
+
+  private waitingOf(who: string): Waiting[] {
+    return [...this.queue].filter((waiting) => waiting.who === who);
   }
 
   /** Whether somebody waits whose client has room. */

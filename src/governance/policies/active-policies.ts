@@ -69,21 +69,12 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /**
-   * Called inside a command, before the policy comes into force in place of another.
+   * Called before policies come into force while others are removed.
    * @throws CONFLICT when the limit of policies in force is reached.
    */
-  requireRoom(policy: PolicyPatterns, replaced?: Policy): void {
-    const fault = this.room.faultOf(policy, replaced?.id ?? null);
-    if (fault !== undefined) throw conflict(fault);
-  }
-
-  /**
-   * The same for several that come into force together while others are removed.
-   * @throws CONFLICT when the limit of policies in force is reached.
-   */
-  requireRoomForAll(added: readonly PolicyPatterns[], removed: readonly Policy[]): void {
+  requireRoom(added: readonly PolicyPatterns[], removed: readonly Policy[]): void {
     const removedIds = removed.map(({ id }) => id);
-    const fault = this.room.faultOfAll(added, removedIds);
+    const fault = this.room.faultOf(added, removedIds);
     if (fault !== undefined) throw conflict(fault);
   }
 

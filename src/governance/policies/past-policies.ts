@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PastRecords } from '../../ledger/reading/past-records';
-import { Gates } from '../../http/gates';
+import { Gates, nameOf } from '../../http/gates';
+import type { Caller } from '../../ledger/caller';
 import { PolicyEvaluator, type PolicySet } from './evaluation/policy-evaluator';
 import { type Policy, POLICY } from './policy.entity';
 
@@ -19,11 +20,13 @@ export class PastPolicies {
    * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `leaving`.
    */
   inForceAfter<Result>(
+    caller: Caller,
     sequence: number,
     work: (policies: PolicySet) => Promise<Result>,
     leaving: AbortSignal,
   ): Promise<Result> {
-    return this.gates.of('pastQuestions').run(async () => work(await this.read(sequence, leaving)), { leaving });
+    const answered = async (): Promise<Result> => work(await this.read(sequence, leaving));
+    return this.gates.of('pastQuestions').run(nameOf(caller), answered, { leaving });
   }
 
   private async read(sequence: number, leaving: AbortSignal): Promise<PolicySet> {

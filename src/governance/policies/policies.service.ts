@@ -55,7 +55,7 @@ export class PoliciesService {
       const same = await transaction.findBy(POLICY, { name, version });
       if (same !== undefined) return inForceAlready(same, content);
       const previous = await inForce(transaction, name);
-      this.activePolicies.requireRoom(content, previous);
+      this.activePolicies.requireRoom([content], previous === undefined ? [] : [previous]);
       const id = transaction.newId(POLICY);
       const policySet = this.setWith(id, previous);
       const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
@@ -76,7 +76,7 @@ export class PoliciesService {
       const policy = await existing(transaction, id);
       if (policy.status === 'active') return policy;
       const previous = await inForce(transaction, policy.name);
-      this.activePolicies.requireRoom(policy, previous);
+      this.activePolicies.requireRoom([policy], previous === undefined ? [] : [previous]);
       const policySet = this.setWith(id, previous);
       const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
       const note = noteOn(policy, 'policy.activated', { policySet });

@@ -1,5 +1,8 @@
 import type { PolicyRules } from './evaluation/compiled-policy';
 
+/** The most patterns that all policies in force may have. */
+const MOST_PATTERNS = 100_000;
+
 /** The most policies in force, and the most bytes of all their patterns: both are held in memory. */
 export interface PolicyLimits {
   readonly maxPolicies: number;
@@ -12,69 +15,78 @@ export type PolicyPatterns = Pick<
   'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'approval'
 >;
 
+/** What a policy takes up. */
+interface Extent {
+  readonly bytes: number;
+  readonly patterns: number;
+}
+
 /** The memory taken up by the policies in force. */
 export class PolicyCapacity {
-  private readonly texts = new Map<string, number>();
-  private text = 0;
+  private readonly extents = new Map<string, Extent>();
+  private bytes = 0;
+  private patterns = 0;
 
   constructor(private readonly limits: PolicyLimits) {}
 
   take(policy: PolicyPatterns & { readonly id: string }): void {
     this.free(policy.id);
-    const size = textOf(policy);
-    this.texts.set(policy.id, size);
-    this.text += size;
+    const extent = extentOf(policy);
+    this.extents.set(policy.id, extent);
+    this.bytes += extent.bytes;
+    this.patterns += extent.patterns;
   }
 
   free(id: string): void {
-    this.text -= this.texts.get(id) ?? 0;
-    this.texts.delete(id);
+    const { bytes = 0, patterns = 0 } = this.extents.get(id) ?? {};
+    this.bytes -= bytes;
+    this.patterns -= patterns;
+    this.extents.delete(id);
   }
 
-  /** Why a policy cannot come into force, in place of another or in addition to all; undefined if it can. */
-  faultOf(policy: PolicyPatterns, replacedId: string | null): string | undefined {
+  /** Why policies cannot come into force while others are removed; undefined if they can. What shrinks always can. */
+  faultOf(added: readonly PolicyPatterns[], removedIds: readonly string[]): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
-    const replaced = replacedId === null ? undefined : this.texts.get(replacedId);
-    if (replaced === undefined && this.texts.size >= maxPolicies)
-      return `${this.texts.size} policies are in force, and MAX_POLICIES allows ${maxPolicies}. Take one out of force first.`;
-    const growth = textOf(policy) - (replaced ?? 0);
-    return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
-  }
-
-  /** Why policies cannot come into force while others are removed; undefined if they can. */
-  faultOfAll(added: readonly PolicyPatterns[], removedIds: readonly string[]): string | undefined {
-    const { maxPolicies, maxPolicyText } = this.limits;
-    const count = this.texts.size + added.length - removedIds.length;
-    if (count > maxPolicies)
-      return `${count} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force.`;
-    let growth = -removedIds.reduce((sum, id) => sum + (this.texts.get(id) ?? 0), 0);
-    for (const policy of added) growth += textOf(policy);
-    return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
+    const removed = removedIds.flatMap((id) => this.extents.get(id) ?? []);
+    const count = this.extents.size + added.length - removed.length;
+    if (added.length > removed.length && count > maxPolicies)
+      return `${count} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force first.`;
+    const extents = added.map(extentOf);
+    const growth = (member: keyof Extent): number => sumOf(extents, member) - sumOf(removed, member);
+    const [bytes, patterns] = [this.bytes + growth('bytes'), this.patterns + growth('patterns')];
+    if (growth('bytes') > 0 && bytes > maxPolicyText)
+      return `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ${maxPolicyText}. ${REMEDY}`;
+    return growth('patterns') > 0 && patterns > MOST_PATTERNS
+      ? `All policies in force would have ${patterns} patterns together, and may have ${MOST_PATTERNS}. ${REMEDY}`
+      : undefined;
   }
 
   /** By how much the policies in force exceed the limits, because they are older; undefined if they do not. */
   get excess(): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
-    if (this.texts.size <= maxPolicies && this.text <= maxPolicyText) return undefined;
+    const { extents, bytes, patterns } = this;
+    if (extents.size <= maxPolicies && bytes <= maxPolicyText && patterns <= MOST_PATTERNS) return undefined;
     return (
-      `${this.texts.size} policies with ${this.text} bytes of patterns are in force, and remain so; ` +
-      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, so no further policy can come into force.`
-    );
-  }
-
-  private tooMuchText(bytes: number): string {
-    return (
-      `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ` +
-      `${this.limits.maxPolicyText}. Take a policy out of force first, or use fewer or shorter patterns.`
+      `${extents.size} policies with ${patterns} patterns of ${bytes} bytes are in force, and remain so; ` +
+      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, and ${MOST_PATTERNS} patterns are the most, ` +
+      `so no further policy can come into force.`
     );
   }
 }
 
-function textOf({ subjects, actions, resources, resourceTypes, conditions, approval }: PolicyPatterns): number {
+const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns.';
+
+function sumOf(extents: readonly Extent[], member: keyof Extent): number {
+  return extents.reduce((sum, extent) => sum + extent[member], 0);
+}
+
+function extentOf({ subjects, actions, resources, resourceTypes, conditions, approval }: PolicyPatterns): Extent {
+  const approvers = (approval?.approvers ?? []).map((group) => group.subjects);
   let bytes = conditions.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(conditions));
-  for (const group of approval?.approvers ?? [])
-    for (const subject of group.subjects) bytes += Buffer.byteLength(subject);
-  for (const patterns of [subjects, actions, resources, resourceTypes])
-    for (const pattern of patterns) bytes += Buffer.byteLength(pattern);
-  return bytes;
+  let patterns = 0;
+  for (const texts of [subjects, actions, resources, resourceTypes, ...approvers]) {
+    patterns += texts.length;
+    for (const text of texts) bytes += Buffer.byteLength(text);
+  }
+  return { bytes, patterns };
 }

@@ -4,7 +4,7 @@ import { invalid, preconditionFailed } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { Gates } from '../../http/gates';
+import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
 import { ActivePolicies } from '../policies/active-policies';
 import type { ApplyPoliciesRequest } from './dto/policy-plan.requests';
@@ -67,6 +67,7 @@ export class ApplyService {
     if (!this.isInForce(request.base)) return this.write(caller, request, { wanted, warnings, inForce: null });
     // Entered before the policies in force are read: many at once would read and hold a lot.
     return this.gates.of('applications').run(
+      nameOf(caller),
       async () => {
         const inForce = await this.policiesOf(request.base);
         return this.write(caller, request, { wanted, warnings, inForce });
@@ -95,7 +96,7 @@ export class ApplyService {
       if (!this.isInForce(base)) throw anotherBase();
       const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
       const changes = await changesFor(transaction, { policies: wanted, prune }, inForce);
-      this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
+      this.activePolicies.requireRoom(comingIntoForce(changes), goingOutOfForce(changes));
       const identified = changes.map((change) => ({ change, id: idOf(transaction, change) }));
       const policySet = this.setAfter(identified);
       const changed = await this.carryOut(transaction, identified, { policySet, warnings });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalid } from '../../core/errors/domain-error';
-import { Gates } from '../../http/gates';
+import { Gates, nameOf } from '../../http/gates';
 import { ActivePolicies } from '../policies/active-policies';
 import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import { PolicyChangeResponse, type PolicyPlanResponse, PolicyTestsResponse } from './dto/policy-plan.response';
@@ -37,7 +37,7 @@ export class PlanService {
   /**
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
-   * the limits; UNAVAILABLE when another plan is already waiting; the reason of `leaving`.
+   * the limits; UNAVAILABLE when another plan of the caller is already waiting; the reason of `leaving`.
    * @param leaving aborted when nobody waits for the plan any more.
    */
   async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
@@ -45,7 +45,7 @@ export class PlanService {
     const entering = { leaving };
     const { planned, answer } = await this.gates
       .of('plans')
-      .run(() => this.compared(caller, request, leaving), entering);
+      .run(nameOf(caller), () => this.compared(caller, request, leaving), entering);
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
@@ -64,7 +64,7 @@ export class PlanService {
     const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, known);
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
-    this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
+    this.activePolicies.requireRoom(comingIntoForce(changes), goingOutOfForce(changes));
     const planned = plannedPolicies(known.inForce, changes);
     const results = asked === null ? null : await this.tests.results(asked, targetOf(planned));
     const compared = await this.comparisons.compare(planned, leaving);

@@ -1,27 +1,26 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { Turn } from '../../core/concurrency/turn';
 import { subjectOf } from '../policies/patterns/subjects';
 import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/effect';
 
-const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
-/** Policies sent to the thread at once. */
+const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
+/** Policies sent to the process at once. */
 const CHUNK = 100;
-/** Milliseconds beyond its time limit after which a thread counts as stuck. */
+/** Milliseconds beyond its time limit after which a process counts as stuck. */
 const GRACE = 1_000;
-/** Most memory for the thread, in megabytes. */
-const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+/** Its own, so that a plan that needs too much memory ends alone: the limits of a thread yield to the program's flags. */
+const MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=8'];
 
-/** Computes what changes between two sets of policies, in a separate thread. To be called for one plan at a time. */
+/** Computes what changes between two sets of policies, in a separate process. To be called for one plan at a time. */
 @Injectable()
 export class PolicyComparisons implements OnApplicationShutdown {
-  private worker: Worker | null = null;
+  private child: ChildProcess | null = null;
 
   constructor(
     private readonly records: RecordReader,
@@ -32,12 +31,12 @@ export class PolicyComparisons implements OnApplicationShutdown {
   async compare(policies: readonly PlannedPolicy[], leaving: AbortSignal): Promise<ComparedPolicies> {
     leaving.throwIfAborted();
     const parts = this.partsOf(policies);
-    // A thread only runs JavaScript; the sources may be uncompiled, as in tests.
-    return existsSync(PROGRAM) ? this.inThread(parts, leaving) : inline(parts);
+    // A process only runs JavaScript; the sources may be uncompiled, as in tests.
+    return existsSync(PROGRAM) ? this.inProcess(parts, leaving) : inline(parts);
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.worker?.terminate();
+  onApplicationShutdown(): void {
+    this.child?.kill('SIGKILL');
   }
 
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
@@ -47,26 +46,31 @@ export class PolicyComparisons implements OnApplicationShutdown {
     yield { timeout: this.configuration.planTimeout };
   }
 
-  private async inThread(parts: AsyncIterable<ComparisonPart>, leaving: AbortSignal): Promise<ComparedPolicies> {
-    const worker = new Worker(PROGRAM, { env: {}, argv: [], execArgv: [], resourceLimits: MEMORY });
-    this.worker = worker;
+  private async inProcess(parts: AsyncIterable<ComparisonPart>, leaving: AbortSignal): Promise<ComparedPolicies> {
+    const child = fork(PROGRAM, {
+      env: {},
+      execArgv: MEMORY,
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.child = child;
     try {
-      const answer = answerOf(worker, this.configuration.planTimeout, leaving);
-      const [found] = await Promise.all([answer, send(parts, worker, leaving)]);
-      return found;
+      const answer = answerOf(child, this.configuration.planTimeout, leaving);
+      const sent = send(parts, child, leaving);
+      // What ends the process early is in its answer.
+      sent.catch(() => undefined);
+      return await Promise.race([answer, sent.then(() => answer)]);
     } finally {
-      this.worker = null;
-      await worker.terminate();
+      this.child = null;
+      child.kill('SIGKILL');
     }
   }
 }
 
-async function send(parts: AsyncIterable<ComparisonPart>, worker: Worker, leaving: AbortSignal): Promise<void> {
-  const turn = new Turn();
+async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
   for await (const part of parts) {
     leaving.throwIfAborted();
-    worker.postMessage(part);
-    if (turn.isOver) await turn.next();
+    await new Promise<void>((resolve) => child.send(part, () => resolve()));
   }
 }
 
@@ -79,8 +83,8 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
   throw new Error('The comparison was not asked for its answer.');
 }
 
-/** An empty result with the reason, if the thread does not finish on its own. */
-function answerOf(worker: Worker, timeout: number, leaving: AbortSignal): Promise<ComparedPolicies> {
+/** An empty result with the reason, if the process does not finish on its own. */
+function answerOf(child: ChildProcess, timeout: number, leaving: AbortSignal): Promise<ComparedPolicies> {
   return new Promise((resolve, reject) => {
     const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [] });
     const late = setTimeout(
@@ -88,14 +92,11 @@ function answerOf(worker: Worker, timeout: number, leaving: AbortSignal): Promis
       2 * timeout + GRACE,
     ).unref();
     leaving.addEventListener('abort', () => reject(leaving.reason as Error), { once: true });
-    worker.on('message', resolve);
-    worker.on('error', (error: Error & { readonly code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') none('The plan needed too much memory.');
-      else reject(error);
-    });
-    worker.on('exit', () => {
+    child.on('message', (answer) => resolve(answer as ComparedPolicies));
+    child.on('error', reject);
+    child.on('exit', () => {
       clearTimeout(late);
-      reject(new Error('The thread that compares policies has ended.'));
+      none('The plan needed too much memory.');
     });
   });
 }

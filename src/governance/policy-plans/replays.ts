@@ -10,7 +10,7 @@ import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { PolicyEffect } from '../policies/evaluation/evaluation';
-import { Gates } from '../../http/gates';
+import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
@@ -69,10 +69,11 @@ export class Replays {
   /**
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
-   * @throws UNAVAILABLE when another replay is already waiting; the reason of `leaving`.
+   * @throws UNAVAILABLE when another replay of the caller is already waiting; the reason of `leaving`.
    */
   run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<Replay> {
-    return this.gates.of('replays').run(() => this.replay(caller, period, order), { leaving: order.leaving });
+    const { leaving } = order;
+    return this.gates.of('replays').run(nameOf(caller), () => this.replay(caller, period, order), { leaving });
   }
 
   private async replay(caller: Caller, period: ReplayPeriod, { planned, leaving }: ReplayOrder): Promise<Replay> {

@@ -115,7 +115,7 @@ export class Evaluations {
     const agents = await agentsOf(this.history, list.everybody, sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
       this.answered(list, () => Promise.resolve({ policies, agents, at: time }));
-    return this.past.inForceAfter(sequence, work, leaving);
+    return this.past.inForceAfter(list.caller, sequence, work, leaving);
   }
 
   /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */

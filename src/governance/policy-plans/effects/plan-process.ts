@@ -1,0 +1,11 @@
+import { Comparison, type ComparisonPart } from './comparison';
+
+/**
+ * The entry point of the process that compares two sets of policies: it receives them in parts and answers the last one.
+ */
+const comparison = new Comparison();
+
+process.on('message', (part: ComparisonPart) => {
+  const answer = comparison.take(part);
+  if (answer !== null) process.send?.(answer);
+});
