@@ -14,7 +14,23 @@ export interface ClockCondition {
 
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
 /** A formatter takes much memory, so each zone has one, whatever the case in which it is written. */
-const FORMATS = new Map<string, Intl.DateTimeFormat>();
+const ZONES = new Map<string, Zone>();
+
+/** The clock of a zone. It keeps the last time it told: many policies ask for the same one. */
+class Zone {
+  private told = { at: '', day: 0, minute: 0 };
+
+  constructor(private readonly format: Intl.DateTimeFormat) {}
+
+  /** The day, as an index of `DAYS`, and the minute of the day. */
+  timeAt(at: string): { readonly day: number; readonly minute: number } {
+    if (this.told.at === at) return this.told;
+    const parts = new Map(this.format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
+    const minute = Number(parts.get('hour')) * 60 + Number(parts.get('minute'));
+    this.told = { at, day: DAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase()), minute };
+    return this.told;
+  }
+}
 
 export function isTimeOfDay(text: unknown): text is string {
   return typeof text === 'string' && TIME.test(text);
@@ -32,7 +48,7 @@ export function isEmptySpan([start, end]: readonly [string, string]): boolean {
 
 /** An offset such as `+02:00` is not the name of a zone. */
 export function isTimeZone(zone: string): boolean {
-  return formatOf(zone) !== null;
+  return zoneOf(zone) !== null;
 }
 
 /** Tells whether the condition holds at a time; unknown if the zone is no longer known. */
@@ -40,26 +56,24 @@ export function clockTest({ clock, days, value }: ClockCondition): (of: unknown,
   const [start, end] = [minutesOf(value[0]), minutesOf(value[1])];
   const isOn = (day: number): boolean => days?.some((name) => name === DAYS[(day + DAYS.length) % DAYS.length]) ?? true;
   return (_, at) => {
-    const format = formatOf(clock);
-    if (format === null) return 'unknown';
-    const parts = new Map(format.formatToParts(new Date(at)).map((part) => [part.type, part.value]));
-    const minute = Number(parts.get('hour')) * 60 + Number(parts.get('minute'));
-    const day = DAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase());
+    const zone = zoneOf(clock);
+    if (zone === null) return 'unknown';
+    const { day, minute } = zone.timeAt(at);
     if (start < end) return start <= minute && minute < end && isOn(day);
     return (start <= minute && isOn(day)) || (minute < end && isOn(day - 1));
   };
 }
 
-function formatOf(zone: string): Intl.DateTimeFormat | null {
-  const name = zone.toLowerCase();
-  const known = FORMATS.get(name);
+function zoneOf(text: string): Zone | null {
+  const name = text.toLowerCase();
+  const known = ZONES.get(name);
   if (known !== undefined) return known;
   if (!/^[a-z]/.test(name)) return null;
   try {
     const options = { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-    const format = new Intl.DateTimeFormat('en-US', { ...options, timeZone: zone });
-    FORMATS.set(name, format);
-    return format;
+    const zone = new Zone(new Intl.DateTimeFormat('en-US', { ...options, timeZone: text }));
+    ZONES.set(name, zone);
+    return zone;
   } catch {
     return null;
   }

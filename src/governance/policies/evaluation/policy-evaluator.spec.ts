@@ -74,7 +74,8 @@ const condition: fc.Arbitrary<PolicyCondition> = fc
     other: fc.constantFrom('/a', '/b/c', '/none'),
     list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
   })
-  .map(({ parameter, op, scalar: one, list, other }): PolicyCondition => {
+  .map(({ parameter: pointer, op, scalar: one, list, other }): PolicyCondition => {
+    const parameter = op === 'exists' ? pointer.replace('*', '0') : pointer;
     const value = one === 2 ? { parameter: other } : one;
     if (op === 'between') {
       const days = one === 1 ? { days: ['sun', 'mon'] as const } : {};
