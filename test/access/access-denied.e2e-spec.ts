@@ -99,7 +99,7 @@ describe('The key of the environment, refused as a reviewer', () => {
     await send(app, 'POST', '/api/v1/decisions/x/approve');
     const entries = await auditOf(app, 'env');
     expect(entries).toMatchObject([{ action: 'access.denied', subjectType: 'api_key', reason: 'reviewer_not_bound' }]);
-    expect(entries[0]?.details).toEqual({ method: 'POST', route: '/api/v1/decisions/:id/approve' });
+    expect(entries[0]?.details).toEqual({ method: 'POST', route: '/api/v1/decisions/:id/approve', target: 'x' });
     await chainIsValid(app);
     await app.close();
   });

@@ -180,7 +180,7 @@ describe('A caller that is bound to an agent', () => {
     expect(await auditOf(app, id)).toContainEqual(
       expect.objectContaining({
         ...{ action: 'access.denied', reason: 'scope_missing' },
-        details: { method: 'PATCH', route: '/api/v1/agents/:id', scope: 'admin' },
+        details: { method: 'PATCH', route: '/api/v1/agents/:id', scope: 'admin', target: person },
       }),
     );
     const admin = await keyFor(null, 'admin');
