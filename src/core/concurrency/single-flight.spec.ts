@@ -47,6 +47,15 @@ describe('SingleFlight', () => {
     await runs.ended();
   });
 
+  it('stops the run that is under way, and those that wait: their callers get the reason', async () => {
+    const reason = new Error('The service is stopping.');
+    const calls = [runs.call(7), runs.call(8)].map((call) => call.catch((error: unknown) => error));
+    await runs.stop(reason);
+    expect(await Promise.all(calls)).toEqual([reason, reason]);
+    expect(beginnings()).toEqual([7]);
+    expect(begun[0]?.abandoned.reason).toBe(reason);
+  });
+
   it('lets the ordinary run wait for at most one other, and every other for one ordinary run', async () => {
     const calls = [5, 6, 7, ORDINARY].map((from) => runs.call(from));
     await endRun();

@@ -23,6 +23,7 @@ export class SingleFlight<Wish, Result> {
   /** The runs that have not started, by where they begin, in the order in which they were first asked for. */
   private readonly waiting = new Map<number, SingleFlightRun<Wish, Result>>();
   private running: Promise<void> | null = null;
+  private current: SingleFlightRun<Wish, Result> | null = null;
   private latest: number | null = null;
 
   /** @param ordinary the beginning that most calls ask for: its run waits for at most one other. */
@@ -49,6 +50,13 @@ export class SingleFlight<Wish, Result> {
     while (this.running !== null) await this.running;
   }
 
+  /** Abandons all runs: their callers get the reason. Resolves when nothing is running. */
+  async stop(reason: Error): Promise<void> {
+    for (const run of [...this.waiting.values()]) run.abandon(reason);
+    this.current?.abandon(reason);
+    await this.ended();
+  }
+
   private added(from: number): SingleFlightRun<Wish, Result> {
     if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
       throw unavailable('Too many other runs are waiting.', RETRY_AFTER);
@@ -66,6 +74,7 @@ export class SingleFlight<Wish, Result> {
     if (run === undefined) return;
     this.waiting.delete(run.from);
     this.latest = run.from;
+    this.current = run;
     this.running = run
       .perform(() => this.work(run.from, run.wishes, run.abandoned))
       .then(() => {
@@ -128,6 +137,10 @@ class SingleFlightRun<Wish, Result> {
       for (const { reject } of this.sharers) reject(error);
     }
     this.sharers.clear();
+  }
+
+  abandon(reason: unknown): void {
+    for (const sharer of [...this.sharers]) this.leave(sharer, reason);
   }
 
   private leave(sharer: Sharer<Result>, reason: unknown): void {

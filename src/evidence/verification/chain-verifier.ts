@@ -5,9 +5,15 @@ import { EntryReader } from '../../ledger/reading/entry-reader';
 import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import { CHAIN_START, type ChainEnd, type ChainVerdict, withEntriesBeyond } from './chain-check';
+import {
+  CHAIN_START,
+  type ChainEnd,
+  type ChainVerdict,
+  treeVerdict,
+  type TreeVerdict,
+  withEntriesBeyond,
+} from './chain-check';
 import { type ChainHasher, openHasher } from './chain-hasher';
-import { treeVerdict, type TreeVerdict } from './tree-check';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
@@ -47,7 +53,6 @@ export class ChainVerifier implements OnModuleDestroy {
     (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
     BEGINNING,
   );
-  private isStopping = false;
   private reached = 0;
 
   constructor(
@@ -66,13 +71,11 @@ export class ChainVerifier implements OnModuleDestroy {
   }
 
   /** Runs end at their next chunk, before the database is closed. */
-  async onModuleDestroy(): Promise<void> {
-    this.isStopping = true;
-    await this.runs.ended();
+  onModuleDestroy(): Promise<void> {
+    return this.runs.stop(unavailable('The service is stopping.'));
   }
 
   private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
-    this.refuseWhenStopping();
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const previous = (await this.entries.before(from)) ?? CHAIN_START;
@@ -95,7 +98,6 @@ export class ChainVerifier implements OnModuleDestroy {
     let reportedAt = performance.now();
     let chunk = await this.entries.chunk(from - 1, upTo);
     while (chunk !== null) {
-      this.refuseWhenStopping();
       abandoned.throwIfAborted();
       const { last } = chunk;
       [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.add(chunk.entries)]);
@@ -104,10 +106,6 @@ export class ChainVerifier implements OnModuleDestroy {
       reportedAt = performance.now();
       this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
     }
-  }
-
-  private refuseWhenStopping(): void {
-    if (this.isStopping) throw unavailable('The service is stopping.');
   }
 }
 

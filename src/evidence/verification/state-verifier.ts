@@ -4,13 +4,46 @@ import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { DerivedDataReader, type HeadRow } from './derived-data-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
+import { counterName, listItems } from '../../ledger/records/counter-name';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { SingleFlight } from '../../core/concurrency/single-flight';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { type LiveRecord, type MissingRecord, StateReader } from './state-reader';
-import { idOf, isFiledRightly, lostOwnerOf, recordFault, StateFindings, type StateVerdict } from './state-check';
 import type { SqlValue } from '../../ledger/database/sql-connection';
 import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../../ledger/chain/ulid-sequence';
+
+/**
+ * What is wrong with a record, compared with the ledger.
+ * - `changed`: it is not as its last entry left it.
+ * - `added`: no entry made it, or the last one removed it.
+ * - `missing`: its last entry left it there, and it is not.
+ */
+export const RECORD_FAULTS = ['changed', 'added', 'missing'] as const;
+export type RecordFault = (typeof RECORD_FAULTS)[number];
+
+interface InvalidRecord {
+  readonly subjectType: string;
+  readonly subjectId: string;
+  readonly fault: RecordFault;
+}
+
+export const DERIVED_DATA = ['counter', 'listItems', 'head', 'table'] as const;
+
+/** Counters by name, list items by the id of their record, the head by its column, tables by name. */
+export interface InvalidDerived {
+  readonly data: (typeof DERIVED_DATA)[number];
+  readonly name: string;
+}
+
+/** What a verification of states found. */
+export interface StateVerdict {
+  readonly recordsVerified: number;
+  readonly invalidRecords: number;
+  readonly firstInvalidRecords: readonly InvalidRecord[];
+  readonly invalidDerived: number;
+  readonly firstInvalidDerived: readonly InvalidDerived[];
+}
 
 export interface TimedStateVerdict extends StateVerdict {
   /** Milliseconds from the beginning to the verdict. */
@@ -26,9 +59,6 @@ export class StateVerifier implements OnModuleDestroy {
   private readonly runs = new SingleFlight<never, TimedStateVerdict>((_from, _wishes, abandoned) =>
     this.timedRun(abandoned),
   );
-  private isStopping = false;
-  /** Of the current run: there is one at a time. */
-  private abandoned: AbortSignal | null = null;
 
   constructor(
     private readonly states: StateReader,
@@ -43,38 +73,39 @@ export class StateVerifier implements OnModuleDestroy {
   }
 
   /** A run ends at its next chunk, before the database is closed. */
-  async onModuleDestroy(): Promise<void> {
-    this.isStopping = true;
-    await this.runs.ended();
+  onModuleDestroy(): Promise<void> {
+    return this.runs.stop(unavailable('The service is stopping.'));
   }
 
   private async timedRun(abandoned: AbortSignal): Promise<TimedStateVerdict> {
-    this.abandoned = abandoned;
     const begin = performance.now();
-    return { ...(await this.run()), duration: Math.round(performance.now() - begin) };
+    const findings = new StateFindings();
+    await this.run(findings, (chunks) => paced(chunks, abandoned));
+    return { ...findings.verdict, duration: Math.round(performance.now() - begin) };
   }
 
-  private async run(): Promise<StateVerdict> {
-    const findings = new StateFindings();
+  private async run(findings: StateFindings, each: Pace): Promise<void> {
     // What is read through a view says nothing about what others read.
-    if (!(await this.tablesAreThere(findings))) return findings.verdict;
-    for (const codec of this.states.kinds) await this.checkKind(codec, findings);
-    await this.checkMissing(findings);
-    await this.checkDerived(findings);
+    if (!(await this.tablesAreThere(findings))) return;
+    for (const codec of this.states.kinds) await this.checkKind(codec, findings, each);
+    await this.checkMissing(findings, each);
+    for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
+    for await (const names of each(this.derived.wrongCounters())) findings.addDerived('counter', names);
+    await this.checkStrayCounters(findings, each);
+    await this.checkHead(findings, each);
     // A view may have taken the place of a table before that was read.
     await this.tablesAreThere(findings);
-    return findings.verdict;
   }
 
   private async tablesAreThere(findings: StateFindings): Promise<boolean> {
     const replaced = await this.database.replacedTables();
-    for (const { name } of replaced) findings.addDerived('table', name);
+    const names = replaced.map(({ name }) => name);
+    findings.addDerived('table', names);
     return replaced.length === 0;
   }
 
-  private async checkKind(codec: RecordCodec, findings: StateFindings): Promise<void> {
-    for await (const records of this.states.live(codec)) {
-      await this.nextChunk();
+  private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<void> {
+    for await (const records of each(this.states.live(codec))) {
       const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
       const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
       for (const record of there) checkRecord(record, removedOwners, findings);
@@ -82,11 +113,10 @@ export class StateVerifier implements OnModuleDestroy {
     }
   }
 
-  private async checkMissing(findings: StateFindings): Promise<void> {
+  private async checkMissing(findings: StateFindings, each: Pace): Promise<void> {
     const { lastSequence } = await this.entries.extent();
     if (lastSequence === null) return;
-    for await (const records of this.states.missing(lastSequence)) {
-      await this.nextChunk();
+    for await (const records of each(this.states.missing(lastSequence))) {
       const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
       for (const record of records) {
         if (!wentWithOwner(record, removedOwners)) {
@@ -96,56 +126,43 @@ export class StateVerifier implements OnModuleDestroy {
     }
   }
 
-  private async checkDerived(findings: StateFindings): Promise<void> {
-    for await (const ids of this.derived.recordsOfStrayItems()) {
-      await this.nextChunk();
-      for (const id of ids) findings.addDerived('listItems', id);
-    }
-    for await (const names of this.derived.wrongCounters()) {
-      await this.nextChunk();
-      for (const name of names) findings.addDerived('counter', name);
-    }
-    await this.checkStrayCounters(findings);
-    await this.checkHead(findings);
-  }
-
   /**
    * Counters of a module that was removed look like forged ones. Its entries show that there was such a module.
    */
-  private async checkStrayCounters(findings: StateFindings): Promise<void> {
+  private async checkStrayCounters(findings: StateFindings, each: Pace): Promise<void> {
     let isOfUnknownKinds: boolean | null = null;
-    for await (const names of this.derived.strayCounters()) {
-      await this.nextChunk();
+    for await (const names of each(this.derived.strayCounters())) {
       if (names.length === 0) continue;
-      isOfUnknownKinds ??= await this.hasUnknownKinds();
+      isOfUnknownKinds ??= await this.hasUnknownKinds(each);
       if (isOfUnknownKinds) return;
-      for (const name of names) findings.addDerived('counter', name);
+      findings.addDerived('counter', names);
     }
   }
 
-  private async checkHead(findings: StateFindings): Promise<void> {
+  private async checkHead(findings: StateFindings, each: Pace): Promise<void> {
     const head = await this.derived.head();
     let lastEffect = 0;
-    for await (const sequence of this.derived.effects(head?.sequence ?? 0)) {
-      await this.nextChunk();
+    for await (const sequence of each(this.derived.effects(head?.sequence ?? 0))) {
       lastEffect = Math.max(lastEffect, sequence);
     }
-    for (const column of wrongHeadColumns(head, lastEffect)) findings.addDerived('head', column);
+    findings.addDerived('head', wrongHeadColumns(head, lastEffect));
   }
 
-  private async hasUnknownKinds(): Promise<boolean> {
+  private async hasUnknownKinds(each: Pace): Promise<boolean> {
     const { lastSequence } = await this.entries.extent();
-    for await (const isFound of this.states.unknownKinds(lastSequence ?? 0)) {
-      if (isFound) return true;
-      await this.nextChunk();
-    }
+    for await (const isFound of each(this.states.unknownKinds(lastSequence ?? 0))) if (isFound) return true;
     return false;
   }
+}
 
-  private async nextChunk(): Promise<void> {
-    if (this.isStopping) throw unavailable('The service is stopping.');
-    this.abandoned?.throwIfAborted();
+type Pace = <Chunk>(chunks: AsyncIterable<Chunk>) => AsyncIterable<Chunk>;
+
+/** The chunks, others being served in between, until nobody waits for the verdict any more. */
+async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSignal): AsyncGenerator<Chunk> {
+  for await (const chunk of chunks) {
+    abandoned.throwIfAborted();
     await nextTurn();
+    yield chunk;
   }
 }
 
@@ -161,7 +178,7 @@ function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, fin
   const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
   const fault = isLeftOver ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
-  if (!isFiledRightly(record)) findings.addDerived('listItems', idOf(record));
+  if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
 }
 
 function wentWithOwner({ ownerId }: MissingRecord, removedOwners: ReadonlySet<string>): boolean {
@@ -192,4 +209,106 @@ function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string
 /** A column of SQLite accepts values of any type. */
 function isInteger(value: SqlValue): value is number {
   return Number.isSafeInteger(value);
+}
+
+/** A column of a stored row; null where it is not known. */
+function columnOf({ codec, values }: LiveRecord, name: string): SqlValue {
+  return values[codec.columns.findIndex((column) => column.name === name)] ?? null;
+}
+
+/** As text, whatever an altered row holds. */
+function idOf(record: LiveRecord): string {
+  return String(columnOf(record, 'id'));
+}
+
+/** The id of the record it belongs to, if that does not exist. */
+function lostOwnerOf(record: LiveRecord): string | null {
+  const { owner } = record.codec.kind;
+  return owner === undefined || record.hasOwner ? null : String(columnOf(record, owner.column));
+}
+
+/** Undefined: the record matches the ledger. */
+function recordFault(record: LiveRecord): RecordFault | undefined {
+  const { codec, stateHash, subjectType, firstSequence } = record;
+  if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
+  const isAsLeft =
+    sha256(codec.stateOf(record.values)) === stateHash && columnOf(record, 'createdSequence') === firstSequence;
+  return isAsLeft && unhashedAgree(record) ? undefined : 'changed';
+}
+
+function unhashedAgree({ codec, values, entityId }: LiveRecord): boolean {
+  const { unhashedAgree: agree } = codec.kind;
+  if (agree === undefined) return true;
+  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), { entityId });
+}
+
+/** True if filters find the record by exactly the items of its lists. */
+function isFiledRightly(record: LiveRecord): boolean {
+  const { codec, items } = record;
+  const { kind } = codec;
+  if (kind.listColumns === undefined) return true;
+  const sequence = columnOf(record, 'createdSequence');
+  const lists = Object.fromEntries(kind.listColumns.map((column) => [column, textsIn(columnOf(record, column))]));
+  const row = { id: idOf(record), createdSequence: Number(sequence), ...lists };
+  const expected = listItems(kind, row).map(({ column, value }) => [
+    counterName(kind.counter, column, value),
+    sequence,
+  ]);
+  return sorted(expected) === sorted(items);
+}
+
+function sorted(items: readonly (readonly SqlValue[])[]): string {
+  return JSON.stringify(items.map((item) => JSON.stringify(item)).sort());
+}
+
+/** An altered column may hold anything. */
+function textsIn(text: SqlValue): string[] {
+  try {
+    const list: unknown = JSON.parse(String(text));
+    return Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** How many faults are listed by name. */
+const NAMED_FAULTS = 10;
+
+/** Counts faults and keeps the first ones. */
+class StateFindings {
+  private recordsVerified = 0;
+  private readonly records = new Findings<InvalidRecord>();
+  private readonly derived = new Findings<InvalidDerived>();
+
+  verified(records: number): void {
+    this.recordsVerified += records;
+  }
+
+  addRecord(subjectType: string, subjectId: string, fault: RecordFault): void {
+    this.records.add({ subjectType, subjectId, fault });
+  }
+
+  addDerived(data: InvalidDerived['data'], names: readonly string[]): void {
+    for (const name of names) this.derived.add({ data, name });
+  }
+
+  get verdict(): StateVerdict {
+    return {
+      recordsVerified: this.recordsVerified,
+      invalidRecords: this.records.count,
+      firstInvalidRecords: this.records.first,
+      invalidDerived: this.derived.count,
+      firstInvalidDerived: this.derived.first,
+    };
+  }
+}
+
+class Findings<Fault> {
+  count = 0;
+  readonly first: Fault[] = [];
+
+  add(fault: Fault): void {
+    this.count += 1;
+    if (this.first.length < NAMED_FAULTS) this.first.push(fault);
+  }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { RECORD_FAULTS, type RecordFault, DERIVED_DATA, type InvalidDerived } from '../../verification/state-check';
+import { RECORD_FAULTS, type RecordFault, DERIVED_DATA, type InvalidDerived } from '../../verification/state-verifier';
 import { EXAMPLE_HASH } from '../../checkpoints/dto/checkpoint.responses';
 import type { SignatureVerdict } from '../../../core/signed-notes/signed-note';
 import type { TimedVerdict, CheckpointVerdict } from '../../verification/chain-verifier';
