@@ -9,7 +9,7 @@ type Limits = Pick<Configuration, 'bodyTotalLimit' | 'answerTotalLimit' | 'maxWa
 /** Requests beyond the limit do not wait: they are answered at once. */
 const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 
-/** Every gate of the service. The table in docs/operations.md is made from it: see gates.spec.ts. */
+/** Every gate that requests pass. The table in docs/operations.md is made from it: see gates.spec.ts. */
 export const GATES = {
   bodies: ({ bodyTotalLimit: most }: Limits): GateSettings => ({
     what: 'bytes of bodies above 16 KiB',

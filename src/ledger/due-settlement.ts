@@ -9,7 +9,7 @@ import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */
 const INTERVAL = 200;
-/** Most records settled together; fewer if they are large. */
+/** Most records settled together. */
 const CHUNK = 100;
 
 /** Records of one kind, and what to do with one that has become due. */

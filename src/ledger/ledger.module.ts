@@ -46,37 +46,30 @@ export interface LedgerFeature {
   readonly migrations: readonly MigrationClass[];
 }
 
+const SERVICES = [
+  RecordCatalog,
+  LedgerService,
+  LedgerTail,
+  RecordReader,
+  ListedValues,
+  PastRecords,
+  RecordHistory,
+  EntryReader,
+  CounterReader,
+  TreeReader,
+];
+
 /** The only way to write, and the readers. Global, as nothing works without it. */
 @Global()
 @Module({
   imports: [DatabaseModule, DiscoveryModule],
   providers: [
-    RecordCatalog,
-    LedgerService,
-    LedgerTail,
+    ...SERVICES,
     LargeReads,
-    RecordReader,
-    ListedValues,
-    PastRecords,
-    RecordHistory,
-    EntryReader,
-    CounterReader,
-    TreeReader,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
     { provide: StartCondition, useValue: START_CONDITION },
   ],
-  exports: [
-    LedgerService,
-    LedgerTail,
-    PastRecords,
-    RecordReader,
-    ListedValues,
-    RecordHistory,
-    EntryReader,
-    CounterReader,
-    TreeReader,
-    RecordCatalog,
-  ],
+  exports: SERVICES,
 })
 export class LedgerModule {
   /** Registers kinds of record: their tables, their migrations, and read-only repositories of them. */

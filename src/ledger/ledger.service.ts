@@ -2,30 +2,27 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { Configuration } from '../core/config/configuration';
 import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
-import { BatchRunner } from './writing/batch-runner';
+import { Batches } from './writing/batches';
 import type { Caller } from './caller';
-import { ReplicaPoll } from './replica-poll';
 import { BatchTransaction } from './writing/batch-transaction';
 import { ensureHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './chain/ledger-position';
 import { treeOf } from './merkle/tree';
-import { LedgerQueue } from './writing/ledger-queue';
+import { LiveMemory } from './writing/live-memory';
+import type { FollowingRows } from './live-rows';
 import type { BeforeReplay, Command } from './ledger-transaction';
-import { BatchLoop } from './writing/batch-loop';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
-import { Projections, type Projection } from './writing/projections';
 import { RecordCatalog } from './records/record-catalog';
 import { SingleFlight } from '../core/concurrency/single-flight';
 import { WriteStops } from './head/fail-stop';
+import { Writer } from './writing/writer';
 import { WriterConnection } from './writing/writer-connection';
 
-const QUEUE_CAPACITY = 10_000;
-/** Milliseconds that a command waits in the queue at most. */
-const MAXIMUM_WAIT = 10_000;
+/** Milliseconds. */
 const HEARTBEAT = 1_000;
 
 /** Options of a write. */
@@ -44,17 +41,14 @@ export interface LedgerWriter {
  */
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
-  private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
   private readonly known = new KnownHead();
   private readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
   private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
   private readonly clock: LedgerClock;
-  private readonly writer: WriterConnection;
-  private readonly projections: Projections;
-  private readonly replicaPoll: ReplicaPoll;
-  private readonly leftovers: Leftovers;
-  private readonly work: BatchLoop;
+  private readonly connection: WriterConnection;
+  private readonly memory: LiveMemory;
+  private readonly writer: Writer;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
 
@@ -65,27 +59,26 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     { maxClockStep }: Configuration,
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
-    this.projections = new Projections(catalog);
-    this.writer = new WriterConnection(database, this.known, this.projections);
-    this.replicaPoll = new ReplicaPoll(database.points, this.projections, this.known);
-    const transaction = new BatchTransaction(database, this.writer, this.projections, this.known, this.clock);
-    const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);
-    this.leftovers = new Leftovers(catalog, transaction);
-    const { queue, writer, projections, leftovers, known, stops } = this;
-    this.work = new BatchLoop(queue, writer, runner, projections, leftovers, known, stops);
+    this.memory = new LiveMemory(catalog, database.points, this.known);
+    this.connection = new WriterConnection(database, this.known, this.memory);
+    const { connection, memory, known, clock, stops } = this;
+    const transaction = new BatchTransaction(database, connection, memory, known, clock);
+    const batches = new Batches(database, catalog, connection, transaction, memory, clock);
+    const leftovers = new Leftovers(catalog, transaction);
+    this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });
   }
 
   async onModuleInit(): Promise<void> {
-    const connection = await this.writer.current();
+    const connection = await this.connection.current();
     await ensureHead(connection);
     const head = await readHead(connection);
     if (head === undefined) throw new Error('The head record of the ledger is gone.');
     this.known.found(head);
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
-    this.database.onCutOff(() => this.queue.refuse(outOfReach()));
+    this.database.onCutOff(() => this.writer.refuse(outOfReach()));
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
-    if (this.database.isShared) this.replicaPoll.begin();
+    if (this.hasOthers) this.memory.beginPolling();
   }
 
   /**
@@ -103,8 +96,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       const { lookups = [] } = terms;
       const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.queue.push({ caller, command, beforeReplay, lookups, keyed, ...answers });
-      this.work.begin();
+      this.writer.push({ caller, command, beforeReplay, lookups, keyed, ...answers });
     });
   }
 
@@ -120,8 +112,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * @internal Keeps memory that commands change by `afterCommit` in step with other processes' commits.
    * @param upTo sequence of the head before the memory was first read.
    */
-  follow(memory: Projection, upTo: number): void {
-    this.projections.add(memory, upTo);
+  follow(memory: FollowingRows, upTo: number): void {
+    this.memory.add(memory, upTo);
   }
 
   /** False if no other process can write while this one runs. */
@@ -130,11 +122,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * @internal Resolves when this memory reflects everything other processes committed before the call, however long
-   * other memory takes.
+   * @internal Resolves when this memory reflects everything that was committed before the call, whichever process did,
+   * and however long other memory takes.
    */
-  async catchUp(memory: Projection): Promise<void> {
-    if (this.hasOthers) await this.replicaPoll.now(memory);
+  catchUp(memory: FollowingRows): Promise<void> {
+    return this.hasOthers ? this.memory.now(memory) : memory.kept;
   }
 
   /**
@@ -142,7 +134,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * with the tree of that chain.
    */
   whenContradicted(listener: (known: TreeHead) => Promise<void>): void {
-    this.writer.whenContradicted = async (known) => {
+    this.connection.whenContradicted = async (known) => {
       const { size, root } = treeOf(known);
       await listener({ size, rootHash: root });
     };
@@ -150,12 +142,12 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** @internal Notifies one observer of what happens from now on. */
   observe(observer: LedgerObserver): void {
-    this.work.observer = observer;
+    this.writer.observer = observer;
   }
 
   /** @internal Number of commands waiting for the next batch. */
   get waiting(): number {
-    return this.queue.length;
+    return this.writer.waiting;
   }
 
   /** ISO 8601: the time that the next entry would carry. */
@@ -184,7 +176,9 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** False while commits fail or hang, while they would be lost at the next start, or while writing is stopped. */
   get isHealthy(): boolean {
-    return !this.writer.hasFailed && !this.work.isStuck && this.stops.refusal === null && this.database.isInPlace();
+    return (
+      !this.connection.hasFailed && !this.writer.isStuck && this.stops.refusal === null && this.database.isInPlace()
+    );
   }
 
   /**
@@ -211,10 +205,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** Writes what was accepted, refuses new writes, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
-    await this.replicaPoll.stop();
-    await this.work.finished();
+    await this.memory.stop();
+    await this.writer.finished();
     if (this.heartbeat !== null) clearInterval(this.heartbeat);
-    await this.writer.finish();
+    await this.connection.finish();
     await this.database.close();
   }
 
@@ -224,10 +218,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   private onHeartbeat(): void {
-    this.queue.expire();
     this.clock.watch();
-    this.work.watch();
-    if (this.writer.needsProbe || this.leftovers.areDue) this.work.begin();
+    this.writer.watch();
   }
 }
 

@@ -1,10 +1,7 @@
+import { Gate } from '../core/concurrency/gate';
+import type { LedgerPosition } from './chain/ledger-position';
 import type { LedgerTransaction } from './ledger-transaction';
-import type { ForeignChanges, Projection } from './writing/projections';
 import type { GovernedRow, RecordKind } from './record-kind';
-import { OneAtATime } from '../core/concurrency/one-at-a-time';
-
-/** Most consecutive attempts, when this process keeps changing what the previous one found. */
-const MOST_ATTEMPTS = 5;
 
 /** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
 interface LiveRowsOptions<Row extends GovernedRow> {
@@ -17,16 +14,27 @@ interface LiveRowsOptions<Row extends GovernedRow> {
   readonly keep: (rows: readonly Row[]) => void | Promise<void>;
 }
 
+/** Reads the current rows about which an entry with one of the actions was written after a sequence. */
+export type ReadChanged = <Row extends GovernedRow>(
+  kind: RecordKind<Row>,
+  actions: readonly string[],
+  after: number,
+) => Promise<Row[]>;
+
+/** What follows other processes, whatever its rows are. */
+export type FollowingRows = Omit<LiveRows<GovernedRow>, 'follow'>;
+
 /**
- * Rows of one kind that a process keeps in memory, updated under the lock of each batch, like every projection. Where
- * other processes write, it also picks up their commits without waiting for a batch, since reads are served from it.
+ * Rows of one kind that a process keeps in memory. They change in one order: after this process's own commits, and when
+ * it catches up with other processes, under the lock of each batch or in between.
  */
-export class LiveRows<Row extends GovernedRow> implements Projection {
-  /** Rows kept while a refresh was under way: what it reads may be older. */
-  private keptMeanwhile: Set<string> | null = null;
-  private readonly keeping = new OneAtATime();
-  /** How often it has caught up with other processes. */
-  private caughtUp = 0;
+export class LiveRows<Row extends GovernedRow> {
+  private readonly order = new Gate({
+    what: 'changes of memory',
+    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
+  });
+  /** Sequence up to which no entry has changed what is not kept yet. */
+  private upTo = 0;
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
@@ -35,50 +43,42 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
    * has read these rows already, perhaps in a later state.
    */
   follow(transaction: LedgerTransaction, rows: readonly Row[]): void {
-    const { caughtUp } = this;
-    transaction.afterCommit(() => (this.caughtUp === caughtUp ? this.keep(rows) : undefined));
+    const { upTo } = this;
+    transaction.afterCommit(() =>
+      this.order.run('', async () => {
+        if (this.upTo === upTo) await this.options.keep(rows);
+      }),
+    );
+  }
+
+  /** Whether another process may have changed rows since, according to the head. */
+  isBehind({ effectSequence }: LedgerPosition): boolean {
+    return effectSequence > this.upTo;
+  }
+
+  /** Whether something is being kept. */
+  get isBusy(): boolean {
+    return this.order.held > 0;
   }
 
   /** Resolves when what was given to it so far is kept. */
-  get kept(): Promise<unknown> {
-    return this.keeping.done;
+  get kept(): Promise<void> {
+    return this.isBusy ? this.order.run('', async () => undefined) : Promise.resolve();
   }
 
-  keep(rows: readonly Row[]): Promise<void> {
-    for (const { id } of rows) this.keptMeanwhile?.add(id);
-    return this.inTurn(rows);
+  /** Keeps what has changed up to the head, which was read beforehand. */
+  async catchUp(head: LedgerPosition, read: ReadChanged): Promise<void> {
+    if (!this.isBehind(head)) return this.kept;
+    const { kind, actions, keep } = this.options;
+    await this.order.run('', async () => {
+      // Others may have done so meanwhile.
+      if (this.isBehind(head)) await keep(await read(kind, actions, this.upTo));
+      this.applied(head.sequence);
+    });
   }
 
-  async catchUp(changes: ForeignChanges): Promise<void> {
-    await this.keep(await this.changed(changes));
-    this.caughtUp += 1;
-  }
-
-  /**
-   * Returns false if something it found may be older than what is kept: it has to be repeated. It keeps all rows or
-   * none, as rows of one commit belong together.
-   */
-  async refresh(changes: ForeignChanges): Promise<boolean> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-      const keptMeanwhile = new Set<string>();
-      this.keptMeanwhile = keptMeanwhile;
-      try {
-        const rows = await this.changed(changes);
-        if (rows.some(({ id }) => keptMeanwhile.has(id))) continue;
-        await this.inTurn(rows);
-        return true;
-      } finally {
-        this.keptMeanwhile = null;
-      }
-    }
-    return false;
-  }
-
-  private inTurn(rows: readonly Row[]): Promise<void> {
-    return this.keeping.run(async () => this.options.keep(rows));
-  }
-
-  private changed(changes: ForeignChanges): Promise<Row[]> {
-    return changes.rowsAfter(this.options.kind, this.options.actions);
+  /** Everything up to the sequence is kept. */
+  applied(sequence: number): void {
+    this.upTo = Math.max(this.upTo, sequence);
   }
 }

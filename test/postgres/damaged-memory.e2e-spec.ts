@@ -7,6 +7,8 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { untilStatus } from './support/sessions';
 
+const DAMAGE = `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW."actions" := ''{''; RETURN NEW; END'`;
+
 describe('A row that replicas keep in memory, damaged after another replica changed it', () => {
   let database: TemporaryDatabase;
   let writer: TestApp;
@@ -30,10 +32,10 @@ describe('A row that replicas keep in memory, damaged after another replica chan
   const ready = (): Promise<Answer> => send(replica, 'GET', '/api/v1/health/ready');
 
   it('makes the replica that cannot follow refuse writes, and not ready, until it is repaired', async () => {
+    // From its beginning: otherwise the replica may have followed it before.
+    await foreign.run(DAMAGE);
+    await foreign.run(`CREATE TRIGGER damage BEFORE INSERT ON "policies" FOR EACH ROW EXECUTE FUNCTION damage()`);
     const { id } = await createPolicy(writer, { actions: ['read'] });
-    const setActions = (actions: string): Promise<unknown> =>
-      foreign.run(`UPDATE "policies" SET "actions" = $1 WHERE "id" = $2`, [actions, id]);
-    await setActions('{');
     expect((await write()).status).toBe(503);
     expect((await ready()).status).toBe(503);
     // A probe that did not read the row would soon call the database sound again.
@@ -41,7 +43,7 @@ describe('A row that replicas keep in memory, damaged after another replica chan
       await sleep(100);
       expect((await ready()).status).toBe(503);
     }
-    await setActions('["read"]');
+    await foreign.run(`UPDATE "policies" SET "actions" = '["read"]' WHERE "id" = $1`, [id]);
     await untilStatus(ready, 200);
     expect((await write()).status).toBe(201);
   });

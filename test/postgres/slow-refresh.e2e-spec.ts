@@ -1,7 +1,8 @@
 import { Injectable, Module } from '@nestjs/common';
 import { LedgerModule } from '../../src/ledger/ledger.module';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import type { Projection } from '../../src/ledger/writing/projections';
+import { LiveRows } from '../../src/ledger/live-rows';
+import { POLICY, type Policy } from '../../src/governance/policies/policy.entity';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createPolicy, issueKey } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
@@ -10,8 +11,8 @@ import { untilStatus } from './support/sessions';
 
 /** Memory that takes as long as the test wants to follow what another replica has committed. */
 @Injectable()
-class SlowMemory implements Projection {
-  /** Resolves when a refresh has begun. */
+class SlowMemory {
+  /** Resolves when it has begun to follow a change. */
   readonly begun: Promise<void>;
   private begin: () => void = () => undefined;
   private release: () => void = () => undefined;
@@ -19,17 +20,11 @@ class SlowMemory implements Projection {
 
   constructor(ledger: LedgerService) {
     this.begun = new Promise((resolve) => (this.begin = resolve));
-    ledger.follow(this, 0);
-  }
-
-  catchUp(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async refresh(): Promise<boolean> {
-    this.begin();
-    await this.released;
-    return true;
+    const keep = async (): Promise<void> => {
+      this.begin();
+      await this.released;
+    };
+    ledger.follow(new LiveRows<Policy>({ kind: POLICY, actions: ['policy.created'], keep }), 0);
   }
 
   end(): void {

@@ -8,7 +8,12 @@ let last: Promise<void> = Promise.resolve();
 
 /** Divides long work, so that the event loop serves others in between: one turn of all such work in each iteration. */
 export class Turn {
+  /** How many have begun: whatever works in turns makes progress, however long those of others take. */
+  static begun = 0;
   private began = performance.now();
+
+  /** @param isUrgent it does not wait for the turns of others: all writes wait for the writer. */
+  constructor(private readonly isUrgent = false) {}
 
   /** To be checked between small steps. */
   get isOver(): boolean {
@@ -17,8 +22,8 @@ export class Turn {
 
   /** Resolves when the next turn begins. */
   async next(): Promise<void> {
-    last = last.then(() => setImmediate());
-    await last;
+    await (this.isUrgent ? setImmediate() : (last = last.then(() => setImmediate())));
+    Turn.begun += 1;
     this.began = performance.now();
   }
 }

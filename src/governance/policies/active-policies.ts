@@ -56,9 +56,8 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
-  async catchUp(): Promise<void> {
-    await this.ledger.catchUp(this.rows);
-    await this.rows.kept;
+  catchUp(): Promise<void> {
+    return this.ledger.catchUp(this.rows);
   }
 
   /** The policies in force as they are stored, in several reads: what changes in between may be missing, or no longer be in force. */

@@ -1,6 +1,6 @@
 import type { Configuration } from '../../core/config/configuration';
-import { DatabaseFault } from '../database/database-fault';
 import type { FoundDatabase } from '../database/start-condition';
+import { firstRow } from '../schema/schema-version';
 
 const SELECT_TIME = `SELECT "timestamp" FROM "ledger_head" WHERE "id" = 1`;
 
@@ -10,8 +10,8 @@ const SELECT_TIME = `SELECT "timestamp" FROM "ledger_head" WHERE "id" = 1`;
  * @throws HeadAheadError unless the operator has accepted exactly that time.
  */
 export async function refuseHeadAhead(configuration: Configuration, found: FoundDatabase): Promise<void> {
-  const headTime = await headTimeOf(found);
-  if (headTime === null || headTime === configuration.acceptedHeadTime) return;
+  const headTime = (await firstRow<{ timestamp: unknown }>(found, SELECT_TIME))?.timestamp;
+  if (typeof headTime !== 'string' || headTime === configuration.acceptedHeadTime) return;
   const now = await timeOf(found);
   const ahead = Date.parse(headTime) - now;
   // NaN: a damaged time is reported elsewhere.
@@ -22,17 +22,6 @@ export async function refuseHeadAhead(configuration: Configuration, found: Found
       'Set the clock right; or, if the clock is right and the entry was written with a wrong one, ' +
       `start with ACCEPT_HEAD_TIME=${headTime}: ledger time stands still until the clock has caught up.`,
   );
-}
-
-/** Null if there is no head record, or no table for it yet. */
-async function headTimeOf({ connection }: FoundDatabase): Promise<string | null> {
-  try {
-    const [head] = (await connection?.all<{ timestamp: unknown }>(SELECT_TIME)) ?? [];
-    return typeof head?.timestamp === 'string' ? head.timestamp : null;
-  } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'programming') return null;
-    throw error;
-  }
 }
 
 async function timeOf({ connection, dialect: { clock } }: FoundDatabase): Promise<number> {

@@ -27,11 +27,6 @@ export class KnownHead {
     return this.last;
   }
 
-  /** Sequence of the last entry that changed any memory, whichever process wrote it. */
-  get effectSequence(): number {
-    return this.known?.effectSequence ?? 0;
-  }
-
   /** The last position that was not damaged. */
   get sound(): LedgerPosition | null {
     return this.known;

@@ -45,10 +45,9 @@ function write(dialect: Dialect): string {
 
 /** Milliseconds for which an answer is kept. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
-/** Keys that batches may add until one has to remove expired ones. */
-export const MOST_ADDED = 500;
-/** Expired keys that one removal removes. */
-const REMOVED_AT_ONCE = 2 * MOST_ADDED;
+/** Expired keys that one removal removes, and those for each key that is added: so they never pile up. */
+const REMOVED_AT_ONCE = 1_000;
+const REMOVED_FOR_EACH = 10;
 /** Characters of answers after which a batch takes no further command. */
 const FULL = 8 * 1024 * 1024;
 
@@ -74,11 +73,6 @@ export class IdempotencyStore {
   /** Whether the answers read and added so far are as much as a batch may hold in memory. */
   get isFull(): boolean {
     return this.size > FULL;
-  }
-
-  /** How many keys the batch adds. */
-  get addedCount(): number {
-    return this.added.size;
   }
 
   /** Reads which of the writes are known, in one statement; in none if there are no writes. */
@@ -113,15 +107,16 @@ export class IdempotencyStore {
   }
 
   /**
-   * The statements that write the added answers and, with `isTidying`, remove some expired ones. The proof that they are
-   * on disk is null if nothing was added.
+   * The statements that write the added answers and, with `isTidying` or where there are such, remove expired ones. The
+   * proof that they are on disk is null if nothing was added.
    * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
    * removed too early.
    */
   changes(now: string, isTidying: boolean): KeptChanges {
     const rows = [...this.added.values()];
+    const most = (isTidying ? REMOVED_AT_ONCE : 0) + REMOVED_FOR_EACH * rows.length;
+    const removals = most === 0 ? [] : [{ sql: DELETE_EXPIRED, parameters: [expiredAt(now), most] }];
     const last = rows.at(-1);
-    const removals = isTidying ? [removal(now, rows.length)] : [];
     if (last === undefined) return { statements: removals, proof: null };
     const values = rows.map(({ id, contentHash, answer, createdAt }) => [id, contentHash, answer, createdAt]);
     const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
@@ -130,11 +125,6 @@ export class IdempotencyStore {
       proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
     };
   }
-}
-
-/** Removes more expired keys than batches have added since the last removal, so that they never pile up. */
-function removal(now: string, added: number): SqlStatement {
-  return { sql: DELETE_EXPIRED, parameters: [expiredAt(now), Math.max(REMOVED_AT_ONCE, 2 * added)] };
 }
 
 /** Both ISO 8601. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { counterName } from '../records/counter-name';
-import { DataLoader } from './data-loader';
 import type { AnyRecordKind } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
 
@@ -23,12 +22,6 @@ const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;
-  /**
-   * Keyed by the list of counters as JSON. Callers that arrive while a statement is running, such as concurrent probes,
-   * share the next.
-   */
-  private readonly readings = new DataLoader<LedgerCounts>((asked) => this.readAll(asked));
-
   /** @internal */
   constructor(private readonly database: Database) {
     const { dialect } = database;
@@ -50,8 +43,13 @@ export class CounterReader {
     return head?.effectSequence ?? 0;
   }
 
-  read(counters: readonly string[]): Promise<LedgerCounts> {
-    return this.readings.find(JSON.stringify(counters)) as Promise<LedgerCounts>;
+  async read(counters: readonly string[]): Promise<LedgerCounts> {
+    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, [
+      arraysOfOne(counters),
+    ]);
+    const values = new Map(rows.map(({ name, value }) => [name, value]));
+    const counted = (name: string): number => values.get(name) ?? 0;
+    return { entries: counted(''), records: counters.map(counted) };
   }
 
   /** Every value that a counted column or list column has or contains in any record, in order. */
@@ -65,18 +63,5 @@ export class CounterReader {
       after = rows.at(-1)?.name ?? after;
       more = rows.length === CHUNK;
     }
-  }
-
-  private async readAll(asked: readonly string[]): Promise<ReadonlyMap<string, LedgerCounts>> {
-    const lists = new Map(asked.map((text) => [text, JSON.parse(text) as string[]]));
-    const names = new Set([...lists.values()].flat());
-    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, [
-      arraysOfOne(names),
-    ]);
-    const values = new Map(rows.map(({ name, value }) => [name, value]));
-    const counted = (name: string): number => values.get(name) ?? 0;
-    return new Map(
-      [...lists].map(([text, counters]) => [text, { entries: counted(''), records: counters.map(counted) }]),
-    );
   }
 }

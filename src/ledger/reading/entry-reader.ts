@@ -3,10 +3,9 @@ import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
-import { sizeSql } from '../records/statements';
 import type { StoredEntry } from '../chain/hash-chain';
-import type { PageSource } from './where-clause';
-import { LARGE_ROW, LargeReads } from './large-reads';
+import type { PageSource } from './page-query';
+import { LargeReads } from './large-reads';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
@@ -15,8 +14,6 @@ import type { JsonObject } from '../../core/json/json-value';
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
 const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
 const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
-const SELECT_SMALL_ENTRY = `${SELECT_ENTRY} AND ${sizeSql(['"details"', '"state"'])} <= ${LARGE_ROW}`;
-const SELECT_SEQUENCE = `SELECT "sequence" FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
 const SELECT_CHUNK = `${SELECT} ${CHUNK}`;
 const SELECT_CHUNK_EXTENT =
@@ -90,11 +87,11 @@ export class EntryReader {
     return { ...page, rows: (page.rows as unknown as ListedEntry[]).map(answeredListedEntry) };
   }
 
-  async find(sequence: number): Promise<AnsweredEntry | undefined> {
-    const small = await this.read(SELECT_SMALL_ENTRY, sequence);
-    if (small !== undefined) return small;
-    const { length } = await this.database.points.all(SELECT_SEQUENCE, [sequence]);
-    return length === 0 ? undefined : this.largeReads.run(() => this.read(SELECT_ENTRY, sequence));
+  find(sequence: number): Promise<AnsweredEntry | undefined> {
+    return this.largeReads.run(async () => {
+      const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
+      return entry === undefined ? undefined : answeredEntry(entry);
+    });
   }
 
   async extent(): Promise<ChainExtent> {
@@ -120,11 +117,6 @@ export class EntryReader {
       const source = { connection: chain, dialect, columns: COLUMNS };
       return { entries: await rowLists(source, SELECT_CHUNK, bounds), last: extent.last };
     }
-  }
-
-  private async read(sql: string, sequence: number): Promise<AnsweredEntry | undefined> {
-    const [entry] = await this.database.points.all<StoredEntry>(sql, [sequence]);
-    return entry === undefined ? undefined : answeredEntry(entry);
   }
 }
 

@@ -1,12 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { OneAtATime } from '../../core/concurrency/one-at-a-time';
-
-/** Bytes of long columns up to which a row is read together with others, or while others are. */
-export const LARGE_ROW = 16 * 1024;
+import { Gate } from '../../core/concurrency/gate';
 
 /**
- * Reads of single large rows, decoding included, one at a time whatever asks for them. Many at once would not fit in
- * memory, and reads of small rows would wait behind them.
+ * Reads of single rows that may be large, decoding included, one at a time whatever asks for them. Many at once would
+ * not fit in memory, and reads of small rows would wait behind them.
  */
 @Injectable()
-export class LargeReads extends OneAtATime {}
+export class LargeReads {
+  private readonly gate = new Gate({
+    what: 'records being read alone',
+    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
+  });
+
+  run<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.gate.run('', read);
+  }
+}

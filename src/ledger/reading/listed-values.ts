@@ -6,7 +6,7 @@ import { counterName } from '../records/counter-name';
 import { LIST_ITEMS } from '../records/statements';
 import { RecordCatalog } from '../records/record-catalog';
 import { visibilityOf } from '../records/visibility';
-import { columnOf } from './where-clause';
+import { columnOf } from './page-query';
 
 /** Values that one statement looks for: each may be in the lists of many records that the other columns rule out. */
 const AT_ONCE = 100;

@@ -5,19 +5,12 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../chain/entry-columns';
 import { RecordCatalog } from '../records/record-catalog';
-import { LARGE_ROW, LargeReads } from './large-reads';
+import { LargeReads } from './large-reads';
 import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
-  `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
+  `SELECT "sequence", "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
   `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
-/** Without a state that is large. */
-const SELECT_STAND = SELECT_STATE.replace(
-  '"state"',
-  `"sequence", CASE WHEN octet_length("state") <= ${LARGE_ROW} THEN "state" END AS "state", ` +
-    `octet_length("state") > ${LARGE_ROW} AS "isLarge"`,
-);
-const SELECT_STATE_OF = `SELECT "state" FROM "ledger_entries" WHERE "sequence" = $1`;
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
@@ -34,8 +27,6 @@ const CHUNK = 100;
 interface StandRow {
   readonly sequence: number;
   readonly state: string | null;
-  /** SQLite has no booleans. */
-  readonly isLarge: boolean | number | null;
 }
 
 interface PastRow {
@@ -78,24 +69,16 @@ export class PastRecords {
     return found === undefined ? undefined : { record: found.record as Row, since: found.since };
   }
 
-  private async stand(
+  private stand(
     kind: AnyRecordKind,
     id: string,
     sequence: number,
   ): Promise<{ readonly record: GovernedRow; readonly since: number } | undefined> {
-    const parameters = [id, sequence, kind.subjectType];
-    const [entry] = await this.database.points.all<StandRow>(SELECT_STAND, parameters);
-    if (entry === undefined) return undefined;
-    const since = entry.sequence;
-    const record = await (entry.isLarge
-      ? this.largeReads.run(() => this.readLarge(kind, since))
-      : this.rowOf(kind, entry.state));
-    return record === undefined ? undefined : { record, since };
-  }
-
-  private async readLarge(kind: AnyRecordKind, sequence: number): Promise<GovernedRow | undefined> {
-    const [entry] = await this.database.points.all<{ state: string | null }>(SELECT_STATE_OF, [sequence]);
-    return this.rowOf(kind, entry?.state ?? null);
+    return this.largeReads.run(async () => {
+      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      const record = this.rowOf(kind, entry?.state ?? null);
+      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
+    });
   }
 
   private rowOf(kind: AnyRecordKind, state: string | null): GovernedRow | undefined {
@@ -107,7 +90,7 @@ export class PastRecords {
    * first; each chunk is read when it is asked for.
    */
   async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
-    const state = `(${SELECT_STATE.replace('$1', 'live."id"')})`;
+    const state = `(${SELECT_STATE.replace('"sequence", ', '').replace('$1', 'live."id"')})`;
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;

@@ -5,9 +5,6 @@ import { arraysOfOne } from '../records/statements';
 import { DataLoader, type Found } from './data-loader';
 import type { LargeReads } from './large-reads';
 
-/** Bytes of free-form content that one statement reads without knowing how much there is. */
-const READ_TOGETHER = 8 * 1024 * 1024;
-
 /** Reads single records by a unique column. */
 export class PointReader {
   /** By codec, then by column. */
@@ -26,10 +23,7 @@ export class PointReader {
     return loader.find(value);
   }
 
-  /**
-   * Small rows in one statement; each large one is the promise of its own read. Many of those in one result would not
-   * fit in memory, and small rows would wait for them.
-   */
+  /** Small rows in one statement; each large one is the promise of its own read, for which the others do not wait. */
   private async readAmong(
     codec: RecordCodec,
     column: string,
@@ -38,32 +32,12 @@ export class PointReader {
     const found = new Map<string, Found<GovernedRow>>();
     const [only = ''] = values;
     if (values.length === 1) return found.set(only, await this.readAlone(codec, column, only));
-    const { sql, isSized } = codec.selectOnlySmallAmong([column]);
-    const share = Math.floor(READ_TOGETHER / values.length);
-    const among = arraysOfOne(values);
-    const rows = await this.database.points.all(sql, isSized ? [among, share] : [among]);
-    for (const row of rows) found.set(String(row[column]), codec.decode(row));
-    if (!isSized) return found;
-    const others = values.filter((value) => !found.has(value));
-    if (others.length === 0) return found;
-    // What was found does not wait for it.
-    const existing = this.existing(codec, column, others);
-    for (const value of others)
-      found.set(
-        value,
-        existing.then((all) => (all.has(value) ? this.readLarge(codec, column, value) : undefined)),
-      );
+    for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
+      const value = String(row[column]);
+      const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
+      found.set(value, codec.isLarge(row) ? this.largeReads.run(read) : codec.decode(row));
+    }
     return found;
-  }
-
-  private async existing(codec: RecordCodec, column: string, values: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.database.points.all(codec.selectValues(column), [arraysOfOne(values)]);
-    return new Set(rows.map((row) => String(row[column])));
-  }
-
-  /** A method of its own: a function that is written among the others' results would keep them while it waits. */
-  private readLarge(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
-    return this.largeReads.run(() => this.readAlone(codec, column, value));
   }
 
   private async readAlone(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {

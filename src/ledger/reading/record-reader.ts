@@ -5,26 +5,28 @@ import {
   ANY_SIZE,
   HEAD_COLUMN,
   pageQuery,
+  type PageSource,
   rowsThatFit,
   shareOf,
   SIZE_COLUMN,
   type SizedRequest,
+  sourceOf,
   TOTAL_COLUMN,
   totalInChunks,
 } from './page-query';
-import { type PageSource, sourceOf } from './where-clause';
 import { onlyAgentSeen, type Viewer, visibilityOf, visibleTo } from '../records/visibility';
-import { DataLoader } from './data-loader';
 import { LargeReads } from './large-reads';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
-import { arraysOfOne, sizeSql } from '../records/statements';
+import { arraysOfOne } from '../records/statements';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
-import { rowsAmong } from './rows-among';
-import { quoted } from '../database/dialect';
+import { type ColumnDefinition, quoted } from '../database/dialect';
+
+/** Keys by which one statement reads records, however large these are. */
+const READ_AT_ONCE = 50;
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
@@ -41,7 +43,6 @@ export class RecordReader {
   /** Ledger size up to which one statement may count rows: small enough to end well before the statement timeout. */
   private readonly countedAtOnce: number = 250_000;
   private readonly points: PointReader;
-  private readonly existenceReaders = new Map<RecordCodec, DataLoader<true>>();
 
   /** @internal */
   constructor(
@@ -61,11 +62,8 @@ export class RecordReader {
   /** Without reading the record, which may be large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     visibilityOf(kind, undefined);
-    const codec = this.catalog.codec(kind);
-    const known = this.existenceReaders.get(codec);
-    const reader = known ?? new DataLoader((ids) => this.idsAmong(codec, ids));
-    if (known === undefined) this.existenceReaders.set(codec, reader);
-    return (await reader.find(id)) === true;
+    const found = await this.database.points.all(this.catalog.codec(kind).selectIds, [arraysOfOne([id])]);
+    return found.length > 0;
   }
 
   /** By the columns of one of the kind's unique keys. */
@@ -93,75 +91,77 @@ export class RecordReader {
   }
 
   /** @internal The records that have one of the keys, each the values of the columns of a unique key. */
-  allAmong<Row extends GovernedRow>(
+  async allAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     columns: readonly ColumnOf<Row>[],
     keys: readonly (readonly string[])[],
   ): Promise<Row[]> {
     visibilityOf(kind, undefined);
-    return rowsAmong(this.database, this.catalog.codec(kind), columns, keys) as Promise<unknown> as Promise<Row[]>;
+    const codec = this.catalog.codec(kind);
+    const sql = codec.selectAmong(columns);
+    const found: Row[] = [];
+    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
+      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
+      for (const row of await this.database.points.all(sql, [some])) found.push(codec.decode(row) as Row);
+    }
+    return found;
   }
 
   /**
    * All records that meet the conditions, oldest first, in chunks of the given size, smaller where records are large;
    * each chunk is read when it is asked for.
    */
-  async *chunks<Row extends GovernedRow>(
+  chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     conditions: readonly Condition[],
     limit: number,
     viewer?: Viewer,
   ): AsyncGenerator<readonly Row[]> {
-    for (let position: number | null = null, more = true; more;) {
-      // The total is not needed here, so it is set and not counted.
-      const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
-      const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, ...total };
-      const page: Page<Row> = await this.page(kind, request, viewer);
-      yield page.rows;
-      position = page.rows.at(-1)?.createdSequence ?? null;
-      more = page.more;
-    }
+    const range = { conditions, order: 'asc', position: null, atOnce: limit } as const;
+    return this.scan<Row>(kind, this.catalog.codec(kind).columns, range, viewer);
   }
 
   /**
    * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
    * which few are wanted. Each chunk is read when it is asked for.
    */
-  async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+  columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
     names: readonly Name[],
     range: RecordRange,
     viewer?: Viewer,
   ): AsyncGenerator<readonly (Pick<Row, Name> & GovernedRow)[]> {
+    return this.scan(kind, this.catalog.codec(kind).columnsNamed(names), range, viewer);
+  }
+
+  private async *scan<Found extends GovernedRow>(
+    kind: AnyRecordKind,
+    columns: readonly ColumnDefinition[],
+    { conditions, order, position: from, atOnce: limit }: RecordRange,
+    viewer: Viewer | undefined,
+  ): AsyncGenerator<readonly Found[]> {
     const codec = this.catalog.codec(kind);
-    const columns = codec.columnsNamed(names);
-    const { conditions, order } = range;
+    // The total is not needed here, so it is set and not counted.
     const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
-    for (let position = range.position, more = true; more;) {
-      const request: PageRequest = { conditions, limit: range.atOnce, offset: 0, order, position, ...total };
+    for (let position = from, more = true; more;) {
+      const request: PageRequest = { conditions, limit, offset: 0, order, position, ...total };
       const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
-      const rows = page.rows.map(
-        (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
-      );
+      const rows = page.rows.map((row) => codec.decodeColumns(row, columns) as unknown as Found);
       yield rows;
       position = rows.at(-1)?.createdSequence ?? null;
       more = page.more;
     }
   }
 
-  /**
-   * The ids of the records that are due, the earliest first, in chunks of the given size, smaller where records are
-   * large. Each chunk is read when it is asked for.
-   */
+  /** The ids of the records that are due, the earliest first, in chunks; each is read when it is asked for. */
   async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
     const sql = dueQuery(this.catalog.codec(kind));
     for (let after = ['', '']; ;) {
-      const rows = await this.database.points.all<DueRow>(sql, [now, ...after, limit]);
-      const due = rows.slice(0, rowsThatFit(rows.map(({ bytes }) => bytes)));
+      const due = await this.database.points.all<DueRow>(sql, [now, ...after, limit]);
       const last = due.at(-1);
       if (last === undefined) return;
       yield due.map(({ id }) => id);
-      if (rows.length < limit && due.length === rows.length) return;
+      if (due.length < limit) return;
       after = [last.time, last.id];
     }
   }
@@ -212,11 +212,6 @@ export class RecordReader {
     const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
     return row === undefined ? undefined : codec.decode(row);
   }
-
-  private async idsAmong(codec: RecordCodec, ids: readonly string[]): Promise<ReadonlyMap<string, true>> {
-    const rows = await this.database.points.all<{ id: string }>(codec.selectIds, [arraysOfOne(ids)]);
-    return new Map(rows.map(({ id }) => [id, true]));
-  }
 }
 
 /** A total is reused only for a viewer who sees the same rows. */
@@ -226,21 +221,19 @@ function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer |
   return { ...request, conditions, total: isSame ? request.total : null };
 }
 
-/** A record that is due, and the size in bytes of its long columns. */
-export interface DueRow {
+/** A record that is due. */
+interface DueRow {
   readonly id: string;
   readonly time: string;
-  readonly bytes: number;
 }
 
 /** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
-export function dueQuery({ kind, table, columns }: RecordCodec): string {
+export function dueQuery({ kind, table }: RecordCodec): string {
   if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
   const { where } = kind.due;
   const time = quoted(kind.due.timeColumn);
-  const long = columns.filter(({ type }) => type === 'json').map(({ name }) => quoted(name));
   return (
-    `SELECT "id", ${time} AS "time", ${sizeSql(long)} AS "bytes" FROM ${quoted(table)} ` +
+    `SELECT "id", ${time} AS "time" FROM ${quoted(table)} ` +
     `WHERE ${where} AND ${time} <= $1 AND (${time}, "id") > ($2, $3) ` +
     `ORDER BY ${time}, "id" LIMIT $4`
   );

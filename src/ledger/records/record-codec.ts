@@ -3,14 +3,16 @@ import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect
 import type { SqlRow, SqlValue } from '../database/sql-connection';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
-import { deleteRows, equalities, insertRows, selectAmong, sizeSql, updateRows } from './statements';
+import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
-export type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
+type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
 
+/** Bytes of a column of free-form content above which a row is read on its own, not together with others. */
+const LARGE = 16 * 1024;
 /** A name that no column has. */
-export const SIZE = '#bytes';
+const IS_LARGE = '#large';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and used for both. */
 export interface EncodedRow {
@@ -71,12 +73,10 @@ export class RecordCodec {
 
   /** Selects the rows whose columns equal the parameters, oldest first. */
   selectWhere(columns: readonly string[]): string {
-    const key = columns.join();
-    const known = this.selections.get(key);
-    if (known !== undefined) return known;
-    const sql = `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
-    this.selections.set(key, sql);
-    return sql;
+    return this.once(`where ${columns.join()}`, () => {
+      const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
+      return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where}`;
+    });
   }
 
   /**
@@ -98,42 +98,30 @@ export class RecordCodec {
 
   /** Selects the rows whose columns have the values of one of the arrays in a JSON array of arrays. */
   selectAmong(columns: readonly string[]): string {
-    const key = `among ${columns.join()}`;
-    const known = this.selections.get(key);
-    if (known !== undefined) return known;
-    const sql = selectAmong(this.dialect, this.table, [this.selected], columns);
-    this.selections.set(key, sql);
-    return sql;
+    return this.once(`among ${columns.join()}`, () => selectAmong(this.dialect, this.table, [this.selected], columns));
   }
 
-  /**
-   * The same, without the free-form content of rows that have more bytes of it than the second parameter. If the kind
-   * has no free-form content, the statement takes one parameter.
-   */
-  selectSmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
-    const isSized = this.longColumns.length > 0;
-    const key = `small among ${columns.join()}`;
-    const sql = this.selections.get(key) ?? selectAmong(this.dialect, this.table, this.smallColumns(), columns);
-    this.selections.set(key, sql);
-    return { sql, isSized };
+  /** The same, but without the free-form content of large rows: see `isLarge`. */
+  selectSmallAmong(columns: readonly string[]): string {
+    return this.once(`small among ${columns.join()}`, () => {
+      const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoted(name)}), 0) > ${LARGE}`);
+      const small = this.columns.map(({ name }) =>
+        this.longColumns.includes(name)
+          ? `CASE WHEN octet_length(${quoted(name)}) <= ${LARGE} THEN ${quoted(name)} END AS ${quoted(name)}`
+          : quoted(name),
+      );
+      const flag = isLarge.length === 0 ? '0' : `CASE WHEN ${isLarge.join(' OR ')} THEN 1 ELSE 0 END`;
+      return selectAmong(this.dialect, this.table, [...small, `${flag} AS ${quoted(IS_LARGE)}`], columns);
+    });
   }
 
-  /** Selects only the rows with at most so much content. Cheaper than `selectSmallAmong`, which tests each column. */
-  selectOnlySmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
-    const isSized = this.longColumns.length > 0;
-    const among = this.selectAmong(columns);
-    return { sql: isSized ? `${among} AND ${sizeSql(this.longColumns.map(quoted))} <= $2` : among, isSized };
+  /** Whether such a row was read without its content. */
+  isLarge(stored: SqlRow): boolean {
+    return stored[IS_LARGE] === 1;
   }
 
-  /** Selects which of the values in a JSON array of one-element arrays a column has. */
-  selectValues(column: string): string {
-    return selectAmong(this.dialect, this.table, [quoted(column)], [column]);
-  }
-
-  /** Bytes of free-form content: as the database reports, or an estimate for a row that was read without asking. */
+  /** Characters of free-form content. */
   sizeOf(stored: SqlRow): number {
-    const size = stored[SIZE];
-    if (typeof size === 'number') return size;
     return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
   }
 
@@ -177,24 +165,29 @@ export class RecordCodec {
   /** The same for a row of which only some columns were read. */
   decodeColumns(stored: StoredRow, columns: readonly ColumnDefinition[]): Readonly<Record<string, unknown>> {
     const row: Record<string, unknown> = {};
-    for (const column of columns) {
-      const { name } = column;
-      const read = columnValue(stored[name] ?? null, column, this.kind.decisive?.[name]);
-      if ('fault' in read) throw new DamagedRowError(this.table, stored['id'], read.fault);
-      row[name] = read.value;
-    }
+    for (const column of columns) row[column.name] = this.decodeValue(stored, column);
     return row;
   }
 
-  private smallColumns(): string[] {
-    if (this.longColumns.length === 0) return [this.selected];
-    const size = sizeSql(this.longColumns.map(quoted));
-    const columns = this.columns.map(({ name }) =>
-      this.longColumns.includes(name)
-        ? `CASE WHEN ${size} <= $2 THEN ${quoted(name)} END AS ${quoted(name)}`
-        : quoted(name),
-    );
-    return [...columns, `${size} AS ${quoted(SIZE)}`];
+  /** SQLite accepts any value in any column, and JSON is text to every database. */
+  private decodeValue(stored: StoredRow, { name, type }: ColumnDefinition): unknown {
+    const value = stored[name] ?? null;
+    if (value === null) return null;
+    const decoded = type === 'json' && typeof value === 'string' ? parsedJson(value) : value;
+    const form = this.kind.decisive?.[name];
+    if (type === 'json' ? decoded === undefined : typeof value !== (type === 'integer' ? 'number' : 'string'))
+      throw new DamagedRowError(this.table, stored['id'], `holds no ${type === 'json' ? 'JSON' : type} in ${name}`);
+    if (form !== undefined && !hasForm(decoded, form))
+      throw new DamagedRowError(this.table, stored['id'], formFault(name, form));
+    return decoded;
+  }
+
+  private once(key: string, make: () => string): string {
+    const known = this.selections.get(key);
+    if (known !== undefined) return known;
+    const sql = make();
+    this.selections.set(key, sql);
+    return sql;
   }
 
   private stateMember(name: string): StateMember {
@@ -239,40 +232,21 @@ function columnType(type: unknown, name: string): ColumnDefinition['type'] {
   );
 }
 
-/** The decoded value of a column, or what is wrong with the stored one. */
-export type ColumnValue = { readonly value: unknown } | { readonly fault: string };
-
-/** Reads the value of a column: SQLite accepts any value in any column, and JSON is text to every database. */
-export function columnValue(
-  stored: unknown,
-  { name, type }: ColumnDefinition,
-  form: DecisiveForm | undefined,
-): ColumnValue {
-  if (stored === null) return { value: null };
-  if (type !== 'json') {
-    if (typeof stored !== (type === 'integer' ? 'number' : 'string')) return { fault: `holds no ${type} in ${name}` };
-    return hasForm(stored, form) ? { value: stored } : { fault: formFault(name, form) };
-  }
-  const parsed = typeof stored === 'string' ? parsedJson(stored) : { value: stored };
-  if (parsed === undefined) return { fault: `holds no JSON in ${name}` };
-  return hasForm(parsed.value, form) ? parsed : { fault: formFault(name, form) };
-}
-
-function parsedJson(text: string): { readonly value: unknown } | undefined {
+/** Undefined if it is not JSON. */
+function parsedJson(text: string): unknown {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
 }
 
-function hasForm(value: unknown, form: DecisiveForm | undefined): boolean {
-  if (form === undefined) return true;
+function hasForm(value: unknown, form: DecisiveForm): boolean {
   if (form === 'texts') return Array.isArray(value) && value.every((text) => typeof text === 'string');
   return typeof value === 'string' && form.includes(value);
 }
 
-function formFault(name: string, form: DecisiveForm | undefined): string {
+function formFault(name: string, form: DecisiveForm): string {
   return typeof form === 'object' ? `holds none of ${form.join(', ')} in ${name}` : `holds no list of texts in ${name}`;
 }
 
@@ -288,7 +262,7 @@ export class DamagedRowError extends Error {
 }
 
 /** The columns of a kind that an update leaves as they are. */
-export class FixedColumns {
+class FixedColumns {
   readonly names: ReadonlySet<string>;
 
   constructor({ timeColumn, uniqueKeys = [], fixed = [] }: AnyRecordKind) {

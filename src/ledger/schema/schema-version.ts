@@ -41,7 +41,7 @@ async function versionOf(found: FoundDatabase): Promise<number | null> {
 }
 
 /** Null if there is no row, or not yet the table or column: a migration will create them. */
-async function firstRow<Row extends object>({ connection }: FoundDatabase, sql: string): Promise<Row | null> {
+export async function firstRow<Row extends object>({ connection }: FoundDatabase, sql: string): Promise<Row | null> {
   try {
     const [row] = (await connection?.all<Row>(sql)) ?? [];
     return row ?? null;

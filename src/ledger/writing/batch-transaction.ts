@@ -6,7 +6,7 @@ import { failStop } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
-import type { Projections } from './projections';
+import type { LiveMemory } from './live-memory';
 import type { WriterConnection } from './writer-connection';
 
 /** Milliseconds between attempts to find out whether a commit took place. */
@@ -19,7 +19,7 @@ export class BatchTransaction {
   constructor(
     private readonly database: Database,
     private readonly writer: WriterConnection,
-    private readonly projections: Projections,
+    private readonly memory: LiveMemory,
     private readonly known: KnownHead,
     private readonly clock: LedgerClock,
   ) {}
@@ -27,29 +27,25 @@ export class BatchTransaction {
   /**
    * Locks the head if several processes may write, and returns its position. Throws for a damaged head or a wrong
    * clock.
+   * @param meanwhile sends what is read besides: together, so that a remote server answers all in one round trip.
    */
-  begin(connection: SqlConnection): Promise<LedgerPosition> {
-    return firstOfBoth(
+  begin(connection: SqlConnection, meanwhile?: () => Promise<void>): Promise<LedgerPosition> {
+    return firstOf(
       this.known.checked(this.lockedHead(connection)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
+      meanwhile?.(),
     );
   }
 
-  /**
-   * Throws if nothing was committed, and only then. If others may have changed since what is kept in memory, memory has
-   * caught up with them.
-   */
-  async commit(connection: SqlConnection, proof: CommitProof, { sequence }: LedgerPosition): Promise<void> {
+  /** Throws if nothing was committed, and only then. */
+  async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
     this.writer.checkPlace();
     try {
       await connection.run('COMMIT');
     } catch (error) {
       await this.afterFailedCommit(error, proof);
-      return;
     }
-    // The answer came so late that memory may already follow what was written after this commit.
-    if (this.known.effectSequence > sequence) await this.tookPlace(proof);
   }
 
   /** An error at COMMIT does not tell whether the commit took place: the row that it would have written does. */
@@ -87,7 +83,7 @@ export class BatchTransaction {
       return false;
     }
     // Others may have come first since: the effects of this batch are then older than the rows.
-    if (head !== undefined && this.known.seen(head)) await this.projections.catchUp(connection, head);
+    if (head !== undefined && this.known.seen(head)) await this.memory.catchUp(connection, head);
     // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');
@@ -102,12 +98,12 @@ export class BatchTransaction {
 }
 
 /**
- * Awaits both and returns the first result. If both fail, it throws the first failure: in a failed transaction, every
+ * Awaits all and returns the first result. If several fail, it throws the first failure: in a failed transaction, every
  * later statement fails only as a consequence.
  */
-export async function firstOfBoth<Result>(first: Promise<Result>, second: Promise<unknown>): Promise<Result> {
-  const [result, other] = await Promise.allSettled([first, second]);
-  if (result.status === 'rejected') throw result.reason;
-  if (other.status === 'rejected') throw other.reason;
-  return result.value;
+async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void> | undefined)[]): Promise<Result> {
+  const results = await Promise.allSettled([first, ...others]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return first;
 }

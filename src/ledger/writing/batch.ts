@@ -1,89 +1,93 @@
-import { quoted } from '../database/dialect';
-import type { SqlConnection, SqlStatement } from '../database/sql-connection';
-import { BatchSql, type LedgerSql, LEFTOVER_CHUNK } from './batch-sql';
-import { entryCounts } from '../records/counter-name';
-import { SYSTEM_CALLER } from '../caller';
-import { seal, type StoredEntry } from '../chain/hash-chain';
+import { type Dialect, quoted } from '../database/dialect';
+import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
+import { ENTRY_COLUMNS } from '../chain/entry-columns';
+import { seal, type StoredEntry, type UnsealedEntry } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
+import { UlidSequence } from '../chain/ulid-sequence';
+import type { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
-import { type OwnedRemoval, type PendingChanges, type PendingEntry, WriteBuffer } from './pending-changes';
-import type { RecordCatalog } from '../records/record-catalog';
+import { counterName, listItems } from '../records/counter-name';
+import { ownerColumn, type RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import { equalities } from '../records/statements';
-import type { ReadCache, Where } from './read-cache';
-import { inSlices, Slices } from '../../core/concurrency/slices';
-import { UlidSequence } from '../chain/ulid-sequence';
+import type { EncodedRow, RecordCodec } from '../records/record-codec';
+import { deleteRows, insertRows, LIST_ITEM_COLUMNS, LIST_ITEMS, moveCounters } from '../records/statements';
+import { LEFTOVERS, TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from '../schema/ledger-tables';
+import { Turn } from '../../core/concurrency/turn';
+import type { BatchReads } from './batch-reads';
 
-/** Entries of a command that are sealed in chunks. */
-const MANY = 100;
-/** Keys by which one statement reads rows. */
-const READ_AT_ONCE = 250;
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
 
+/** What a batch reads and writes with. */
+interface BatchMeans {
+  readonly connection: SqlConnection;
+  readonly sql: LedgerSql;
+  readonly catalog: RecordCatalog;
+  readonly reads: BatchReads;
+  readonly kept: IdempotencyStore;
+}
+
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
-  readonly rows = new WriteBuffer();
+  rows = new RowChanges();
   readonly ulids: UlidSequence;
-  private readonly writer: BatchSql;
+  readonly catalog: RecordCatalog;
+  readonly reads: BatchReads;
+  /** The answers for idempotency keys. */
+  readonly kept: IdempotencyStore;
+  /** Changes of rows that are not records. */
+  readonly sideWrites: SideWrite[] = [];
+  /** True when rows are left to be deleted after the commit. */
+  leavesRows = false;
+  private readonly begin: number;
+  private readonly counts = new Counts();
   private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private size = 0;
   private flushing: Promise<void> | null = null;
-  /** Changes of rows that are not records. */
-  readonly sideWrites: SideWrite[] = [];
-  /** True when rows are left to be deleted after the commit. */
-  leavesRows = false;
 
+  /** @param position the end of the chain, which each entry moves. */
   constructor(
-    private readonly connection: SqlConnection,
-    sql: LedgerSql,
-    readonly catalog: RecordCatalog,
-    private readonly stored: ReadCache,
+    private readonly means: BatchMeans,
     public position: LedgerPosition,
   ) {
+    this.catalog = means.catalog;
+    this.reads = means.reads;
+    this.kept = means.kept;
+    this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
-    this.writer = new BatchSql(connection, sql);
   }
 
   get isFull(): boolean {
-    return this.size > FULL || this.stored.isFull;
+    return this.size > FULL || this.reads.isFull || this.kept.isFull;
   }
 
-  /** Merges what a finished command changed, and seals its entries. Returns null when there is nothing to wait for. */
-  join(command: PendingChanges): Promise<void> | null {
-    if (command.entries.length > MANY) return this.joinInSlices(command);
-    for (const pending of command.entries) this.addEntry(pending);
-    this.writer.count(command.counts);
+  /** Whether any entry was added. */
+  get hasEntries(): boolean {
+    return this.position.sequence > this.begin;
+  }
+
+  /** Merges what a finished command changed, and seals its entries. */
+  async join(command: PendingChanges): Promise<void> {
+    const turn = new Turn(true);
+    for (const unsealed of command.entries) {
+      const entry = seal(unsealed, this.position.hash);
+      this.entries.push(entry);
+      this.tree.append(leafHash(entry.hash), this.nodes);
+      this.size += entry.state?.length ?? 0;
+      const { sequence, hash, timestamp } = entry;
+      this.position = { ...this.position, sequence, hash, timestamp };
+      if (turn.isOver) await turn.next();
+    }
     for (const change of command.rows.all) this.rows.put(change);
-    return this.joined(command);
-  }
-
-  private async joinInSlices(command: PendingChanges): Promise<void> {
-    const slices = Slices.ofWrite();
-    for (const pending of command.entries) {
-      this.addEntry(pending);
-      if (slices.areDue) await slices.next();
-    }
-    this.writer.count(command.counts);
-    for (const change of command.rows.all) {
-      this.rows.put(change);
-      if (slices.areDue) await slices.next();
-    }
-    await this.joined(command);
-  }
-
-  private joined(command: PendingChanges): Promise<void> | null {
+    for (const [counter, step] of command.counts) this.counts.add(counter, step);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
-    if (command.ownedRemovals.length === 0) return null;
-    this.removals.push(...command.ownedRemovals);
-    this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_CHUNK);
-    return this.flush();
+    if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
   }
 
   /**
@@ -91,7 +95,8 @@ export class Batch {
    * things at once would send the same rows twice.
    */
   flush(): Promise<void> {
-    this.flushing = this.flushing === null ? this.sendMerged() : this.flushing.then(() => this.sendMerged());
+    const send = async (): Promise<void> => this.means.connection.runAll(await this.unwritten());
+    this.flushing = this.flushing === null ? send() : this.flushing.then(send);
     return this.flushing;
   }
 
@@ -100,137 +105,290 @@ export class Batch {
     return this.flushing;
   }
 
-  /** Until a flush is over, the rows that it writes are neither among the merged ones nor in the database. */
-  private afterFlush<Found>(read: () => Promise<Found>): Promise<Found> {
-    return this.flushing === null ? read() : this.flushing.then(read);
-  }
-
-  private async sendMerged(): Promise<void> {
-    await this.sendAll();
-    await this.writer.send();
+  /** The server would end the session if it were idle for long. If this fails, so does the next statement. */
+  keepSession(): void {
+    this.means.connection.run('SELECT 1').catch(() => undefined);
   }
 
   /**
    * Writes the rest, moves the head, and runs the given statements. They are one list: SQLite ends the transaction by
    * itself when some statements fail, and one sent separately would then take effect alone.
-   * @returns false when no entry was written.
    */
-  async finish(others: readonly SqlStatement[]): Promise<boolean> {
-    await this.sendAll();
-    this.position = { ...this.position, frontier: this.tree.text };
-    const hasChanged = this.writer.moveHead(this.position);
-    this.writer.addAll(this.sideWrites);
-    this.writer.addAll(others);
-    await this.writer.send();
-    return hasChanged;
-  }
-
-  readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
-    return this.afterFlush(() => this.stored.find(kind, { id }));
-  }
-
-  exists(kind: AnyRecordKind, id: string): Promise<boolean> {
-    return this.afterFlush(() => this.stored.exists(kind, id));
-  }
-
-  readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
-    return this.afterFlush(() => this.stored.find(kind, key));
-  }
-
-  async readAmong(
-    kind: AnyRecordKind,
-    columns: readonly string[],
-    keys: readonly (readonly string[])[],
-  ): Promise<GovernedRow[]> {
-    const codec = this.catalog.codec(kind);
-    const sql = codec.selectAmong(columns);
-    const slices = Slices.ofWrite();
-    const found: GovernedRow[] = [];
-    if (keys.length > 0) await this.flush();
-    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
-      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
-      for (const row of await this.connection.all(sql, [some])) found.push(codec.decode(row));
-      await slices.next();
+  async finish(others: readonly SqlStatement[]): Promise<void> {
+    const statements = await this.unwritten();
+    if (this.hasEntries) {
+      this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
+      statements.push(...headStatements(this.means.sql, this.counts, this.position));
     }
-    return found;
+    await this.means.connection.runAll([...statements, ...this.sideWrites, ...others]);
   }
 
-  async readAll(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
+  private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
+    this.removals.push(...removals);
+    this.leavesRows ||= removals.some(({ count }) => count > LEFTOVER_CHUNK);
     await this.flush();
-    return this.stored.select(kind, where);
+    // Dependent rows that are known here are gone.
+    this.rows = new RowChanges();
+    this.reads.forget();
   }
 
-  async readNewest(
-    kind: AnyRecordKind,
-    names: readonly string[],
-    where: Where,
-    most: number,
-  ): Promise<Readonly<Record<string, unknown>>[]> {
-    await this.flush();
-    return this.stored.selectNewest(kind, names, where, most);
-  }
-
-  async countAll(kind: AnyRecordKind, where: Where, greater: Where = {}): Promise<number> {
-    await this.flush();
-    const { table } = this.catalog.codec(kind);
-    const values = Object.values(where);
-    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
-    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
-    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${conditions}`;
-    const [row] = await this.connection.all<{ count: number | string }>(sql, [...values, ...Object.values(greater)]);
-    return Number(row?.count ?? 0);
-  }
-
-  /** In slices: a command may have changed thousands of rows. */
-  private sendAll(): Promise<void> {
-    return inSlices(this.statements(), Slices.ofWrite());
-  }
-
-  private *statements(): Generator<void> {
-    if (!this.rows.isEmpty || this.removals.length > 0) {
-      const changes = this.rows.pending();
-      yield* this.writer.writeRows(changes, this.removals, this.catalog.all);
-      this.rows.clear();
-      this.stored.forget(changes, this.removals);
-      this.removals = [];
+  private async unwritten(): Promise<SqlStatement[]> {
+    const { entries, nodes, removals } = this;
+    const changes = this.rows.takeUnwritten();
+    [this.entries, this.nodes, this.removals] = [[], [], []];
+    const statements: SqlStatement[] = [];
+    const turn = new Turn(true);
+    const { sql, catalog } = this.means;
+    for (const statement of batchStatements(sql, { changes, removals, entries, nodes }, catalog.all)) {
+      statements.push(statement);
+      if (turn.isOver) await turn.next();
     }
-    yield* this.writer.writeEntries(this.entries);
-    this.entries = [];
-    yield* this.writer.writeNodes(this.nodes);
-    this.nodes = [];
+    return statements;
+  }
+}
+
+/** Rows that are removed with their owner. */
+export interface OwnedRemoval {
+  readonly codec: RecordCodec;
+  readonly ownerId: string;
+  readonly count: number;
+}
+
+/** What follows from a commit; a promise is waited for. */
+export type AfterCommit = () => unknown;
+
+/** Everything that a command which has returned adds to its batch. */
+export interface PendingChanges {
+  readonly rows: RowChanges;
+  readonly entries: readonly UnsealedEntry[];
+  readonly ownedRemovals: readonly OwnedRemoval[];
+  readonly sideWrites: readonly SideWrite[];
+  readonly counts: Counts;
+  /** Applied to memory once the command is on disk. */
+  readonly effects: readonly AfterCommit[];
+}
+
+/** Changes of counters, by name. */
+export class Counts extends Map<string, number> {
+  add(name: string, step: number): void {
+    this.set(name, (this.get(name) ?? 0) + step);
+  }
+}
+
+/** A row that differs from what the database held before. `row` is null once it is removed. */
+export interface RowChange {
+  readonly codec: RecordCodec;
+  readonly id: string;
+  readonly row: GovernedRow | null;
+  readonly encoded: EncodedRow | null;
+  /** True when the database does not hold the row yet. */
+  readonly isNew: boolean;
+}
+
+/** The column values a row is looked up by; columns of one of its kind's unique keys. */
+export type KeyValues = Readonly<Record<string, unknown>>;
+
+/** Rows that were changed, by id and by unique key; those that the database does not hold yet have to be written. */
+export class RowChanges {
+  private readonly changes = new Map<string, RowChange>();
+  private readonly unwritten = new Set<string>();
+  private readonly idsByKey = new Map<string, string>();
+
+  get(id: string): RowChange | undefined {
+    return this.changes.get(id);
   }
 
-  private addEntry(pending: PendingEntry): void {
-    const { caller, note, details, subjectType, sequence, timestamp, ulid } = pending;
-    const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
-    const entry = seal(
-      {
-        sequence,
-        id: `prv_${ulid}`,
-        auditId: `aud_${ulid}`,
-        timestamp,
-        action: note.action,
-        actorType: actor.type,
-        actorId: actor.id,
-        agentId: note.agentId ?? null,
-        entityId: note.entityId ?? null,
-        subjectType,
-        subjectId: pending.subjectId,
-        outcome: note.outcome ?? 'success',
-        reason: note.reason ?? null,
-        details,
-        requestId: caller.requestId,
-        ip: caller.ip,
-        state: pending.state,
-      },
-      this.position.hash,
-    );
-    this.entries.push(entry);
-    this.tree.append(leafHash(entry.hash), this.nodes);
-    this.writer.count(entryCounts(entry));
-    this.size += entry.state?.length ?? 0;
-    const { effectSequence, frontier, schemaVersion } = this.position;
-    const { last: lastUlid } = this.ulids;
-    this.position = { sequence, hash: entry.hash, timestamp, lastUlid, effectSequence, frontier, schemaVersion };
+  findBy(kind: AnyRecordKind, key: KeyValues): RowChange | undefined {
+    if (this.idsByKey.size === 0) return undefined;
+    const id = this.idsByKey.get(keyText(kind, Object.keys(key), key));
+    return id === undefined ? undefined : this.changes.get(id);
   }
+
+  put(change: RowChange): void {
+    const { id } = change;
+    const earlier = this.changes.get(id);
+    const isOther = earlier !== undefined && earlier.isNew !== change.isNew;
+    this.changes.set(id, isOther ? { ...change, isNew: earlier.isNew } : change);
+    this.unwritten.add(id);
+    const { kind } = change.codec;
+    if (change.row === null) return;
+    for (const columns of kind.uniqueKeys ?? []) {
+      this.idsByKey.set(keyText(kind, columns, change.row as unknown as KeyValues), id);
+    }
+  }
+
+  get all(): Iterable<RowChange> {
+    return this.changes.values();
+  }
+
+  touches(kind: AnyRecordKind): boolean {
+    return [...this.changes.values()].some((change) => change.codec.kind === kind);
+  }
+
+  /** What has to be written, without rows that were created and removed again. From now on the database holds it. */
+  takeUnwritten(): RowChange[] {
+    const taken: RowChange[] = [];
+    for (const id of this.unwritten) {
+      const change = this.changes.get(id);
+      if (change === undefined || (change.isNew && change.row === null)) continue;
+      taken.push(change);
+      if (change.isNew) this.changes.set(id, { ...change, isNew: false });
+    }
+    this.unwritten.clear();
+    return taken;
+  }
+}
+
+function keyText(kind: AnyRecordKind, columns: readonly string[], values: KeyValues): string {
+  const sorted = [...columns].sort();
+  return JSON.stringify([kind.subjectType, sorted, sorted.map((column) => values[column])]);
+}
+
+/** The row as changed; undefined if it is removed, or of another kind. */
+export function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
+  return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
+}
+
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
+
+/** Rows of one statement: more than ordinary batches have. */
+const AT_ONCE = 1_000;
+
+export type LedgerSql = ReturnType<typeof ledgerSql>;
+
+/** The statements of the ledger's own tables, which are the same for every batch. */
+export function ledgerSql(
+  dialect: Dialect,
+): Readonly<Record<'insertEntries' | 'moveCounters' | 'deleteItems' | 'insertItems' | 'insertNodes', string>> {
+  return {
+    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+    moveCounters: moveCounters(dialect),
+    deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
+    insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
+    insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
+  };
+}
+
+/** What the transaction of a batch writes besides its head, counters and kept answers. */
+export interface UnwrittenBatch {
+  readonly changes: readonly RowChange[];
+  readonly removals: readonly OwnedRemoval[];
+  readonly entries: readonly StoredEntry[];
+  /** The subtrees that the entries have completed. */
+  readonly nodes: readonly TreeNode[];
+}
+
+/**
+ * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
+ * little. Removes before it adds; removes dependent rows first, and adds owners first. One by one: there may be
+ * thousands of rows.
+ */
+export function* batchStatements(
+  sql: LedgerSql,
+  { changes, removals, entries, nodes }: UnwrittenBatch,
+  order: readonly RecordCodec[],
+): Generator<SqlStatement> {
+  for (const { codec, ownerId, count } of removals) {
+    yield { sql: deleteChunkSql(codec), parameters: [ownerId] };
+    if (count > LEFTOVER_CHUNK) yield { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
+  }
+  const groups = rowsByKind(changes, order);
+  for (const { codec, removed } of groups.toReversed()) yield* rowStatements(codec.deleteRows, removed);
+  for (const { codec, changed, added } of groups) {
+    yield* rowStatements(codec.updateRows, changed);
+    yield* rowStatements(codec.insertRows, added);
+  }
+  yield* listItemStatements(sql, changes);
+  yield* rowStatements(sql.insertEntries, entries.map(entryValues));
+  yield* rowStatements(sql.insertNodes, nodes.map(treeNodeValues));
+}
+
+/** The statements that move the counters and the head. */
+export function headStatements(
+  sql: LedgerSql,
+  counts: ReadonlyMap<string, number>,
+  head: LedgerPosition,
+): SqlStatement[] {
+  const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
+  const steps = [...counts].filter(([, step]) => step !== 0);
+  const moved = { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
+  return steps.length === 0 ? [moved] : [{ sql: sql.moveCounters, parameters: [JSON.stringify(steps)] }, moved];
+}
+
+function* listItemStatements(sql: LedgerSql, changes: readonly RowChange[]): Generator<SqlStatement> {
+  const changed: SqlValue[][] = [];
+  const items: SqlValue[][] = [];
+  for (const { codec, id, row, isNew } of changes) {
+    const { kind } = codec;
+    if (kind.listColumns === undefined) continue;
+    if (!isNew) changed.push([id]);
+    if (row === null) continue;
+    for (const { column, value } of listItems(kind, row)) {
+      items.push([counterName(kind.counter, column, value), row.createdSequence, id]);
+    }
+  }
+  yield* rowStatements(sql.deleteItems, changed);
+  yield* rowStatements(sql.insertItems, items);
+}
+
+function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[]): Generator<SqlStatement> {
+  for (let start = 0; start < rows.length; start += AT_ONCE) {
+    yield { sql, parameters: [JSON.stringify(rows.length > AT_ONCE ? rows.slice(start, start + AT_ONCE) : rows)] };
+  }
+}
+
+function entryValues(entry: StoredEntry): SqlValue[] {
+  return ENTRY_COLUMNS.map(({ name }) => entry[name]);
+}
+
+/** The changes to one kind, as the rows of its statements. */
+interface KindRows {
+  readonly codec: RecordCodec;
+  readonly removed: SqlValue[][];
+  readonly changed: (readonly SqlValue[])[];
+  readonly added: (readonly SqlValue[])[];
+}
+
+/** Only kinds that have changes, in the given order. */
+function rowsByKind(changes: readonly RowChange[], order: readonly RecordCodec[]): KindRows[] {
+  const groups = new Map<RecordCodec, KindRows>();
+  for (const { codec, id, encoded, isNew } of changes) {
+    let group = groups.get(codec);
+    if (group === undefined) {
+      group = { codec, removed: [], changed: [], added: [] };
+      groups.set(codec, group);
+    }
+    if (encoded === null) group.removed.push([id]);
+    else (isNew ? group.added : group.changed).push(encoded.values);
+  }
+  return order.flatMap((codec) => groups.get(codec) ?? []);
+}
+
+/** Most dependent rows deleted in one transaction: takes some milliseconds. */
+export const LEFTOVER_CHUNK = 1_000;
+
+export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
+
+/** Deletes the first rows of the owner `$1`. */
+export function deleteChunkSql({ kind, table }: RecordCodec): string {
+  const chunk =
+    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
+    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
+  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
+}
+
+/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
+export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
+  return (
+    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
+  );
+}
+
+/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
+export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
+  return (
+    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
+  );
 }

@@ -1,9 +1,8 @@
 import type { Dialect } from '../database/dialect';
 import type { SqlConnection } from '../database/sql-connection';
-import { inSlices, Slices } from '../../core/concurrency/slices';
-import { BatchSql, ledgerSql } from './batch-sql';
+import { batchStatements, headStatements, ledgerSql } from './batch';
 import { SYSTEM_CALLER } from '../caller';
-import { entryCounts } from '../records/counter-name';
+import { countersOfEntry } from '../records/counter-name';
 import { seal } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
@@ -14,12 +13,13 @@ import { UlidSequence } from '../chain/ulid-sequence';
  */
 export async function dryRun(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
   const entry = sampleEntry(head);
+  const counts = new Map(countersOfEntry(entry).map((counter) => [counter, 1]));
+  const sql = ledgerSql(dialect);
   await connection.run('SAVEPOINT "dry_run"');
-  const writer = new BatchSql(connection, ledgerSql(dialect));
-  await inSlices(writer.writeEntries([entry]), Slices.ofWrite());
-  writer.count(entryCounts(entry));
-  writer.moveHead({ ...head, sequence: entry.sequence, hash: entry.hash });
-  await writer.send();
+  await connection.runAll([
+    ...batchStatements(sql, { changes: [], removals: [], entries: [entry], nodes: [] }, []),
+    ...headStatements(sql, counts, { ...head, sequence: entry.sequence, hash: entry.hash }),
+  ]);
   await connection.run('ROLLBACK TO "dry_run"');
 }
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { CommitProof, SqlConnection } from '../database/sql-connection';
 import type { BatchTransaction } from './batch-transaction';
-import { deleteChunkSql, forgetLeftoverSql, selectLeftoverSql } from './batch-sql';
+import { deleteChunkSql, forgetLeftoverSql, selectLeftoverSql } from './batch';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 
@@ -35,7 +35,7 @@ export class Leftovers {
   }
 
   async deleteChunk(connection: SqlConnection): Promise<void> {
-    const head = await this.transaction.begin(connection);
+    await this.transaction.begin(connection);
     const [codec, ownerId] = (await this.next(connection)) ?? [];
     if (codec === undefined || ownerId === undefined) {
       await connection.run('ROLLBACK');
@@ -46,7 +46,7 @@ export class Leftovers {
       connection.run(deleteChunkSql(codec), [ownerId]),
       connection.run(forgetLeftoverSql(codec), [codec.kind.subjectType, ownerId]),
     ]);
-    await this.transaction.commit(connection, ANY_OUTCOME, head);
+    await this.transaction.commit(connection, ANY_OUTCOME);
   }
 
   /** What cannot be deleted is left until the next start; it does no harm. */

@@ -6,7 +6,7 @@ import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { dryRun } from './dry-run';
-import type { Projections } from './projections';
+import type { LiveMemory } from './live-memory';
 import { within } from '../../core/concurrency/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
@@ -20,23 +20,19 @@ const LONGEST_FAREWELL = 2_000;
 export class WriterConnection {
   private readonly logger = new Logger('Ledger');
   private connection: SqlConnection | null = null;
-  private failing = false;
+  hasFailed = false;
   /** Called before the process ends because the chain it knew no longer exists. */
   whenContradicted: (known: LedgerPosition) => Promise<void> = () => Promise.resolve();
 
   constructor(
     private readonly database: Database,
     private readonly known: KnownHead,
-    private readonly projections: Projections,
+    private readonly memory: LiveMemory,
   ) {}
-
-  get hasFailed(): boolean {
-    return this.failing;
-  }
 
   /** Readers may have to follow the writer to another server, even when nobody writes. */
   get needsProbe(): boolean {
-    return this.failing || this.connection?.isLost === true;
+    return this.hasFailed || this.connection?.isLost === true;
   }
 
   /** A connection lost while idle, for example by a restart of the server, is replaced silently. */
@@ -78,14 +74,14 @@ export class WriterConnection {
   }
 
   succeeded(): void {
-    if (this.failing) this.logger.log('The database takes writes again.');
-    this.failing = false;
+    if (this.hasFailed) this.logger.log('The database takes writes again.');
+    this.hasFailed = false;
   }
 
   /** Drops the connection; closing it rolls back what it had begun. */
   async failed(cause: unknown): Promise<void> {
-    if (!this.failing) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
-    this.failing = true;
+    if (!this.hasFailed) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
+    this.hasFailed = true;
     await this.close();
   }
 
@@ -115,7 +111,7 @@ export class WriterConnection {
       const connection = await this.current();
       await connection.run(dialect.begin);
       const head = await this.known.checked(readHead(connection, dialect.lockRow));
-      await this.projections.catchUp(connection, head);
+      await this.memory.catchUp(connection, head);
       await dryRun(connection, dialect, head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
@@ -128,7 +124,7 @@ export class WriterConnection {
 
   /** At the end of the process, with nothing left to write. */
   async finish(): Promise<void> {
-    if (this.connection !== null && !this.failing) await this.database.finishWriting(this.connection);
+    if (this.connection !== null && !this.hasFailed) await this.database.finishWriting(this.connection);
     await this.close();
   }
 

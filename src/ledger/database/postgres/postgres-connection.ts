@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
-import { Slices } from '../../../core/concurrency/slices';
+import { Turn } from '../../../core/concurrency/turn';
 import { ServerReach } from './server-reach';
 
 /** Milliseconds the server has to close a session; one that is unreachable never does. */
@@ -93,11 +93,11 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async runAll(statements: readonly SqlStatement[]): Promise<void> {
-    const slices = Slices.ofWrite();
+    const turn = new Turn(true);
     const answers: Promise<void>[] = [];
     for (const { sql, parameters } of statements) {
       // Large parameters are encoded here.
-      if (slices.areDue) await slices.next();
+      if (turn.isOver) await turn.next();
       const answer = this.run(sql, parameters);
       answer.catch(() => undefined);
       answers.push(answer);

@@ -1,33 +1,34 @@
-import type { Batch } from './batch';
-import type { Caller } from '../caller';
+import { type Caller, SYSTEM_CALLER } from '../caller';
 import { canonicalJson } from '../chain/canonical-json';
-import { countersOf } from '../records/counter-name';
+import type { UnsealedEntry } from '../chain/hash-chain';
+import { countersOf, countersOfEntry } from '../records/counter-name';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import {
   type AfterCommit,
+  type Batch,
   changedRow,
+  Counts,
   type KeyValues,
   type OwnedRemoval,
   type PendingChanges,
-  type PendingEntry,
-  WriteBuffer,
-} from './pending-changes';
+  RowChanges,
+} from './batch';
 import { ACCESS_DENIED } from '../chain/entry-columns';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
-import type { Where } from './read-cache';
+import type { Where } from './batch-reads';
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
  */
-export class CommandTransaction implements LedgerTransaction, PendingChanges {
-  readonly rows = new WriteBuffer();
-  readonly entries: PendingEntry[] = [];
+export class CommandDraft implements LedgerTransaction, PendingChanges {
+  readonly rows = new RowChanges();
+  readonly entries: UnsealedEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
   readonly sideWrites: SideWrite[] = [];
-  readonly counts = new Map<string, number>();
+  readonly counts = new Counts();
   readonly effects: AfterCommit[] = [];
   private readonly seen = new Map<string, GovernedRow>();
   /** Ids of rows that are known to exist. */
@@ -55,7 +56,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     const change = this.rows.get(id) ?? this.batch.rows.get(id);
     const row =
-      change === undefined ? await this.reading(() => this.batch.readById(kind, id)) : changedRow(change, kind);
+      change === undefined ? await this.reading(() => this.batch.reads.find(kind, { id })) : changedRow(change, kind);
     return this.remember(row as Row | undefined);
   }
 
@@ -67,7 +68,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const change = this.rows.get(id) ?? this.batch.rows.get(id);
     const isPresent =
       change === undefined
-        ? await this.reading(() => this.batch.exists(kind, id))
+        ? await this.reading(() => this.batch.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
     if (isPresent) this.present.add(id);
     return isPresent;
@@ -78,7 +79,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const found =
       this.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.reading(() => this.batch.readByKey(kind, key as Where)));
+      (await this.reading(() => this.batch.reads.find(kind, key as Where)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
@@ -89,14 +90,14 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     keys: readonly (readonly string[])[],
   ): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.reading(() => this.batch.readAmong(kind, columns, keys));
+    const rows = await this.readingAll((reads) => reads.among(kind, columns, keys));
     rows.forEach((row) => this.remember(row));
     return rows as Row[];
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.reading(() => this.batch.readAll(kind, where as Where));
+    const rows = await this.readingAll((reads) => reads.all(kind, where as Where));
     rows.forEach((row) => this.remember(row));
     return rows as Row[];
   }
@@ -108,7 +109,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     most: number,
   ): Promise<(Pick<Row, Name> & GovernedRow)[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.reading(() => this.batch.readNewest(kind, names, where as Where, most));
+    const rows = await this.readingAll((reads) => reads.newest(kind, names, where as Where, most));
     return rows as unknown as (Pick<Row, Name> & GovernedRow)[];
   }
 
@@ -118,12 +119,12 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     greater: Partial<Row> = {},
   ): Promise<number> {
     this.refuseOwnChanges(kind);
-    return this.reading(() => this.batch.countAll(kind, where as Where, greater as Where));
+    return this.readingAll((reads) => reads.count(kind, where as Where, greater as Where));
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
-    const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.nextSequence } as unknown as Row;
+    const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
     requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
     this.change(kind, created.id, created, true, note);
     this.countRow(kind, created, 1);
@@ -149,9 +150,9 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.refuseOwnChanges(kind);
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
-    const count = await this.reading(() => this.batch.countAll(kind, { [ownerColumn(kind)]: ownerId }));
+    const count = await this.readingAll((reads) => reads.count(kind, { [ownerColumn(kind)]: ownerId }));
     this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), ownerId, count });
-    this.add(kind.counter, -count);
+    this.counts.add(kind.counter, -count);
     return count;
   }
 
@@ -182,12 +183,13 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.isFinished = true;
   }
 
-  get headSequence(): number {
-    return this.batch.position.sequence + this.entries.length;
+  /** For a command that is at work without a statement: a server ends a session that is idle in a transaction. */
+  keepSession(): void {
+    this.batch.keepSession();
   }
 
-  private get nextSequence(): number {
-    return this.headSequence + 1;
+  get headSequence(): number {
+    return this.batch.position.sequence + this.entries.length;
   }
 
   private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {
@@ -212,21 +214,46 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     }
   }
 
+  /** Reads from the database, which by then holds what earlier commands of the batch have changed. */
+  private readingAll<Found>(read: (reads: Batch['reads']) => Promise<Found>): Promise<Found> {
+    return this.reading(async () => {
+      await this.batch.flush();
+      return read(this.batch.reads);
+    });
+  }
+
   private addEntry(subjectType: string, subjectId: string, state: string | null, note: EntryNote): void {
     this.refuseIfFinished();
     this.steps += 1;
+    const { caller, now: timestamp } = this;
     const details = note.details === undefined ? '{}' : canonicalJson(note.details);
-    const ulid = this.batch.ulids.next(Date.parse(this.now));
-    const { caller, now: timestamp, nextSequence: sequence } = this;
-    this.entries.push({ caller, note, details, subjectType, sequence, timestamp, ulid, subjectId, state });
+    const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
+    const ulid = this.batch.ulids.next(Date.parse(timestamp));
+    const entry = {
+      sequence: this.headSequence + 1,
+      id: `prv_${ulid}`,
+      auditId: `aud_${ulid}`,
+      timestamp,
+      action: note.action,
+      actorType: actor.type,
+      actorId: actor.id,
+      agentId: note.agentId ?? null,
+      entityId: note.entityId ?? null,
+      subjectType,
+      subjectId,
+      outcome: note.outcome ?? 'success',
+      reason: note.reason ?? null,
+      details,
+      requestId: caller.requestId,
+      ip: caller.ip,
+      state,
+    };
+    this.entries.push(entry);
+    for (const counter of countersOfEntry(entry)) this.counts.add(counter, 1);
   }
 
   private countRow(kind: AnyRecordKind, row: GovernedRow, step: number): void {
-    for (const counter of countersOf(kind, row)) this.add(counter, step);
-  }
-
-  private add(counter: string, step: number): void {
-    this.counts.set(counter, (this.counts.get(counter) ?? 0) + step);
+    for (const counter of countersOf(kind, row)) this.counts.add(counter, step);
   }
 
   private remember<Row extends GovernedRow | undefined>(row: Row): Row {

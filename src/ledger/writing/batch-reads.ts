@@ -1,0 +1,167 @@
+import { quoted } from '../database/dialect';
+import type { SqlConnection, SqlRow, SqlValue } from '../database/sql-connection';
+import type { Lookup } from '../lookup';
+import type { RecordCatalog } from '../records/record-catalog';
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import { arraysOfOne, equalities } from '../records/statements';
+import { Turn } from '../../core/concurrency/turn';
+
+/** Columns with the values that a row has in them. */
+export type Where = Readonly<Record<string, SqlValue>>;
+
+/** What is known of a row that the database holds; its content is read when it is asked for. */
+interface FoundRow {
+  readonly id: string;
+  row?: GovernedRow;
+}
+
+/** Keys by which one statement reads rows. */
+const READ_AT_ONCE = 250;
+/** Characters of content after which a batch takes no further command. */
+const FULL = 16 * 1024 * 1024;
+
+/** What a batch reads from the database. Rows that are looked up are read once: nobody else writes while it runs. */
+export class BatchReads {
+  /** By kind and key; null: there is no such row. */
+  private readonly found = new Map<string, FoundRow | null>();
+  private size = 0;
+
+  constructor(
+    private readonly connection: SqlConnection,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  /** Whether so much was read that the batch should take no further command. */
+  get isFull(): boolean {
+    return this.size > FULL;
+  }
+
+  /** By the columns of a unique key. */
+  async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
+    const name = nameOf(kind, key);
+    const found = this.found.get(name);
+    if (found === null) return undefined;
+    if (found?.row !== undefined) return found.row;
+    const sql = this.catalog.codec(kind).selectWhere(Object.keys(key));
+    const [stored] = await this.connection.all(sql, Object.values(key));
+    if (stored !== undefined) return this.keep(kind, name, stored);
+    this.found.set(name, null);
+    return undefined;
+  }
+
+  /** Whether a row with this id exists; the row itself is not read. */
+  async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    const name = nameOf(kind, { id });
+    if (!this.found.has(name)) await this.findIds(kind, [id]);
+    return (this.found.get(name) ?? null) !== null;
+  }
+
+  async all(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
+    return rows.map((row) => codec.decode(row));
+  }
+
+  async among(
+    kind: AnyRecordKind,
+    columns: readonly string[],
+    keys: readonly (readonly string[])[],
+  ): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const sql = codec.selectAmong(columns);
+    const turn = new Turn(true);
+    const found: GovernedRow[] = [];
+    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
+      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
+      for (const row of await this.connection.all(sql, [some])) found.push(codec.decode(row));
+      if (turn.isOver) await turn.next();
+    }
+    return found;
+  }
+
+  /** Some columns, and what every row has; newest first. */
+  async newest(
+    kind: AnyRecordKind,
+    names: readonly string[],
+    where: Where,
+    most: number,
+  ): Promise<Readonly<Record<string, unknown>>[]> {
+    const codec = this.catalog.codec(kind);
+    const columns = codec.columnsNamed(names);
+    const sql = codec.selectNewest(columns, Object.keys(where));
+    const rows = await this.connection.all(sql, [...Object.values(where), most]);
+    return rows.map((row) => codec.decodeColumns(row, columns));
+  }
+
+  async count(kind: AnyRecordKind, where: Where, greater: Where = {}): Promise<number> {
+    const { table } = this.catalog.codec(kind);
+    const values = Object.values(where);
+    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
+    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
+    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${conditions}`;
+    const [row] = await this.connection.all<{ count: number | string }>(sql, [...values, ...Object.values(greater)]);
+    return Number(row?.count ?? 0);
+  }
+
+  /** Reads what will be looked up, in one statement per column; of large rows only that they exist. */
+  async prefetch(lookups: readonly Lookup[]): Promise<void> {
+    const groups = new Map<string, [Lookup, ...Lookup[]]>();
+    for (const lookup of lookups) {
+      const name = `${lookup.kind.subjectType} ${lookup.column} ${lookup.isExistence === true}`;
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [lookup]);
+      else group.push(lookup);
+    }
+    await Promise.all(Array.from(groups.values(), (group) => this.prefetchGroup(group)));
+  }
+
+  /** Rows have been removed that nobody has named. */
+  forget(): void {
+    this.found.clear();
+  }
+
+  private async prefetchGroup(group: readonly [Lookup, ...Lookup[]]): Promise<void> {
+    const [{ kind, column, isExistence }] = group;
+    const values = [...new Set(group.map(({ value }) => value))];
+    if (isExistence === true) return this.findIds(kind, values);
+    const codec = this.catalog.codec(kind);
+    const rows = await this.connection.all(codec.selectSmallAmong([column]), [arraysOfOne(values)]);
+    for (const value of values) this.found.set(nameOf(kind, { [column]: value }), null);
+    for (const stored of rows) {
+      const name = nameOf(kind, { [column]: String(stored[column]) });
+      if (codec.isLarge(stored)) this.note(kind, name, String(stored['id']));
+      else this.keep(kind, name, stored);
+    }
+  }
+
+  private async findIds(kind: AnyRecordKind, ids: readonly string[]): Promise<void> {
+    const rows = await this.connection.all<{ id: string }>(this.catalog.codec(kind).selectIds, [arraysOfOne(ids)]);
+    const present = new Set(rows.map(({ id }) => id));
+    for (const id of ids) {
+      const name = nameOf(kind, { id });
+      if (present.has(id)) this.note(kind, name, id);
+      else this.found.set(name, null);
+    }
+  }
+
+  private keep(kind: AnyRecordKind, name: string, stored: SqlRow): GovernedRow {
+    const codec = this.catalog.codec(kind);
+    const row = codec.decode(stored);
+    this.size += codec.sizeOf(stored);
+    this.note(kind, name, row.id).row = row;
+    return row;
+  }
+
+  /** Under its id as well: a row found by another key is looked up again by its id. */
+  private note(kind: AnyRecordKind, name: string, id: string): FoundRow {
+    const nameOfId = nameOf(kind, { id });
+    const found = this.found.get(nameOfId) ?? { id };
+    this.found.set(nameOfId, found);
+    this.found.set(name, found);
+    return found;
+  }
+}
+
+function nameOf(kind: AnyRecordKind, key: Where): string {
+  return JSON.stringify([kind.subjectType, key]);
+}

@@ -1,0 +1,122 @@
+import type { Database } from '../database/database';
+import type { BatchTransaction } from './batch-transaction';
+import { Batch, type LedgerSql, ledgerSql } from './batch';
+import { BatchReads } from './batch-reads';
+import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
+import { IdempotencyStore } from '../idempotency/idempotency-store';
+import type { LedgerClock } from '../head/ledger-clock';
+import type { LedgerPosition } from '../chain/ledger-position';
+import type { SideWrite } from '../ledger-transaction';
+import type { LiveMemory } from './live-memory';
+import type { RecordCatalog } from '../records/record-catalog';
+import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
+import type { WriterConnection } from './writer-connection';
+
+const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
+/**
+ * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
+ * session that holds a lock and is idle for some seconds.
+ */
+const LONGEST_HOLD = 500;
+/** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
+const TIDYING_INTERVAL = 1_000;
+
+export interface CommittedBatch {
+  readonly outcomes: readonly CommandOutcome[];
+  /** Commands that have to wait for the next batch. */
+  readonly rest: readonly QueuedCommand[];
+  readonly position: LedgerPosition;
+  /** Milliseconds; null when there was nothing to commit. */
+  readonly commitDuration: number | null;
+  /** False if only stored answers, or rows aside, were written: these are small enough to fit where no entry does. */
+  readonly hasEntries: boolean;
+  /** True when dependent rows of removed records are still to be deleted. */
+  readonly leavesRows: boolean;
+}
+
+/** Runs commands one after another in a single database transaction and commits them together. */
+export class Batches {
+  private readonly commands = new Commands();
+  private readonly sql: LedgerSql;
+  /** Monotonic milliseconds. */
+  private tidiedAt = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+    private readonly writer: WriterConnection,
+    private readonly transaction: BatchTransaction,
+    private readonly memory: LiveMemory,
+    private readonly clock: LedgerClock,
+  ) {
+    this.sql = ledgerSql(database.dialect);
+  }
+
+  /**
+   * Throws when the batch as a whole failed; then nothing of it is in the database.
+   * @param queued receives those that `more` finds once the batch has the head.
+   */
+  async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
+    const connection = await this.writer.current();
+    const { sql, catalog } = this;
+    const reads = new BatchReads(connection, catalog);
+    const kept = new IdempotencyStore(connection, this.database.dialect);
+    const head = await this.transaction.begin(connection, () => prefetch(queued, reads, kept));
+    // If another process held the lock, these can be as many again.
+    const late = more();
+    queued.push(...late);
+    await Promise.all([prefetch(late, reads, kept), this.memory.catchUp(connection, head)]);
+    const batch = new Batch({ connection, sql, catalog, reads, kept }, head);
+    const outcomes = await this.run(batch, queued);
+    const proof = await this.finish(batch, connection);
+    const began = performance.now();
+    if (proof === null) await connection.run('ROLLBACK');
+    else await this.transaction.commit(connection, proof);
+    const commitDuration = proof === null ? null : performance.now() - began;
+    const { position, hasEntries, leavesRows } = batch;
+    return { outcomes, rest: queued.slice(outcomes.length), position, commitDuration, hasEntries, leavesRows };
+  }
+
+  /** Writes everything still pending. The proof is null when there is nothing to commit. */
+  private async finish(batch: Batch, connection: SqlConnection): Promise<CommitProof | null> {
+    const now = performance.now();
+    const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
+    if (isTidying) this.tidiedAt = now;
+    const ofKeys = batch.kept.changes(batch.position.timestamp, isTidying);
+    await batch.finish(ofKeys.statements);
+    const { sequence, hash } = batch.position;
+    if (batch.hasEntries) return { sql: SELECT_HASH, parameters: [sequence], found: hash };
+    return ofKeys.proof ?? (await proofOfLast(connection, batch.sideWrites));
+  }
+
+  private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
+    const began = performance.now();
+    const outcomes: CommandOutcome[] = [];
+    for (const command of queued) {
+      const outcome = await this.commands.run(batch, command, this.clock.timeAfter(batch.position.timestamp));
+      outcomes.push(outcome);
+      // An abandoned command may have left one under way, which would mix with what the next command writes.
+      if (batch.flushed !== null) await batch.flushed;
+      // Its effects must be applied, and what it wrote aside committed, before a later command runs.
+      if (outcome.effects.length > 0 || batch.sideWrites.length > 0 || batch.isFull) break;
+      if (performance.now() - began > LONGEST_HOLD) break;
+    }
+    return outcomes;
+  }
+}
+
+/** Read in the transaction that has made the change. Null when nothing was written aside. */
+async function proofOfLast(connection: SqlConnection, writes: readonly SideWrite[]): Promise<CommitProof | null> {
+  const last = writes.at(-1);
+  if (last === undefined) return null;
+  const { sql, parameters } = last.proof;
+  const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
+  return { sql, parameters, found: row?.found ?? null };
+}
+
+/** Reads what the commands will ask for, in one statement for all of them. */
+async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads, kept: IdempotencyStore): Promise<void> {
+  const lookups = commands.flatMap(({ lookups: own }) => own);
+  const writes = commands.flatMap(({ keyed }) => keyed ?? []);
+  if (lookups.length > 0 || writes.length > 0) await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
+}

@@ -1,0 +1,169 @@
+import { DatabaseFault } from '../database/database-fault';
+import { type DomainError, unavailable } from '../../core/errors/domain-error';
+import { Turn } from '../../core/concurrency/turn';
+import type { AfterCommit, Batch } from './batch';
+import type { Caller } from '../caller';
+import { CommandDraft } from './command-draft';
+import type { KeyedWrite } from '../idempotent-request';
+import { decodeAnswer, encodeAnswer, usedForAnother } from '../idempotency/idempotency-store';
+import { type BeforeReplay, type Command, type LedgerTransaction, Refusal } from '../ledger-transaction';
+import type { Lookup } from '../lookup';
+
+/** A command in the queue, and the promise its caller is waiting for. */
+export interface QueuedCommand {
+  readonly caller: Caller;
+  readonly command: Command<unknown>;
+  /** Null if the answer stored for its key may always be replayed. */
+  readonly beforeReplay: BeforeReplay<unknown> | null;
+  /** Read at once for all commands of the batch. */
+  readonly lookups: readonly Lookup[];
+  /** Null if its request carries no idempotency key. */
+  readonly keyed: KeyedWrite | null;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  /** Monotonic milliseconds after which it is no longer started. */
+  readonly deadline: number;
+}
+
+/** The result of one command. None of it may be reported before the commit. */
+export interface CommandOutcome {
+  readonly effects: readonly AfterCommit[];
+  readonly answer: () => void;
+  /** The error with which its caller is refused by a rule. */
+  readonly refusal?: DomainError;
+}
+
+/** Milliseconds for which a command may neither read nor write: everybody else waits for it. */
+const LONGEST_PAUSE = 1_000;
+/** Milliseconds for all of a command that makes progress: less than others wait in the queue. */
+const LONGEST_COMMAND = 8_000;
+const STILL = `A command stood still for ${LONGEST_PAUSE} milliseconds; nothing of it is written.`;
+const OVER = `The write did not end within ${LONGEST_COMMAND} milliseconds.`;
+/** Seconds after which a write that took too long, as the service has much else to do, may be tried again. */
+const RETRY_AFTER = 5;
+
+/** The command that runs, and how far it had got at the last check. */
+interface RunningCommand {
+  readonly draft: CommandDraft;
+  readonly began: number;
+  readonly reject: (error: Error) => void;
+  /** Steps and turns until then. */
+  seen: number;
+}
+
+/**
+ * Runs commands, one at a time. A command is abandoned when it makes no progress, or takes too long. Single statements are
+ * limited by the database.
+ */
+export class Commands {
+  private running: RunningCommand | null = null;
+  /** Restarted for each command, which costs less than a timer for each. */
+  private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
+
+  /**
+   * What the command throws is its caller's answer; a fault of the database is rethrown, and fails the whole batch.
+   * @param now the ledger's time of the command.
+   */
+  async run(batch: Batch, queued: QueuedCommand, now: string): Promise<CommandOutcome> {
+    const { caller, command, keyed, reject } = queued;
+    // Under the lock: a revocation or suspension by any process has taken effect before.
+    const refusal = caller.refusal(now);
+    if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
+    if (keyed === null) return this.perform(batch, queued, now, command);
+    const known = batch.kept.find(keyed, now);
+    if (known === undefined) return this.perform(batch, queued, now, command, keyed);
+    if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
+    return this.replay(batch, queued, now, keyed, keptAnswer(keyed.id, await batch.kept.answerOf(known)));
+  }
+
+  /** @param keyed the key under which the answer is kept. */
+  private async perform(
+    batch: Batch,
+    { caller, resolve, reject }: QueuedCommand,
+    now: string,
+    command: Command<unknown>,
+    keyed?: KeyedWrite,
+  ): Promise<CommandOutcome> {
+    const draft = new CommandDraft(batch, caller, now);
+    try {
+      const result = await this.inTime(command(draft), draft);
+      draft.finish();
+      const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
+      await batch.join(draft);
+      if (keyed !== undefined) batch.kept.keep(keyed, answer, now);
+      const { effects } = draft;
+      if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
+      const { error } = result;
+      return { effects, answer: () => reject(error), refusal: error };
+    } catch (error) {
+      draft.finish();
+      if (error instanceof DatabaseFault) throw error;
+      return { effects: [], answer: () => reject(error instanceof Error ? error : new Error(String(error))) };
+    } finally {
+      this.running = null;
+    }
+  }
+
+  /** Answers as the same request was answered before, unless `beforeReplay` has another answer; the key keeps the first. */
+  private async replay(
+    batch: Batch,
+    queued: QueuedCommand,
+    now: string,
+    keyed: KeyedWrite,
+    answer: unknown,
+  ): Promise<CommandOutcome> {
+    const { beforeReplay, resolve, reject } = queued;
+    if (beforeReplay !== null && !(answer instanceof Refusal || answer instanceof UnreadableAnswer)) {
+      const asked: { mayReplay?: boolean } = {};
+      const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
+        const instead = await beforeReplay(transaction, answer);
+        asked.mayReplay = instead === null;
+        return instead;
+      };
+      const outcome = await this.perform(batch, queued, now, ask);
+      if (asked.mayReplay !== true) return outcome;
+    }
+    const repeat = (): void => {
+      keyed.onReplay();
+      if (answer instanceof Refusal) reject(answer.error);
+      else if (answer instanceof UnreadableAnswer) reject(answer);
+      else resolve(answer);
+    };
+    return { effects: [], answer: repeat };
+  }
+
+  private inTime<Result>(command: Promise<Result>, draft: CommandDraft): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.running = { draft, began: performance.now(), reject, seen: draft.steps + Turn.begun };
+      this.limit.refresh();
+      command.then(resolve, reject);
+    });
+  }
+
+  private check(): void {
+    const { running } = this;
+    if (running === null) return;
+    const { draft, began, reject, seen } = running;
+    const isOver = performance.now() - began >= LONGEST_COMMAND;
+    // A command that compares thousands of records, say, takes no step for a while, but has its turns.
+    running.seen = draft.steps + Turn.begun;
+    if (!isOver && (draft.isReading || running.seen > seen)) {
+      draft.keepSession();
+      this.limit.refresh();
+      return;
+    }
+    this.running = null;
+    reject(isOver ? unavailable(OVER, RETRY_AFTER) : new Error(STILL));
+  }
+}
+
+class UnreadableAnswer extends Error {}
+
+/** Read before the commit, so that an altered answer affects only its own request. */
+function keptAnswer(id: string, answer: string): unknown {
+  try {
+    return decodeAnswer(answer);
+  } catch {
+    return new UnreadableAnswer(`The answer that was kept for the idempotency key ${id} cannot be read.`);
+  }
+}

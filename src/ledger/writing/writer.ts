@@ -1,0 +1,222 @@
+import { Logger } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseFault, isBusy } from '../database/database-fault';
+import { type DomainError, unavailable } from '../../core/errors/domain-error';
+import type { Batches, CommittedBatch } from './batches';
+import type { QueuedCommand } from './commands';
+import { failStop, type WriteStops } from '../head/fail-stop';
+import type { LedgerObserver } from '../ledger-observer';
+import type { KnownHead } from '../head/known-head';
+import type { Leftovers } from './leftovers';
+import type { AfterCommit } from './batch';
+import type { LiveMemory } from './live-memory';
+import type { WriterConnection } from './writer-connection';
+
+/** Most commands that wait. */
+const CAPACITY = 10_000;
+/** Milliseconds that a command waits at most. */
+const LONGEST_WAIT = 10_000;
+/** Most commands per transaction: enough to share a sync, few enough to keep a batch short. */
+const MAXIMUM_BATCH = 512;
+/** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
+const LONGEST_BATCH = 10_000;
+
+/** What the writer writes with. */
+export interface WriterMeans {
+  readonly connection: WriterConnection;
+  readonly batches: Pick<Batches, 'commit'>;
+  readonly memory: LiveMemory;
+  readonly leftovers: Leftovers;
+  readonly known: KnownHead;
+  readonly stops: WriteStops;
+}
+
+/** Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command. */
+export class Writer {
+  observer: LedgerObserver | null = null;
+  private readonly logger = new Logger('Ledger');
+  /** Batches belong to no request: otherwise the id of the request that starts one would be on all its log lines. */
+  private readonly outsideRequests = new AsyncResource('Ledger');
+  private queue: QueuedCommand[] = [];
+  private working: Promise<void> | null = null;
+  /** Halved when a batch fails for a reason of its own, until the faulty command is alone in its batch. */
+  private batchLimit = MAXIMUM_BATCH;
+  /** Monotonic milliseconds; null between batches. */
+  private batchBegan: number | null = null;
+  private isReportedStuck = false;
+
+  constructor(private readonly means: WriterMeans) {}
+
+  /** How many commands wait. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /** Whether a batch has been running for so long that it counts as stuck. */
+  get isStuck(): boolean {
+    return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
+  }
+
+  push(command: Omit<QueuedCommand, 'deadline'>): void {
+    if (this.queue.length >= CAPACITY) throw unavailable('Too many writes are waiting.');
+    this.queue.push({ deadline: performance.now() + LONGEST_WAIT, ...command });
+    this.begin();
+  }
+
+  /** Refuses all waiting commands. */
+  refuse(refusal: DomainError): void {
+    for (const { reject } of this.take(this.queue.length)) reject(refusal);
+  }
+
+  /** Called once a second. */
+  watch(): void {
+    this.expire();
+    if (this.isStuck && !this.isReportedStuck) {
+      this.isReportedStuck = true;
+      this.logger.error(
+        `A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`,
+      );
+    }
+    if (this.means.connection.needsProbe || this.means.leftovers.areDue) this.begin();
+  }
+
+  /** Resolves when the queue is empty. Leftovers wait for the next start. */
+  async finished(): Promise<void> {
+    this.means.leftovers.stop();
+    await this.working;
+  }
+
+  /** Starts the loop, unless it is running. */
+  private begin(): void {
+    this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
+  }
+
+  private take(most: number): QueuedCommand[] {
+    return this.queue.splice(0, most);
+  }
+
+  private putBack(commands: readonly QueuedCommand[]): void {
+    if (commands.length > 0) this.queue = [...commands, ...this.queue];
+  }
+
+  /** Refuses those that have waited too long; they are at the front. */
+  private expire(): void {
+    const now = performance.now();
+    while (this.queue[0] !== undefined && this.queue[0].deadline < now) {
+      this.queue.shift()?.reject(unavailable('The write waited too long for the database.'));
+    }
+  }
+
+  private async work(): Promise<void> {
+    const { connection, leftovers, stops } = this.means;
+    if (connection.needsProbe) await connection.probe();
+    let isDeleting;
+    do {
+      // Commands that arrive in the same turn of the event loop share the batch.
+      await nextTurn();
+      if (stops.refusal !== null) this.refuse(stops.refusal);
+      else if (this.queue.length > 0) await this.watched(() => this.nextBatch());
+      isDeleting = leftovers.areDue && !connection.hasFailed && stops.refusal === null;
+      if (isDeleting) await this.watched(() => this.deleteChunk());
+    } while (isDeleting || this.queue.length > 0);
+    this.working = null;
+  }
+
+  private async watched(batch: () => Promise<void>): Promise<void> {
+    this.batchBegan = performance.now();
+    await batch();
+    this.batchBegan = null;
+    if (this.isReportedStuck) this.logger.log('The batch that was stuck has ended.');
+    this.isReportedStuck = false;
+  }
+
+  private async deleteChunk(): Promise<void> {
+    const { connection, leftovers } = this.means;
+    try {
+      await leftovers.deleteChunk(await connection.current());
+    } catch (error) {
+      if (isUnavailable(error)) return connection.failed(error);
+      if (!isBusy(error)) leftovers.stopAfter(error);
+      await connection.rollBack();
+    }
+  }
+
+  private async nextBatch(): Promise<void> {
+    const began = performance.now();
+    const commands = this.take(this.batchLimit);
+    let batch;
+    try {
+      batch = await this.means.batches.commit(commands, () => this.take(this.batchLimit - commands.length));
+    } catch (error) {
+      return this.onFailedBatch(commands, error);
+    }
+    // After the attempt: a failure here must not make a batch that is on disk run again.
+    await this.settle(batch);
+    const { outcomes, commitDuration } = batch;
+    this.observer?.onBatch({
+      commands: outcomes.length,
+      duration: performance.now() - began,
+      commitDuration,
+      refusals: outcomes.flatMap(({ refusal }) => refusal ?? []),
+    });
+  }
+
+  private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
+    const { connection, known, leftovers, memory } = this.means;
+    known.moved(position);
+    this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    // A batch without an entry does not prove that one would reach the disk.
+    if (hasEntries && connection.hasFailed) connection.succeeded();
+    if (leavesRows) leftovers.added();
+    this.putBack(rest);
+    const effects = outcomes.flatMap(({ effects: own }) => own);
+    for (const effect of effects) await applied(effect);
+    if (effects.length > 0) memory.applied(position);
+    for (const { answer } of outcomes) answer();
+  }
+
+  private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
+    const { connection, stops } = this.means;
+    // Kept: the stop may be lifted during the rollback.
+    const { refusal: stopped } = stops;
+    if (stopped !== null) {
+      await connection.rollBack();
+      for (const { reject } of commands) reject(stopped);
+      return;
+    }
+    const refusal = unavailable('The database cannot take writes now.');
+    if (isUnavailable(error)) {
+      await connection.failed(error);
+      commands.forEach((command) => command.reject(refusal));
+      this.observer?.onFailedBatch();
+      return;
+    }
+    await connection.rollBack();
+    const [only, ...others] = commands;
+    if (isBusy(error) || others.length > 0) {
+      if (!isBusy(error)) this.batchLimit = Math.ceil(commands.length / 2);
+      this.putBack(commands);
+      this.expire();
+      return;
+    }
+    this.logger.error(`A command failed and was not written: ${String(error)}`);
+    // Either the command itself is at fault, or the tables no longer accept anything.
+    await connection.probe();
+    if (connection.hasFailed) only?.reject(refusal);
+    else only?.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage');
+}
+
+/** If memory missed a change that is on disk, every later decision would be wrong. */
+async function applied(effect: AfterCommit): Promise<void> {
+  try {
+    await effect();
+  } catch (error) {
+    failStop(`A step after a committed change failed: ${String(error)}`);
+  }
+}
