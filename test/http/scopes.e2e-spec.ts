@@ -105,7 +105,7 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/provenance/verify': ['audit'],
   'GET /api/v1/provenance/export': ['audit'],
   'GET /api/v1/provenance/checkpoint': ['audit'],
-  'GET /api/v1/provenance/tree-proofs': ['audit'],
+  'GET /api/v1/provenance/consistency': ['audit'],
   'GET /api/v1/provenance/:sequence': ['audit'],
   'GET /api/v1/provenance/:sequence/proof': ['audit'],
   'GET /api/v1/stats': ['read'],

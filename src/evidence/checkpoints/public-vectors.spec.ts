@@ -47,7 +47,7 @@ function read(folder: string, name: string): unknown {
 }
 
 whenPresent('Proofs of others are judged as they say (../shared/vectors/merkle)', () => {
-  const [inclusion, consistency] = ['merkle/testdata/inclusion', 'merkle/testdata/tree-proofs'];
+  const [inclusion, consistency] = ['merkle/testdata/inclusion', 'merkle/testdata/consistency'];
 
   it('has cases of both', () => {
     expect([files(inclusion).length, files(consistency).length]).toEqual([98, 98]);
