@@ -172,7 +172,9 @@ function bodyOf(policy: PlannedPolicy): object {
   return { name, version, effect, ...patterns, priority, conditions, approval };
 }
 
-function questionOf({ subject: { agentId, kind }, ...asked }: AgentRequest): object {
+function questionOf({ subject, action, resourceType, resourceId, parameters }: AgentRequest): object {
+  const { agentId, kind } = subject;
+  const asked = { action, resourceType, resourceId, parameters };
   return agentId.startsWith('other:') ? { ...asked, subject: { kind } } : { ...asked, agent: agentId };
 }
 
