@@ -23,7 +23,7 @@ describeInBrowser('Approving in the console', () => {
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
     expect(await row.innerText()).toMatch(
-      /high risk[^]*payment-bot[^]*needs 1 of the role security and 1 of the role finance[^]*you can approve it/,
+      /medium risk[^]*amount":18400[^]*payment-bot[^]*needs 1 of the role security and 1 of the role finance[^]*you can approve it/,
     );
     expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
     await row.click();

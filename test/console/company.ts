@@ -65,7 +65,7 @@ async function startCompany(environment: Environment): Promise<DemoCompany> {
     actions: ['pay-invoice'],
     conditions: [{ parameter: '/amount', op: 'gte', value: 10_000 }],
     approval: {
-      riskLevel: 'high',
+      riskLevel: 'medium',
       approvers: [{ subjects: ['role:security'] }, { subjects: ['role:finance'] }],
       decideWithin: 'PT4H',
     },

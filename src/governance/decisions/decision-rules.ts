@@ -55,7 +55,8 @@ export function approverFault(
   if (verdict === 'reject' && approver.id === decision.proposedBy) return null;
   return permissionDenied(
     'not_an_approver',
-    `The agent "${approver.name}" is not one of the approvers of this decision: it needs ${wantedApprovals(decision.approvers)}.`,
+    `The agent "${approver.name}" is not one of the approvers of this decision: it needs ${wantedApprovals(decision.approvers)}.` +
+      (approver.kind === 'machine' ? ' Machines never count, unless they are named.' : ''),
   );
 }
 

@@ -6,7 +6,7 @@ import type { Approver, Approvers, Decision } from '../../api/types.js';
 import { counted, listText, numberText, revealed, revealedProse } from '../../ui/format.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
-import { subjectText } from '../inbox/needs.js';
+import { isOnePersonInTwo, peopleText, subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   proposer: 'requested it',
@@ -41,6 +41,9 @@ export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JS
           ))
         )}
       </ul>
+      {isOnePersonInTwo(decision) ? (
+        <p class="notice">It takes {peopleText(requiredApprovals)}: who fits several of these counts once.</p>
+      ) : null}
       <Reviews decision={decision} />
       {status === 'proposed' ? (
         <When of={approvers} what="who may decide">

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
 import { counted, isoDurationText, revealed } from '../../ui/format.js';
@@ -48,6 +49,21 @@ export function Settle({ approvers, ...props }: SettleProps): JSX.Element {
   );
 }
 
+function NoReviewer({ agentId }: { readonly agentId: string }): JSX.Element {
+  const { client, has } = useSession();
+  const own = useLoad(
+    async (signal) =>
+      has('read') ? client.get('/api/v1/agents/{id}', { path: { id: agentId }, query: {}, signal }) : null,
+    [client, agentId],
+  );
+  return (
+    <p class="notice">
+      You are not one of its reviewers. It waits for others.
+      {own.data?.kind === 'machine' ? ' Roles mean people here: machines never count, unless a policy names them.' : ''}
+    </p>
+  );
+}
+
 interface ChoiceProps extends SettleProps {
   readonly approvers: Approvers;
 }
@@ -66,6 +82,8 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
   const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
+  /** Whether Approve of a risky request was pressed, and is to be pressed once more. */
+  const [asks, setAsks] = useState(false);
   const [refusal, setRefusal] = useState<Refusal | null>(null);
   /** The approvers whose reviews were recorded here: the list may be older. */
   const [recorded, setRecorded] = useState<readonly string[]>([]);
@@ -74,14 +92,14 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
   const approverId = mine ?? (able.some(({ agentId }) => agentId === chosen) ? chosen : '');
   const mayApprove = able.some(({ agentId }) => agentId === approverId);
   const own = approvers.data.find(({ agentId }) => agentId === mine);
+  const isRisky = decision.riskLevel === 'high' || decision.riskLevel === 'critical';
   const isLooking = useLook(refusal);
   const isOpen = useRef(true);
   useEffect(() => () => void (isOpen.current = false), []);
 
   if (mine !== null && (own?.why === 'reviewed' || recorded.includes(mine)))
     return <p class="notice">You have reviewed it. It waits for others.</p>;
-  if (mine !== null && own === undefined && decision.proposedBy !== mine)
-    return <p class="notice">You are not one of its reviewers. It waits for others.</p>;
+  if (mine !== null && own === undefined && decision.proposedBy !== mine) return <NoReviewer agentId={mine} />;
 
   const review = async (verdict: 'approve' | 'reject'): Promise<Decision | null> => {
     const body = comment.trim() === '' ? {} : { comment: comment.trim() };
@@ -114,6 +132,7 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
   };
   const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
     setStep('sending');
+    setAsks(false);
     setError(null);
     setRefusal(null);
     try {
@@ -171,8 +190,8 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
         <button
           type="button"
           class="primary"
-          disabled={step !== null || isLooking || missing.length > 0 || !mayApprove}
-          onClick={() => void settle('approve')}
+          disabled={step !== null || asks || isLooking || missing.length > 0 || !mayApprove}
+          onClick={() => (isRisky ? setAsks(true) : void settle('approve'))}
         >
           Approve
         </button>
@@ -188,6 +207,22 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
           {step === 'checking' ? 'Checking that everything is still as it is shown …' : howRecorded(mine, approverId)}
         </span>
       </div>
+      {/* Not where the first button is: a double click is one touch. */}
+      {asks ? (
+        <div class="buttons">
+          <button
+            type="button"
+            class="primary"
+            disabled={isLooking || missing.length > 0 || !mayApprove}
+            onClick={() => void settle('approve')}
+          >
+            Approve it, at {decision.riskLevel} risk
+          </button>
+          <button type="button" onClick={() => setAsks(false)}>
+            Not yet
+          </button>
+        </div>
+      ) : null}
     </form>
   );
 }

@@ -1,24 +1,30 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
-import type { Decision } from '../../api/types.js';
+import type { Decision, Execution } from '../../api/types.js';
 import { counted, numberText, revealed } from '../../ui/format.js';
+import { jsonText } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { useCreationHere } from './creation.js';
+import { EVERYTHING, Filters, type InboxFilter, isFiltered, matches } from './filters.js';
 import { needsText, whyNotMine } from './needs.js';
 import { Welcome } from './welcome.js';
-import { type Pending, useWaitingHere } from './waiting.js';
+import { type Pending, useExecutions, useWaitingHere } from './waiting.js';
 
 /** The decisions that wait for the person, then those that wait for others. */
 export function Inbox(): JSX.Element {
-  const { pending, order, sort, canShowMore, isCut, showMore } = useWaitingHere();
+  const { pending, order, sort, canShowMore, isCut, showMore, showMost } = useWaitingHere();
   const creation = useCreationHere();
   const isQuiet = pending.data?.all.total === 0;
   const isEmpty = useIsEmpty(isQuiet);
+  const [filter, setFilter] = useState(EVERYTHING);
+  const executions = useExecutions(pending, order);
+  const actions = [...new Set([...executions.values()].map(({ action }) => action))].sort();
   return (
     <>
       <header class="screen-head">
@@ -33,8 +39,18 @@ export function Inbox(): JSX.Element {
       </header>
       {/* The first records end the emptiness; progress and errors are shown nevertheless. */}
       {isEmpty || creation.part !== null || creation.error !== null ? <Welcome creation={creation} /> : null}
+      {isQuiet ? null : (
+        <Filters
+          filter={filter}
+          actions={actions}
+          onChange={(now) => {
+            setFilter(now);
+            if (isFiltered(now)) showMost();
+          }}
+        />
+      )}
       <When of={pending} what="the inbox">
-        {(data) => <Lists data={data} />}
+        {(data) => <Lists data={data} executions={executions} filter={filter} />}
       </When>
       {canShowMore ? (
         <button type="button" class="more" onClick={showMore}>
@@ -61,36 +77,50 @@ function useIsEmpty(isQuiet: boolean): boolean {
   return entities + claims + agents + decisions + policies === 0;
 }
 
-function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element {
+/** By the ids of their decisions. */
+type Executions = ReadonlyMap<string, Execution>;
+
+interface ListsProps {
+  readonly data: Pending;
+  readonly executions: Executions;
+  readonly filter: InboxFilter;
+}
+
+function Lists({ data: { mine, all }, executions, filter }: ListsProps): JSX.Element {
+  const nameOf = useNames();
+  const shows = (decision: Decision): boolean =>
+    matches(filter, decision, executions.get(decision.id), nameOf(decision.proposedBy));
   const ids = new Set(mine?.data.map(({ id }) => id));
-  const others = all.data.filter(({ id }) => !ids.has(id));
-  const otherCount = all.total - (mine?.total ?? 0);
+  const mineShown = mine?.data.filter(shows) ?? [];
+  const others = all.data.filter((decision) => !ids.has(decision.id) && shows(decision));
+  const otherCount = isFiltered(filter) ? others.length : all.total - (mine?.total ?? 0);
+  const mineCount = isFiltered(filter) ? mineShown.length : (mine?.total ?? 0);
   return (
     <>
       {mine === null ? null : (
         <section aria-label="Waiting for you">
-          <h2 class="list-head">Waiting for you {mine.total === 0 ? null : <span>{numberText(mine.total)}</span>}</h2>
+          <h2 class="list-head">Waiting for you {mineCount === 0 ? null : <span>{numberText(mineCount)}</span>}</h2>
           {mine.total === 0 ? (
             <Empty title="Nothing is waiting for you.">
               <p>When an agent requests something that you can approve, it appears here.</p>
             </Empty>
           ) : (
-            <Rows decisions={mine.data} isMine />
+            <Rows decisions={mineShown} executions={executions} isMine />
           )}
         </section>
       )}
-      {mine !== null && otherCount <= 0 ? null : (
+      {mine !== null && all.total <= mine.total ? null : (
         <section aria-label="Waiting for others">
           <h2 class="list-head">
             {mine === null ? 'Pending' : 'Waiting for others'}{' '}
-            {otherCount === 0 ? null : <span>{numberText(otherCount)}</span>}
+            {otherCount <= 0 ? null : <span>{numberText(otherCount)}</span>}
           </h2>
           {all.total === 0 ? (
             <Empty title="Nothing is pending.">
               <p>Requests that need approval appear here.</p>
             </Empty>
           ) : (
-            <Rows decisions={others} isMine={false} />
+            <Rows decisions={others} executions={executions} isMine={false} />
           )}
         </section>
       )}
@@ -98,23 +128,38 @@ function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element
   );
 }
 
-function Rows({
-  decisions,
-  isMine,
-}: {
+interface RowsProps {
   readonly decisions: readonly Decision[];
+  readonly executions: Executions;
   readonly isMine: boolean;
-}): JSX.Element {
+}
+
+function Rows({ decisions, executions, isMine }: RowsProps): JSX.Element {
+  if (decisions.length === 0) return <p class="quiet">Nothing of it matches.</p>;
   return (
     <ul class="rows">
       {decisions.map((decision) => (
-        <Row key={decision.id} decision={decision} isMine={isMine} />
+        <Row key={decision.id} decision={decision} execution={executions.get(decision.id)} isMine={isMine} />
       ))}
     </ul>
   );
 }
 
-function Row({ decision, isMine }: { readonly decision: Decision; readonly isMine: boolean }): JSX.Element {
+interface RowProps {
+  readonly decision: Decision;
+  readonly execution: Execution | undefined;
+  readonly isMine: boolean;
+}
+
+/** Characters of parameters in a row. */
+const LONGEST_PARAMETERS = 200;
+
+function parametersText({ parameters }: Execution): string {
+  const text = jsonText(parameters, 0);
+  return text.length > LONGEST_PARAMETERS ? `${text.slice(0, LONGEST_PARAMETERS)}… (open it to see all)` : text;
+}
+
+function Row({ decision, execution, isMine }: RowProps): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
   const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId } = decision;
@@ -131,6 +176,7 @@ function Row({ decision, isMine }: { readonly decision: Decision; readonly isMin
               <WithNames of={what} />
             </bdi>
           </strong>
+          {execution === undefined ? null : <code>{parametersText(execution)}</code>}
           <span class="row-who">
             requested by <bdi>{agent}</bdi> <Ago at={createdAt} />
           </span>

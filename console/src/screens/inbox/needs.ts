@@ -1,6 +1,8 @@
 import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Me } from '../../api/types.js';
 
+const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
 /** A subject of a policy in words. An agent and a role may have one name, and an agent may be called `role security`. */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
@@ -22,7 +24,18 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
     ({ subjects, approvals, given }) =>
       `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}`,
   );
-  return `needs ${listText(parts, 'and')}`;
+  return `needs ${listText(parts, 'and')}${open.length === 0 ? `, by ${peopleText(requiredApprovals)}` : ''}`;
+}
+
+/** Whether all groups look full although approvals are missing: nobody counts twice. */
+export function isOnePersonInTwo({ approvers, status }: Decision): boolean {
+  if (status !== 'proposed' || approvers === null) return false;
+  return approvers.every(({ approvals, given }) => given >= approvals);
+}
+
+/** Such as `two different people`. */
+export function peopleText(count: number): string {
+  return `${NUMBERS[count] ?? count} different people`;
 }
 
 /** Why the caller cannot settle a pending decision, as far as the decision itself shows. */

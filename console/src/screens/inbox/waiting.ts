@@ -3,7 +3,7 @@ import { useFeed } from '../../api/use-feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { requiredContext } from '../../api/required-context.js';
 import { type Session, useSession } from '../../api/session.js';
-import type { Decision } from '../../api/types.js';
+import type { Decision, Execution } from '../../api/types.js';
 
 const PAGE = 50;
 /** The maximum page length of the API. */
@@ -33,6 +33,8 @@ export interface Waiting {
   readonly isCut: boolean;
   sort(this: void, order: Order): void;
   showMore(this: void): void;
+  /** For a search in all that is pending. */
+  showMost(this: void): void;
 }
 
 export const [WaitingProvider, useWaitingHere] = requiredContext<Waiting>('The inbox is not loaded here.');
@@ -58,6 +60,7 @@ export function useWaiting(shown: boolean): Waiting {
     canShowMore: hasMore && depth < LONGEST,
     isCut: hasMore && depth >= LONGEST,
     showMore: () => setDepth((now) => Math.min(now + PAGE, LONGEST)),
+    showMost: () => setDepth(LONGEST),
   };
 }
 
@@ -74,4 +77,26 @@ async function load({ client, me, has }: Session, limit: number, order: Order, s
       : client.get('/api/v1/decisions', { query: { status: 'proposed', limit, order }, signal }),
   ]);
   return { mine, all };
+}
+
+/**
+ * What waits for the decisions, by their ids: asked for once where one is new, and shown when it arrives. One page has most of it;
+ * a row whose arguments are not on it shows them when it is opened.
+ */
+export function useExecutions({ data }: Loaded<Pending>, order: Order): ReadonlyMap<string, Execution> {
+  const { patientClient, has } = useSession();
+  const known = useRef(new Map<string, Execution>());
+  const shown = [...(data?.mine?.data ?? []), ...(data?.all.data ?? [])];
+  const missing = shown.filter(({ id, executionId }) => executionId !== null && !known.current.has(id));
+  const limit = Math.min(LONGEST, Math.max(4 * PAGE, shown.length));
+  useLoad(
+    async (signal) => {
+      if (missing.length === 0 || !has('read', 'execute', 'review')) return;
+      const query = { outcome: 'pending_approval', limit, order } as const;
+      const page = await patientClient.get('/api/v1/executions', { query, signal });
+      for (const execution of page.data) known.current.set(execution.decisionId ?? '', execution);
+    },
+    [patientClient, missing.map(({ id }) => id).join(' ')],
+  );
+  return known.current;
 }

@@ -1,0 +1,85 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Decision, Execution } from '../../api/types.js';
+import { AgentField } from '../../ui/agent-field.js';
+import { revealed } from '../../ui/format.js';
+import { Options } from '../../ui/options.js';
+
+/** What of the inbox is shown; an empty text stands for everything. */
+export interface InboxFilter {
+  /** In titles and parameters, in any case. */
+  readonly text: string;
+  /** An id or a name. */
+  readonly agent: string;
+  readonly action: string;
+  readonly risk: string;
+}
+
+export const EVERYTHING: InboxFilter = { text: '', agent: '', action: '', risk: '' };
+
+const RISKS = ['low', 'medium', 'high', 'critical'] as const;
+
+export function isFiltered(filter: InboxFilter): boolean {
+  return Object.values(filter).some((value) => value !== '');
+}
+
+/** @param agent name of the agent that asks. */
+export function matches(
+  { text, agent, action, risk }: InboxFilter,
+  decision: Decision,
+  execution: Execution | undefined,
+  name: string,
+): boolean {
+  const given = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)}`;
+  return (
+    given.toLowerCase().includes(text.toLowerCase()) &&
+    ['', name, decision.proposedBy].includes(agent) &&
+    (action === '' || execution?.action === action) &&
+    ['', decision.riskLevel].includes(risk)
+  );
+}
+
+interface FiltersProps {
+  readonly filter: InboxFilter;
+  /** Those of what is loaded. */
+  readonly actions: readonly string[];
+  readonly onChange: (filter: InboxFilter) => void;
+}
+
+export function Filters({ filter, actions, onChange }: FiltersProps): JSX.Element {
+  const list = useId();
+  const change = (name: keyof InboxFilter, value: string): void => onChange({ ...filter, [name]: value });
+  return (
+    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <label>
+        Search
+        <input
+          type="search"
+          placeholder="In titles and arguments"
+          value={filter.text}
+          onInput={(event) => change('text', event.currentTarget.value.trim())}
+        />
+      </label>
+      <AgentField label="Agent" placeholder="Everybody" onChange={(agent) => change('agent', agent)} />
+      <label>
+        Action
+        <input
+          list={list}
+          autocomplete="off"
+          placeholder="Any"
+          onChange={(event) => change('action', event.currentTarget.value.trim())}
+        />
+        <datalist id={list}>
+          <Options of={actions.map((action) => [action, revealed(action)])} />
+        </datalist>
+      </label>
+      <label>
+        Risk
+        <select value={filter.risk} onChange={(event) => change('risk', event.currentTarget.value)}>
+          <option value="">Any</option>
+          <Options of={RISKS.map((risk) => [risk, risk])} />
+        </select>
+      </label>
+    </form>
+  );
+}

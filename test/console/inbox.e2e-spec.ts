@@ -1,0 +1,107 @@
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { describeInBrowser, type Page, signIn } from './browser';
+import { askToPay, companyStage } from './company';
+
+describeInBrowser('The inbox of the console', () => {
+  const stage = companyStage();
+
+  async function open(path: string, key: string): Promise<Page> {
+    const page = await stage.browser.open(`${stage.company.program.url}/console${path}`);
+    await signIn(page, key);
+    return page;
+  }
+
+  /** An agent whose work needs an approval of this risk, and what it asks for. */
+  async function asked(name: string, riskLevel: string, parameters: object, approvers: object[]): Promise<string> {
+    const { program } = stage.company;
+    await createAgent(program, { name, capabilities: [`run-${name}`] });
+    const approval = { riskLevel, approvers };
+    await createPolicy(program, { name, effect: 'require_approval', actions: [`run-${name}`], approval });
+    const body = { action: `run-${name}`, resourceType: 'job', resourceId: 'nightly', parameters };
+    const answer = await send(program, 'POST', `/api/v1/agents/${name}/execute`, { body });
+    expect(answer.status).toBe(202);
+    return answer.body.decisionId;
+  }
+
+  it('shows arguments in its rows, and finds by text, agent, action and risk', async () => {
+    const security = [{ subjects: ['role:security'] }];
+    await askToPay(stage.company, { invoice: '2026-0999' });
+    await asked('deploy-bot', 'high', { branch: 'release/7' }, security);
+    await asked('mail-bot', 'low', { mailTo: 'all@example.com', text: 'x'.repeat(500) }, security);
+    const page = await open('', stage.company.sara.key);
+    const rows = page.getByRole('main').locator('li .row');
+    const shown = async (expected: string): Promise<void> => {
+      await page.getByText(expected).first().waitFor();
+      expect(await rows.count()).toBe(1);
+      expect(await rows.first().innerText()).toContain(expected);
+    };
+    await rows.nth(2).waitFor();
+    const texts = await rows.allInnerTexts();
+    expect(texts.join('\n')).toContain('{"branch":"release/7"}');
+    expect(texts.join('\n')).toMatch(/all@example\.com.*… \(open it to see all\)/);
+    await page.getByLabel('Search').fill('2026-0999');
+    await shown('2026-0999');
+    await page.getByLabel('Search').fill('');
+    await page.getByLabel('Agent').fill('mail-bot');
+    await page.getByLabel('Agent').blur();
+    await shown('all@example.com');
+    await page.getByLabel('Agent').fill('');
+    await page.getByLabel('Agent').blur();
+    await page.getByLabel('Action').fill('run-deploy-bot');
+    await page.getByLabel('Action').blur();
+    await shown('release/7');
+    await page.getByLabel('Risk').selectOption('low');
+    await page.getByText('Nothing of it matches.').first().waitFor();
+    await page.getByLabel('Action').fill('');
+    await page.getByLabel('Action').blur();
+    await shown('all@example.com');
+  });
+
+  it.each(['high', 'critical'])('asks once more before it approves what is of %s risk', async (risk) => {
+    const { program, sara } = stage.company;
+    const decisionId = await asked(`${risk}-bot`, risk, {}, [{ subjects: ['role:security'] }]);
+    const page = await open(`/decisions/${decisionId}`, sara.key);
+    await page.locator('button:enabled', { hasText: 'Approve' }).dblclick();
+    const again = page.getByRole('button', { name: `Approve it, at ${risk} risk` });
+    await again.waitFor();
+    const path = `/api/v1/decisions/${decisionId}`;
+    expect((await send(program, 'GET', path)).body.reviews).toEqual([]);
+    await page.getByRole('button', { name: 'Not yet' }).click();
+    await page.locator('button:enabled', { hasText: 'Approve' }).click();
+    await again.click();
+    await page.getByText('It was approved.').waitFor();
+    expect((await send(program, 'GET', path)).body.status).toBe('approved');
+  });
+
+  it('says that two different people are needed where one has both roles', async () => {
+    const { program } = stage.company;
+    const both = [{ subjects: ['role:security'] }, { subjects: ['role:finance'] }];
+    const decisionId = await asked('both-bot', 'low', {}, both);
+    const agent = await createAgent(program, { name: 'dora', kind: 'human', roles: ['security', 'finance'] });
+    const { secret } = await issueKey(program, { name: 'dora', scopes: ['read', 'review'], agentId: agent.id });
+    const page = await open(`/decisions/${decisionId}`, secret);
+    await page.locator('button:enabled', { hasText: 'Approve' }).click();
+    const missing = 'needs 1 of the role security and 1 of the role finance, by two different people';
+    await page.getByText(`Your review is recorded. The decision still ${missing}.`).waitFor();
+    await page.getByText('It takes two different people: who fits several of these counts once.').waitFor();
+    await page.getByRole('link', { name: '← Inbox' }).click();
+    await page.getByText(missing).waitFor();
+  });
+
+  it('tells a machine that machines never count', async () => {
+    const { program } = stage.company;
+    const decisionId = await asked('other-bot', 'low', {}, [{ subjects: ['role:security'] }]);
+    const machine = await createAgent(program, { name: 'robo-sara', roles: ['security'] });
+    const issued = { name: 'robo', scopes: ['read', 'review'], agentId: machine.id };
+    const { secret } = await issueKey(program, issued);
+    const page = await open(`/decisions/${decisionId}`, secret);
+    await page.getByText('machines never count').waitFor();
+    const path = `/api/v1/decisions/${decisionId}/approve`;
+    const refused = await send(program, 'POST', path, { key: secret, body: {} });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      403,
+      expect.stringContaining('Machines never count'),
+    ]);
+  });
+});
