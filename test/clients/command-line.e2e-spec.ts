@@ -183,13 +183,35 @@ describeOnSqlite('The command line', () => {
   });
 
   it('issues and revokes a key', async () => {
-    const issued = JSON.parse(await printed(['keys', 'issue', 'job', '--scopes', 'read, audit']));
+    const issued = JSON.parse(await printed(['keys', 'issue', 'job', '--scopes', 'read, audit', '--json']));
     expect(issued).toMatchObject({ scopes: ['read', 'audit'], secret: expect.stringMatching(/^agk_/) });
     expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(
       `${issued.id} is revoked.\n`,
     );
     const refused = await gov(['agents'], { GOVERNANCE_API_KEY: issued.secret });
     expect(refused).toMatchObject({ exitCode: 1, output: '' });
+  });
+
+  it('registers, changes, suspends and resumes agents', async () => {
+    const created = JSON.parse(
+      await printed(['agents', 'create', 'clerk', '--capabilities', 'read_*, file', '--roles', 'office', '--json']),
+    );
+    expect(created).toMatchObject({ kind: 'machine', roles: ['office'], capabilities: ['read_*', 'file'] });
+    const person = await printed(['agents', 'create', 'olga', '--kind', 'human', '--description', 'Of the office.']);
+    expect(person).toMatch(/^olga \(agt_\w+\) is registered: human, active\.\n/);
+    const changed = await printed(['agents', 'set', 'clerk', '--roles', '', '--description', 'Files.']);
+    expect(changed).toMatch(/roles +none\n +capabilities +read_\*, file\n/);
+    expect(await printed(['agents', 'suspend', 'clerk', '--reason', 'It loops.'])).toContain('is: machine, suspended.');
+    expect(await printed(['agents', '--status', 'suspended'])).toContain('clerk');
+    expect(await printed(['audit', '--subject-id', created.id])).toContain('agent.suspended');
+    expect(await printed(['agents', 'resume', created.id])).toContain('active.');
+    expect(await printed(['agents', 'list', '--status', 'suspended'])).toBe('Nothing.\n');
+    const nothing = await gov(['agents', 'set', 'clerk']);
+    expect(nothing).toMatchObject({ exitCode: 1, errors: expect.stringContaining('Nothing to change') });
+    const kind = await gov(['agents', 'create', 'x', '--kind', 'robot']);
+    expect(kind).toMatchObject({ exitCode: 1, errors: expect.stringContaining('machine, human') });
+    const unknown = await gov(['agents', 'suspend', 'nobody']);
+    expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('not found') });
   });
 
   it('shows no control characters from others on a terminal', async () => {
@@ -234,6 +256,7 @@ describeOnSqlite('The command line', () => {
     [['policies'], 'commands'],
     [['policies', 'plan'], 'options'],
     [['keys'], 'commands'],
+    [['agents'], 'commands'],
     [['hook'], 'commands'],
     [['mcp'], 'options'],
   ])('completes in bash what its help names: %j', async (words, what) => {

@@ -1,16 +1,11 @@
-import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { caseOf, printCase } from '../decision-text.js';
-import { type Column, printJson, printLine, printTable } from '../output.js';
+import { type Column, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
+import { addAgentCommands } from './agents.js';
+import { addListCommand, list, type ListOptions } from './list.js';
 import { addPolicyFileCommands } from './policies.js';
 import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
-
-type PagePath = '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies';
-
-interface ListOptions {
-  readonly limit: number;
-  readonly json?: boolean;
-}
 
 /** The kinds of records by the beginnings of their ids. */
 const PATHS = {
@@ -24,17 +19,15 @@ const PATHS = {
 
 /** The commands that list records, and show one. */
 export function addRecordCommands(program: Command): void {
-  const agents = listCommand(program, 'agents', 'agents and people');
-  agents.option('--role <role>').option('--capability <name>').option('--status <status>').option('--kind <kind>');
-  agents.action((options: ListOptions) => list<Schemas['AgentResponse']>('/api/v1/agents', options, AGENT_COLUMNS));
-  const policies = listCommand(program, 'policies', 'policies, in force and earlier; and policies as files');
+  addAgentCommands(program);
+  const policies = addListCommand(program, 'policies', 'policies, in force and earlier; and policies as files');
   policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
   addPolicyFileCommands(policies);
-  const executions = listCommand(program, 'executions', 'what agents asked for, and what came of it');
+  const executions = addListCommand(program, 'executions', 'what agents asked for, and what came of it');
   executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
   executions.action((options: ListOptions) => list('/api/v1/executions', options, EXECUTION_COLUMNS));
-  const audit = listCommand(program, 'audit', 'the audit trail, newest first');
+  const audit = addListCommand(program, 'audit', 'the audit trail, newest first');
   audit
     .option('--agent-id <agent>')
     .option('--subject-id <id>')
@@ -50,17 +43,9 @@ export function addRecordCommands(program: Command): void {
     .action(show);
 }
 
-function listCommand(parent: Command, name: string, description: string, options: CommandOptions = {}): Command {
-  return parent
-    .command(name, options)
-    .description(description)
-    .option('--limit <number>', 'how many', wholeNumber, 50)
-    .option('--json', 'the records as JSON');
-}
-
 function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('keys: list them, issue one, revoke one');
-  listCommand(keys, 'list', 'all keys; so does gov keys', { isDefault: true }).action((options: ListOptions) =>
+  addListCommand(keys, 'list', 'all keys; so does gov keys', { isDefault: true }).action((options: ListOptions) =>
     list('/api/v1/api-keys', options, KEY_COLUMNS),
   );
   keys
@@ -72,17 +57,6 @@ function addKeyCommands(program: Command): void {
     .option('--json', 'the key as JSON, which is also what is printed without it')
     .action(issue);
   keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
-}
-
-async function list<Row>(
-  path: PagePath,
-  { limit, json, ...filters }: ListOptions,
-  columns: Column<Row>[],
-): Promise<void> {
-  const query = { ...filters, limit };
-  const { data, total } = (await client().get(path, { query: query })) as { data: Row[]; total: number };
-  if (json === true) printJson(data);
-  else printTable(data, columns, total);
 }
 
 async function show(id: string, { json }: { json?: boolean }): Promise<void> {
@@ -113,20 +87,6 @@ async function revoke(id: string, { reason }: { reason?: string }): Promise<void
     throw new GovernanceError(`${id} is still active.`, { code: 'UNEXPECTED_ANSWER', status: 200 });
   printLine(`${id} is ${status}.`);
 }
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
-  return Number(text);
-}
-
-const AGENT_COLUMNS: Column<Schemas['AgentResponse']>[] = [
-  { title: 'AGENT', value: ({ id }) => id },
-  { title: 'NAME', value: ({ name }) => name },
-  { title: 'KIND', value: ({ kind }) => kind },
-  { title: 'STATUS', value: ({ status }) => status },
-  { title: 'ROLES', value: ({ roles }) => roles.join(', ') },
-  { title: 'CAPABILITIES', value: ({ capabilities }) => capabilities.join(', ') },
-];
 
 const POLICY_COLUMNS: Column<Schemas['PolicyResponse']>[] = [
   { title: 'POLICY', value: ({ id }) => id },

@@ -1,0 +1,112 @@
+import { type Command, Option } from 'commander';
+import { type Column, plain, printJson, printLine } from '../output.js';
+import { client, SettingsError } from '../settings.js';
+import { addListCommand, list, type ListOptions } from './list.js';
+import type { Schemas } from '../../../typescript/src/index.js';
+
+type Agent = Schemas['AgentResponse'];
+
+interface Members {
+  readonly description?: string;
+  readonly roles?: string;
+  readonly capabilities?: string;
+}
+
+const KINDS = ['machine', 'human'] as const;
+
+/** Who acts, and who reviews: listed, registered, changed, suspended and resumed. */
+export function addAgentCommands(program: Command): void {
+  const agents = program.command('agents').description('agents and people: list, create, set, suspend, resume');
+  addListCommand(agents, 'list', 'all of them; so does gov agents', { isDefault: true })
+    .option('--role <role>')
+    .option('--capability <name>')
+    .option('--status <status>')
+    .option('--kind <kind>')
+    .action((options: ListOptions) => list<Agent>('/api/v1/agents', options, COLUMNS));
+  withMembers(agents.command('create <name>').description('register an agent, or a person who reviews'))
+    .addOption(new Option('--kind <kind>', 'for ever').choices(KINDS).default('machine'))
+    .action(create);
+  withMembers(
+    agents
+      .command('set <agent>')
+      .description('change an agent, by id or name: what is given takes the place of what was there'),
+  ).action(change);
+  for (const verb of ['suspend', 'resume'] as const) {
+    agents
+      .command(`${verb} <agent>`)
+      .description(verb === 'suspend' ? 'it does nothing from now on, until it is resumed' : 'it may act again')
+      .option('--reason <text>', 'why, kept on record')
+      .option('--json', 'the agent as JSON')
+      .action((agent: string, options: { reason?: string; json?: boolean }) => toggle(verb, agent, options));
+  }
+}
+
+function withMembers(command: Command): Command {
+  return command
+    .option('--roles <roles>', 'separated by commas; "" for none')
+    .option('--capabilities <names>', 'actions that it is able to do, such as refund,read_* ; "" for none')
+    .option('--description <text>')
+    .option('--json', 'the agent as JSON');
+}
+
+async function create(
+  name: string,
+  { kind, json, ...members }: Members & { readonly kind: Agent['kind']; readonly json?: boolean },
+): Promise<void> {
+  show(await client().post('/api/v1/agents', { body: { name, kind, ...bodyOf(members) } }), json, 'is registered');
+}
+
+async function change(agent: string, { json, ...members }: Members & { readonly json?: boolean }): Promise<void> {
+  const body = bodyOf(members);
+  if (Object.keys(body).length === 0)
+    throw new SettingsError('Nothing to change: give --roles, --capabilities or --description.');
+  show(await client().patch('/api/v1/agents/{id}', { path: { id: agent }, body }), json, 'is kept as');
+}
+
+async function toggle(
+  verb: 'suspend' | 'resume',
+  agent: string,
+  { reason, json }: { readonly reason?: string; readonly json?: boolean },
+): Promise<void> {
+  const request = { path: { id: agent }, body: reason === undefined ? {} : { reason } };
+  show(await client().post(`/api/v1/agents/{id}/${verb}`, request), json, 'is');
+}
+
+function bodyOf({
+  description,
+  roles,
+  capabilities,
+}: Members): Partial<Pick<Agent, 'description' | 'roles' | 'capabilities'>> {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(roles === undefined ? {} : { roles: parts(roles) }),
+    ...(capabilities === undefined ? {} : { capabilities: parts(capabilities) }),
+  };
+}
+
+function parts(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function show(agent: Agent, asJson: boolean | undefined, what: string): void {
+  if (asJson === true) {
+    printJson(agent);
+    return;
+  }
+  const { id, name, kind, status, roles, capabilities } = agent;
+  printLine(plain(`${name} (${id}) ${what}: ${kind}, ${status}.`));
+  printLine(plain(`  roles         ${roles.join(', ') || 'none'}`));
+  printLine(plain(`  capabilities  ${capabilities.join(', ') || 'none'}`));
+}
+
+const COLUMNS: Column<Agent>[] = [
+  { title: 'AGENT', value: ({ id }) => id },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'KIND', value: ({ kind }) => kind },
+  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'ROLES', value: ({ roles }) => roles.join(', ') },
+  { title: 'CAPABILITIES', value: ({ capabilities }) => capabilities.join(', ') },
+];
