@@ -11,6 +11,13 @@ import { send } from '../support/application/send';
 import { run, type ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, MAIN } from './command-line';
 
+interface Ran {
+  readonly summary: string;
+  /** What later jobs get of it. */
+  readonly outputs: string;
+  readonly result: ProgramRun;
+}
+
 interface Job {
   readonly env: Readonly<Record<string, string>>;
   readonly environment?: string;
@@ -45,18 +52,20 @@ describeOnSqlite('The pipeline of examples/ci', () => {
   });
 
   /** Runs its steps after the installation, as GitHub does. */
-  async function runJob({ steps }: Job, scope: string): Promise<{ summary: string; result: ProgramRun }> {
+  async function runJob({ steps }: Job, scope: string, base = ''): Promise<Ran> {
     const { secret } = await issueKey(app, { name: scope, scopes: [scope] });
     keepSecret(secret);
     const summary = join(folder, 'summary.md');
-    writeFileSync(summary, '');
+    const outputs = join(folder, 'outputs');
+    for (const file of [summary, outputs]) writeFileSync(file, '');
     const environment = {
       ...{ PATH: `${join(folder, 'bin')}:${String(process.env['PATH'])}`, XDG_CONFIG_HOME: folder },
       ...{ GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret, GITHUB_STEP_SUMMARY: summary },
+      ...{ GITHUB_OUTPUT: outputs, BASE: base },
     };
     const commands = steps.flatMap(({ run: text = '' }) => (text === '' || text.startsWith('npm ') ? [] : [text]));
     const result = await run('bash', ['-e', '-o', 'pipefail', '-c', commands.join('\n')], { environment, folder });
-    return { summary: readFileSync(summary, 'utf8'), result };
+    return { summary: readFileSync(summary, 'utf8'), outputs: readFileSync(outputs, 'utf8'), result };
   }
 
   async function inForce(): Promise<number> {
@@ -72,14 +81,18 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     expect(planned.summary).toContain('Replay: 0 of 0 recorded requests');
     expect(await inForce()).toBe(0);
     expect(jobs.apply).toMatchObject({ environment: 'production' });
-    const refused = await runJob(jobs.apply, 'read');
+    const [, base = ''] = /^base=(\w{64})\n$/.exec(planned.outputs) ?? [];
+    const refused = await runJob(jobs.apply, 'read', base);
     expect([refused.result.exitCode, await inForce()]).toEqual([1, 0]);
-    const applied = await runJob(jobs.apply, 'policies');
+    const other = await runJob(jobs.apply, 'policies', '0'.repeat(64));
+    expect([other.result.exitCode, await inForce()]).toEqual([1, 0]);
+    const applied = await runJob(jobs.apply, 'policies', base);
     expect(applied.result).toMatchObject({ exitCode: 0, errors: '' });
     expect(applied.summary).toContain('Applied.');
     expect(await inForce()).toBe(1);
     const again = await runJob(jobs.plan, 'read');
     expect(again.result).toMatchObject({ exitCode: 0 });
     expect(again.summary).toContain('nothing to do');
+    expect(again.outputs).toBe('');
   });
 });

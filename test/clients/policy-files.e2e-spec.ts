@@ -144,7 +144,7 @@ describeOnSqlite('Policies as files', () => {
     const deny = 'effect: deny, subjects: ["*"], actions: [refund], resources: ["customers/*"]';
     const condition = '{ parameter: /amount, op: gt, value: 50 }';
     write('a.yaml', `policies:\n  - { name: large, version: "1", ${deny}, conditions: [${condition}] }\n`);
-    const { output } = await policies(['plan']);
+    const { output } = await policies(['plan', '--all']);
     expect(output.split('\n')).toContain('    where  the conditions of large 1, refunds 1.0 let them match');
     expect(output.split('\n')).toContain('    unless the conditions of refunds 1.0 let it match');
     const allow = 'effect: allow, subjects: ["*"], actions: [refund], resources: ["a%20b/*"]';
@@ -213,7 +213,7 @@ describeOnSqlite('Policies as files', () => {
     }
     write('tests.yaml', TESTS.replace('EXPECTED', 'deny'));
     expect(await policies(['test'])).toMatchObject({ exitCode: 0, output: '  Tests: 2 passed, 0 failed.\n' });
-    const planned = await policies(['plan', '--prune', '--markdown']);
+    const planned = await policies(['plan', '--prune', '--markdown', '--all']);
     expect(planned.exitCode).toBe(2);
     const lines = ['### Policies: 1 to create, 1 to deactivate, 0 kept', '+ create     refunds 1.1 in place of 1.0'];
     for (const line of [

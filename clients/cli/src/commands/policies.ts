@@ -5,6 +5,8 @@ const FOLDER = 'policies';
 const FILES = ['[paths...]', `files, or folders of files; ${FOLDER} unless given`] as const;
 const PRUNE = ['--prune', 'the files are the whole set: what they do not name is taken out of force'] as const;
 
+const ALL = ['--all', 'each kind of request, with all names'] as const;
+
 type Paths = readonly string[];
 
 /** Loaded at first use: what reads YAML and checks a schema takes almost as long as all other commands together. */
@@ -40,6 +42,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .option('--replay', 'also evaluate recorded requests again, each with its agent as it was then')
     .addOption(new Option('--from <time>', 'replay what was asked since then').implies({ replay: true }))
     .addOption(new Option('--to <time>', 'replay what was asked up to then').implies({ replay: true }))
+    .option(...ALL)
     .option('--markdown', 'fit for a comment on a pull request')
     .option('--json', 'the whole plan as JSON')
     .action(async (paths: Paths, options: PlanOptions & ReplayOptions) => (await actions()).plan(paths, options));
@@ -49,6 +52,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .argument(...FILES)
     .option(...PRUNE)
     .option('--base <digest>', 'the base of the plan that was looked at: with another set in force nothing is done')
+    .option(...ALL)
     .option('--markdown', 'fit for the summary of a job')
     .option('--json', 'what was applied as JSON, or the tests that fail')
     .option('--yes', 'do not ask; needed where there is no terminal')

@@ -21,6 +21,7 @@ export interface PlanOptions {
   readonly prune?: boolean;
   readonly json?: boolean;
   readonly markdown?: boolean;
+  readonly all?: boolean;
 }
 
 export interface ReplayOptions {
@@ -97,12 +98,12 @@ export async function test(paths: readonly string[], { prune = false, json }: Pl
 
 /** Prints what applying policy files would change. */
 export async function plan(paths: readonly string[], options: PlanOptions & ReplayOptions): Promise<void> {
-  const { prune = false, json, markdown } = options;
+  const { prune = false, json, markdown = false, all = false } = options;
   const set = wellFormed(paths);
   const governance = client();
   const planned = await planOf(governance, set, prune, replayOf(options));
   if (json === true) printJson(shownPlan(set, planned));
-  else await printPlan(governance, set, planned, markdown === true);
+  else await printPlan(governance, set, planned, { asMarkdown: markdown, all });
   if (hasFailedTests(planned)) process.exitCode = 1;
   else if (planned.changes.some(isChange)) process.exitCode = CHANGES;
 }
@@ -110,13 +111,13 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
 /** Brings policy files into force when their tests pass. */
 export async function apply(
   paths: readonly string[],
-  { prune = false, base, yes, json, markdown }: ApplyOptions,
+  { prune = false, base, yes, json, markdown = false, all = false }: ApplyOptions,
 ): Promise<void> {
   const set = wellFormed(paths);
   const governance = client();
   const planned = await planOf(governance, set, prune);
   if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
-  if (json !== true) await printPlan(governance, set, planned, markdown === true);
+  if (json !== true) await printPlan(governance, set, planned, { asMarkdown: markdown, all });
   if (hasFailedTests(planned)) {
     const { tests } = shownPlan(set, planned);
     if (json === true) printJson({ changes: [], policySet: planned.base, tests });

@@ -12,10 +12,25 @@ export interface PlanLine {
   readonly text: string;
 }
 
-/** Most subjects and patterns listed per region; the rest is counted. */
+/** Who the ids of a plan stand for; `kind` is null where it is not known. */
+export interface Subject {
+  readonly name: string;
+  readonly kind: 'machine' | 'human' | null;
+}
+
+/** What a plan is read with. */
+export interface PlanReader {
+  readonly subjectOf: (id: string) => Subject;
+  /** What happens where no policy matches; null where that is not known. */
+  readonly byDefault: 'allow' | 'deny' | null;
+  /** Whether everything is shown, with each name. */
+  readonly all: boolean;
+}
+
+/** Most names in a line, unless all are wanted. */
 const MOST_NAMED = 8;
-/** Most regions shown. */
-const MOST_EFFECTS = 50;
+/** Most warnings and policies that never decide shown, unless all are wanted. */
+const MOST_REMARKS = 10;
 
 const MARKS = { create: '+', activate: '+', deactivate: '-', keep: ' ' } as const;
 
@@ -34,15 +49,14 @@ export function planTitle({ changes }: Plan): string {
   return [...counts.map(({ kind, count }) => `${count} to ${kind}`), `${kept} kept`].join(', ');
 }
 
-/** The plan as lines for people; `nameOf` returns the name of an agent by its id. */
-export function planLines(plan: Plan, nameOf: (subject: string) => string): PlanLine[] {
-  return [...changeLines(plan), ...effectLines(plan, nameOf), ...shadowLines(plan), ...warningLines(plan)];
-}
-
-/** Ids of the agents that `planLines` names. */
-export function namedAgents({ effects }: Plan): string[] {
-  const shown = effects.slice(0, MOST_EFFECTS).flatMap(({ subjects }) => subjects.slice(0, MOST_NAMED));
-  return [...new Set(shown.filter((subject) => subject.startsWith('agt_')))];
+/** The plan as lines for people. @param headline what changes for whom, in short. */
+export function planLines(plan: Plan, reader: PlanReader, headline: readonly PlanLine[]): PlanLine[] {
+  return [
+    ...changeLines(plan),
+    ...effectLines(plan, reader, headline),
+    ...cut(shadowLines(plan, reader), reader),
+    ...cut(warningLines(plan), reader),
+  ];
 }
 
 function changeLines({ changes }: Plan): PlanLine[] {
@@ -52,16 +66,27 @@ function changeLines({ changes }: Plan): PlanLine[] {
   }));
 }
 
-function effectLines({ changes, effects, complete, reason }: Plan, nameOf: (subject: string) => string): PlanLine[] {
+function effectLines(
+  { changes, effects, complete, reason }: Plan,
+  reader: PlanReader,
+  headline: readonly PlanLine[],
+): PlanLine[] {
   if (!changes.some(isChange)) return [];
-  if (effects.length === 0 && complete) return section('No request would get a different answer.');
-  const more = effects.length - MOST_EFFECTS;
+  const nameOf = (id: string): string => reader.subjectOf(id).name;
   return [
-    ...section('Requests that would get a different answer:'),
-    ...effects.slice(0, MOST_EFFECTS).flatMap((effect) => regionLines(effect, nameOf)),
-    ...(more > 0 ? [line('!', `and ${more} more kinds of requests: --json has them all`)] : []),
+    line(' ', ''),
+    ...headline,
     ...(complete ? [] : [line('!', `This is not all: ${String(reason)}`)]),
+    ...(reader.all && effects.length > 0
+      ? [...section('Each of them:'), ...effects.flatMap((effect) => regionLines(effect, nameOf))]
+      : []),
   ];
+}
+
+/** A title and its lines, of which the first are shown, and how many there are besides. */
+function cut(lines: readonly PlanLine[], { all }: PlanReader): readonly PlanLine[] {
+  const more = lines.length - MOST_REMARKS;
+  return all || more <= 1 ? lines : [...lines.slice(0, -more), line('!', `and ${more} more: --all shows them`)];
 }
 
 function regionLines(
@@ -69,7 +94,7 @@ function regionLines(
   nameOf: (subject: string) => string,
 ): PlanLine[] {
   const facts: readonly (readonly [string, string])[] = [
-    ['who', listed(subjects.map(nameOf))],
+    ['who', subjects.map(nameOf).join(', ')],
     ['does', patternsText(actions)],
     ['on', patternsText(resources)],
     ['type', patternsText(resourceTypes) === 'anything' ? '' : patternsText(resourceTypes)],
@@ -95,29 +120,36 @@ function isLooser(from: Verdict, to: Verdict): boolean {
   return STRENGTH[to.effect] > STRENGTH[from.effect];
 }
 
-function verdictText({ effect, approvers = [] }: Verdict): string {
+export function verdictText({ effect, approvers = [] }: Verdict): string {
   const names = { allow: 'allow', deny: 'deny', require_approval: 'approval', no_policy: 'no policy (default effect)' };
   const groups = approvers.map(({ subjects, approvals }) => `${approvals} of ${subjects.join(', ')}`);
   return groups.length === 0 ? names[effect] : `${names[effect]} by ${groups.join(' and ')}`;
 }
 
 function patternsText({ in: patterns, except }: Patterns): string {
-  const those = patterns.includes('*') ? 'anything' : listed(patterns.map(resourceText));
-  return except.length === 0 ? those : `${those} but ${listed(except.map(resourceText))}`;
+  const those = patterns.includes('*') ? 'anything' : patterns.map(resourceText).join(', ');
+  return except.length === 0 ? those : `${those} but ${except.map(resourceText).join(', ')}`;
 }
 
 /** The two patterns that only a plan has. */
-function resourceText(pattern: string): string {
+export function resourceText(pattern: string): string {
   if (pattern === '+') return 'any name without "/"';
   return pattern === '://' ? 'any URL' : pattern;
 }
 
-function shadowLines({ shadowed }: Plan): PlanLine[] {
-  if (shadowed.length === 0) return [];
-  const those = shadowed.map(({ policy, by }) =>
-    line('!', `${versions([policy])}: whatever it matches, ${versions([by])} decides`),
+function shadowLines({ shadowed }: Plan, { all }: PlanReader): PlanLine[] {
+  const never = new Map<string, string[]>();
+  for (const { policy, by } of shadowed) {
+    const decider = versions([by]);
+    never.set(decider, [...(never.get(decider) ?? []), versions([policy])]);
+  }
+  const those = [...never].map(([decider, policies]) =>
+    line(
+      '!',
+      `${listed(policies, all)}: whatever ${policies.length === 1 ? 'it matches' : 'they match'}, ${decider} decides`,
+    ),
   );
-  return [...section('Policies that never decide:'), ...those];
+  return those.length === 0 ? [] : [...section('Policies that never decide:'), ...those];
 }
 
 function warningLines({ warnings }: Plan): PlanLine[] {
@@ -128,8 +160,9 @@ export function versions(policies: Versions): string {
   return policies.map(({ name, version }) => `${name} ${version}`).join(', ');
 }
 
-function listed(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
+/** The first of them, unless all are wanted. */
+export function listed(names: readonly string[], all: boolean): string {
+  const more = all ? 0 : names.length - MOST_NAMED;
   return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${more} more` : names.join(', ');
 }
 

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { seenBy } from '../decision-text.js';
 import { plain, printLine, styled } from '../output.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
-import { isChange, namedAgents, type PlanLine, planLines, planTitle } from './plan-text.js';
+import { headlineLines } from './plan-headline.js';
+import { isChange, type PlanLine, planLines, planTitle, type Subject } from './plan-text.js';
 import type { PolicyFiles } from './policy-files.js';
 import { replayLines, shownExecutions } from './replay-text.js';
 
@@ -8,29 +11,33 @@ type Plan = Schemas['PolicyPlanResponse'];
 type FailedTest = NonNullable<Plan['tests']>['failed'][number];
 type Execution = Schemas['ExecutionResponse'];
 
-const OTHERS = new Map([
-  ['other:machine', 'machines that are not registered'],
-  ['other:human', 'people who are not registered'],
-]);
+/** How a plan is printed. */
+export interface Printing {
+  readonly asMarkdown: boolean;
+  readonly all: boolean;
+}
 
-/** Most requests for names, to save the rate limit. */
-const MOST_LOOKED_UP = 30;
+/** Pages of agents that are read for their names, to save the rate limit. */
+const LONGEST_PAGE = 1_000;
+const MOST_PAGES = 5;
 
 /** The plan for people, on a terminal or in a comment on a pull request, with its tests. With a key without `read`, ids are shown instead of names. */
 export async function printPlan(
   governance: GovernanceClient,
   set: PolicyFiles,
   planned: Plan,
-  asMarkdown: boolean,
+  { asMarkdown, all }: Printing,
 ): Promise<void> {
-  const isReader = (await governance.get('/api/v1/me')).scopes.includes('read');
-  const names = isReader ? await agentNames(governance, planned) : new Map<string, string>();
-  const nameOf = (subject: string): string => names.get(subject) ?? OTHERS.get(subject) ?? subject;
+  const isReader = (await seenBy(governance))('read');
+  const agents = isReader ? await agentsOf(governance, planned) : new Map<string, Subject>();
+  const byDefault = isReader ? await defaultEffect(governance) : null;
+  const reader = { subjectOf: (id: string): Subject => agents.get(id) ?? otherSubject(id), byDefault, all };
   const base = planned.changes.some(isChange) ? [{ mark: ' ', text: `Base: ${planned.base}` } as const] : [];
   const { replay } = planned;
   const asked = replay !== undefined && isReader ? await replayed(governance, replay) : new Map<string, Execution>();
   const replayText = replay === undefined ? [] : replayLines(replay, asked);
-  const lines = [...planLines(planned, nameOf), ...replayText, BLANK, ...testLines(set, planned), ...base];
+  const shown = planLines(planned, reader, headlineLines(planned.effects, reader));
+  const lines = [...shown, ...replayText, BLANK, ...testLines(set, planned), ...base];
   if (asMarkdown) printLine(`### Policies: ${planTitle(planned)}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
   else printLine([styled('bold', `Policies: ${planTitle(planned)}`), ...lines.map(styledLine)].join('\n'));
 }
@@ -71,13 +78,39 @@ function fenced(text: string): string {
   return `${fence}diff\n${text}\n${fence}`;
 }
 
-async function agentNames(governance: GovernanceClient, planned: Plan): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
-  for (const id of namedAgents(planned).slice(0, MOST_LOOKED_UP)) {
-    const { name } = await governance.get('/api/v1/agents/{id}', { path: { id } });
-    names.set(id, name);
+/** The agents that a plan names. */
+async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promise<ReadonlyMap<string, Subject>> {
+  const wanted = new Set(effects.flatMap(({ subjects }) => subjects).filter((subject) => subject.startsWith('agt_')));
+  const found = new Map<string, Subject>();
+  let left = LONGEST_PAGE * MOST_PAGES;
+  if (wanted.size === 0) return found;
+  for await (const { id, name, kind } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
+    if (wanted.delete(id)) found.set(id, { name, kind });
+    left -= 1;
+    if (wanted.size === 0 || left === 0) break;
   }
-  return names;
+  return found;
+}
+
+/** Whom a plan names who is not registered, or whose name is not known. */
+function otherSubject(id: string): Subject {
+  if (id === 'other:machine') return { name: 'machines that are not registered', kind: 'machine' };
+  if (id === 'other:human') return { name: 'people who are not registered', kind: 'human' };
+  const [, what, name = ''] = /^other:(role|agent):([^]*)$/.exec(id) ?? [];
+  if (what === undefined) return { name: id, kind: null };
+  return {
+    name: what === 'role' ? `role:${name} (nobody has it yet)` : `${name} (not registered yet)`,
+    kind: 'machine',
+  };
+}
+
+/** What the service answers where no policy matches; null where one matches everything. */
+async function defaultEffect(governance: GovernanceClient): Promise<'allow' | 'deny' | null> {
+  const nothing = randomUUID();
+  const body = { subject: {}, action: nothing, resourceType: nothing, resourceId: nothing };
+  const answer = await governance.post('/api/v1/policies/evaluate', { body });
+  if ('results' in answer || answer.policies.length > 0 || answer.effect === 'require_approval') return null;
+  return answer.effect;
 }
 
 /** The recorded requests that are shown. */
