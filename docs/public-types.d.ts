@@ -324,6 +324,7 @@ interface ErrorExtras {
     readonly reason?: DenialReason;
     readonly policy?: PolicyReference;
     readonly decisionId?: string;
+    readonly rejection?: RejectionWords;
     readonly requestId?: string;
     readonly headers?: Readonly<Record<string, string>>;
 }
@@ -720,6 +721,11 @@ class RecordReader {
 class Refusal {
     readonly error: DomainError;
     constructor(error: DomainError);
+}
+
+interface RejectionWords {
+    readonly comment: string | null;
+    readonly instead: null;
 }
 
 function RequiredText(field: TextField): PropertyDecorator;

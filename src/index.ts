@@ -117,6 +117,7 @@ export {
   type ErrorExtras,
   type FieldFault,
   type PolicyReference,
+  type RejectionWords,
 } from './core/errors/domain-error';
 export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorCode } from './core/errors/error-codes';
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';

@@ -78,6 +78,19 @@ _GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls 
 _PerCall = Union[Any, Callable[..., Any]]
 
 
+#: Characters of a reviewer's words that are shown.
+_LONGEST_WORDS = 500
+
+
+def _reviewers_words(rejection: Optional[Mapping[str, Any]]) -> str:
+    """Marked as somebody's words, on one line and cut where they are long."""
+    comment = (rejection or {}).get("comment")
+    if not comment:
+        return ""
+    shown = comment if len(comment) <= _LONGEST_WORDS else f"{comment[:_LONGEST_WORDS]}… (cut)"
+    return f"\nThe words of the reviewer who rejected it: {json.dumps(shown, ensure_ascii=False)}"
+
+
 class GovernanceError(Exception):
     """Every refusal and failure of the service. Branch on `code` and `reason`; the message is for people."""
 
@@ -89,8 +102,9 @@ class GovernanceError(Exception):
         reason: Optional[str] = None,
         request_id: Optional[str] = None,
         details: Optional[list] = None,
+        rejection: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}{_reviewers_words(rejection)}")
         self.code = code
         #: HTTP status; None if there was no answer.
         self.status = status
@@ -99,6 +113,8 @@ class GovernanceError(Exception):
         self.request_id = request_id
         #: The faults of fields: a list of {"field", "message"}.
         self.details = details or []
+        #: What the reviewer who rejected it said: {"comment", "instead"}; None unless one did.
+        self.rejection = rejection
         #: Why it was denied, and what would change that; None unless `guard` was denied.
         self.explanation: Any = None
         #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
@@ -461,7 +477,9 @@ class Guard:
         if outcome != "authorized":
             why = "." if execution["failureReason"] is None else f": {execution['failureReason']}"
             message = f"The execution {execution['id']} is {outcome}{why}"
-            error = GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome)
+            error = GovernanceError(
+                message, f"EXECUTION_{outcome.upper()}", reason=outcome, rejection=execution.get("rejection")
+            )
             raise OutcomeUnknown(error) if outcome == "interrupted" else error
         return execution
 
@@ -749,7 +767,7 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
         found = json.loads(text)["error"]
         error = GovernanceError(
             *(found["message"], found["code"], answer.code),
-            *(found.get("reason"), found.get("requestId"), found.get("details")),
+            *(found.get("reason"), found.get("requestId"), found.get("details"), found.get("rejection")),
         )
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         is_redirect = 300 <= answer.code < 400

@@ -273,11 +273,13 @@ class GuardTest(unittest.TestCase):
             with self.governance.guard("refund", "payment", order):
                 self.fail("It ran.")
         decision = pending.exception.execution["decisionId"]
-        OPERATOR.request("POST", f"/api/v1/decisions/{decision}/reject", {"approverId": self.ann["id"]})
+        OPERATOR.request("POST", f"/api/v1/decisions/{decision}/reject", {"approverId": self.ann["id"], "comment": "No\nmore."})
         with self.assertRaises(GovernanceError) as rejected:
             with self.governance.guard("refund", "payment", order):
                 self.fail("It ran.")
         self.assertEqual(rejected.exception.reason, "approval_rejected")
+        self.assertEqual(rejected.exception.rejection["comment"], "No\nmore.")
+        self.assertIn('The words of the reviewer who rejected it: "No\\nmore."', str(rejected.exception))
 
     def test_handler_of_the_service_runs_it(self):
         @self.governance.guard("succeed", "job", "jobs/1")

@@ -58,6 +58,27 @@ describe('Reviews of a request for approval', () => {
     expect(reasonOf(await ask(app, people.bot, place))).toEqual([403, 'approval_rejected']);
   });
 
+  it('reach the agent with their words, and the trail with their names', async () => {
+    const place = order();
+    const { id, decisionId } = await pending(app, people.bot, place);
+    expect((await execution(app, id)).rejection).toBeNull();
+    await rejectWith(await keyOf(people.ann), decisionId, { comment: 'Not this customer.' });
+    const rejection = { comment: 'Not this customer.', instead: null };
+    expect((await execution(app, id)).rejection).toEqual(rejection);
+    expect((await send(app, 'GET', `/api/v1/executions/${id}?wait=1`)).body.rejection).toEqual(rejection);
+    const again = await ask(app, people.bot, place);
+    expect(again.body.error).toMatchObject({ reason: 'approval_rejected', decisionId, rejection });
+    const other = await pending(app, people.bot, order());
+    await approve(app, other.decisionId, people.ben);
+    expect((await execution(app, other.id)).rejection).toBeNull();
+    const reviewers = [
+      [id, 'execution.rejected', people.ann],
+      [other.id, 'execution.approved', people.ben],
+    ] as const;
+    for (const [of, action, { id: reviewerId }] of reviewers)
+      expect((await auditOf(app, of)).at(-1)).toMatchObject({ action, details: { reviewerId } });
+  });
+
   it('may reject for the operator, who is in no group', async () => {
     const { id, decisionId } = await pending(app, people.bot, order());
     const { body } = await reject(app, decisionId);

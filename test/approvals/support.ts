@@ -88,8 +88,16 @@ export function approve(app: TestApp, decisionId: string | null, approver: { rea
   return send(app, 'POST', `${DECISIONS}/${String(decisionId)}/approve`, { body: { approverId: approver.id } });
 }
 
-export function reject(app: TestApp, decisionId: string | null, approver?: { readonly id: string }): Promise<Answer> {
-  const body = approver === undefined ? {} : { approverId: approver.id };
+export function reject(
+  app: TestApp,
+  decisionId: string | null,
+  approver?: { readonly id: string },
+  comment?: string,
+): Promise<Answer> {
+  const body = {
+    ...(approver !== undefined && { approverId: approver.id }),
+    ...(comment !== undefined && { comment }),
+  };
   return send(app, 'POST', `${DECISIONS}/${String(decisionId)}/reject`, { body });
 }
 

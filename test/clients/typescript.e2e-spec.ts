@@ -331,10 +331,14 @@ describeOnSqlite('The TypeScript client', () => {
       const guarded = bot.guard(request, run, { wait: 60 });
       const { id, decisionId } = await pendingFor(request.resourceId);
       const error = errorOf(guarded);
-      await reject(app, decisionId, people.ann);
-      expect(await error).toMatchObject({ reason: 'rejected' });
+      await reject(app, decisionId, people.ann, 'Not\nnow.');
+      const rejection = { comment: 'Not\nnow.', instead: null };
+      expect(await error).toMatchObject({ reason: 'rejected', rejection });
+      expect((await error).explained()).toContain('The words of the reviewer who rejected it: "Not\\nnow."');
       expect((await execution(app, id)).outcome).toBe('rejected');
-      expect(await errorOf(bot.guard(request, run))).toMatchObject({ reason: 'approval_rejected' });
+      expect(await errorOf(bot.guard(request, run))).toMatchObject({
+        ...{ reason: 'approval_rejected', rejection },
+      });
       expect(run).not.toHaveBeenCalled();
     });
 

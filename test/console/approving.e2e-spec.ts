@@ -71,12 +71,12 @@ describeInBrowser('Approving in the console', () => {
     [
       'the keys of people',
       false,
-      /Gave the final approval by sara \(key \w{6}\)[^]*Cleared to continue by key \w{6}\s/,
+      /Gave the final approval by sara \(key \w{6}\)[^]*Cleared to continue by sara \(key \w{6}\)/,
     ],
     [
       "the operator's key",
       true,
-      /Gave the final approval by sara \(operator's key\)[^]*Cleared to continue by the operator\s/,
+      /Gave the final approval by sara \(operator's key\)[^]*Cleared to continue by sara \(operator's key\)/,
     ],
   ])(
     'an approval is the doing of whose key gave it, not of the agent that asked: %s',

@@ -1,10 +1,19 @@
 /** Characters shown of an answer by somebody else. */
 const EXCERPT = 200;
+/** Characters of a reviewer's words that are shown. */
+const LONGEST_WORDS = 500;
 
 /** Why a field of a request was refused. */
 export interface FieldFault {
   readonly field: string;
   readonly message: string;
+}
+
+/** What the reviewer who rejected an action said. */
+export interface Rejection {
+  readonly comment: string | null;
+  /** What would be approved instead; null where nothing was said about that. */
+  readonly instead: unknown;
 }
 
 /** What an error carries besides its message. */
@@ -18,6 +27,7 @@ export interface ErrorFacts {
   /** Identifies the request in the logs of the service. */
   readonly requestId?: string | null;
   readonly details?: readonly FieldFault[];
+  readonly rejection?: Rejection | null;
   readonly cause?: unknown;
 }
 
@@ -29,24 +39,38 @@ export class GovernanceError extends Error {
   readonly reason: string | null;
   readonly requestId: string | null;
   readonly details: readonly FieldFault[];
+  /** Null unless a reviewer rejected the action. */
+  readonly rejection: Rejection | null;
   /** Why it was denied, and what would change that, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
   explanation: unknown = null;
   /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
   isOutcomeUnknown = false;
 
-  constructor(message: string, { code, status, reason, requestId, details, cause }: ErrorFacts) {
+  constructor(message: string, { code, status, reason, requestId, details, rejection, cause }: ErrorFacts) {
     super(message, { cause });
     this.code = code;
     this.status = status;
     this.reason = reason ?? null;
     this.requestId = requestId ?? null;
     this.details = details ?? [];
+    this.rejection = rejection ?? null;
   }
 
-  /** The message and the explanation: which policies decided, and which would change the answer. */
+  /** The message, a reviewer's words, and the explanation: which policies decided, and which would change the answer. */
   explained(): string {
-    return [this.message, ...explanationLines(this.explanation as Explanation | null)].join('\n');
+    const words = reviewersWords(this.rejection);
+    const said = words === '' ? [] : [words];
+    return [this.message, ...said, ...explanationLines(this.explanation as Explanation | null)].join('\n');
   }
+}
+
+/** Marked as somebody's words, on one line and cut where they are long; empty where there are none. */
+export function reviewersWords(rejection: Rejection | null | undefined): string {
+  const { comment } = rejection ?? { comment: null };
+  if (comment === null || comment === '') return '';
+  const words = [...comment];
+  const shown = words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS).join('')}… (cut)` : comment;
+  return `The words of the reviewer who rejected it: ${JSON.stringify(shown)}`;
 }
 
 interface PolicyName {
@@ -81,12 +105,13 @@ function explanationLines(explained: Explanation | null): string[] {
 export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
   if (error === null) return unexpectedAnswer(text, status);
-  const { code, message, reason, requestId, details } = error;
+  const { code, message, reason, requestId, details, rejection } = error;
   return new GovernanceError(message, {
     ...{ code, status },
     reason: reason ?? null,
     requestId: requestId ?? null,
     details: details ?? [],
+    rejection: rejection ?? null,
   });
 }
 
@@ -108,6 +133,7 @@ interface ErrorMember {
   readonly reason?: string;
   readonly requestId?: string;
   readonly details?: readonly FieldFault[];
+  readonly rejection?: Rejection;
 }
 
 function errorMember(text: string): ErrorMember | null {

@@ -182,10 +182,15 @@ async function started(answer: Promise<Answer>): Promise<Started> {
 
 /** The result of a handler of the service. @throws GovernanceError for every other outcome. */
 function resultOf(execution: Execution): unknown {
-  const { id, outcome, failureReason } = execution;
+  const { id, outcome, failureReason, rejection } = execution;
   if (outcome === 'executed') return execution.result;
   const message = `The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`;
-  const facts = { code: `EXECUTION_${outcome.toUpperCase()}`, status: null, reason: outcome };
+  const facts = {
+    code: `EXECUTION_${outcome.toUpperCase()}`,
+    status: null,
+    reason: outcome,
+    rejection: rejection ?? null,
+  };
   const error = new GovernanceError(message, facts);
   throw outcome === 'interrupted' ? new OutcomeUnknownError(error) : error;
 }

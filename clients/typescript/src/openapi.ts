@@ -426,28 +426,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/executions/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read an execution
-         * @description What was requested, which policies decided, and how it ended.
-         *
-         *     Scope: `read` or `execute` or `review`.
-         */
-        get: operations["executions_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/executions/{id}/result": {
         parameters: {
             query?: never;
@@ -602,6 +580,28 @@ export interface paths {
          *     Scope: `propose`.
          */
         post: operations["decisions_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an execution
+         * @description What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.
+         *
+         *     Scope: `read` or `execute` or `review`.
+         */
+        get: operations["approvals_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2284,6 +2284,17 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        RejectionResponse: {
+            /** @example Not this supplier. */
+            comment: string | null;
+            /**
+             * @description What would be approved instead.
+             * @example null
+             */
+            instead: {
+                [key: string]: unknown;
+            } | null;
+        } | null;
         ExecutionResponse: {
             /** @example exe_00000000000000000000000001 */
             id: string;
@@ -2356,6 +2367,11 @@ export interface components {
              * @example null
              */
             completedAt: string | null;
+            /**
+             * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
+             * @example null
+             */
+            rejection?: components["schemas"]["RejectionResponse"];
         };
         ExecutionPage: {
             data: components["schemas"]["ExecutionResponse"][];
@@ -5157,45 +5173,6 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
-    executions_get: {
-        parameters: {
-            query?: {
-                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
-                asOf?: string;
-                /** @description Answers as soon as there is nothing left to wait for, or after this many seconds. */
-                wait?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Id of the execution. The example stands for what "reminder-bot" executed. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The execution. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExecutionResponse"];
-                };
-            };
-            400: components["responses"]["VALIDATION_ERROR"];
-            401: components["responses"]["UNAUTHORIZED"];
-            403: components["responses"]["PERMISSION_DENIED"];
-            404: components["responses"]["NOT_FOUND"];
-            429: components["responses"]["RATE_LIMITED"];
-            500: components["responses"]["INTERNAL_ERROR"];
-            503: components["responses"]["UNAVAILABLE"];
-        };
-    };
     executions_report: {
         parameters: {
             query?: never;
@@ -5606,6 +5583,45 @@ export interface operations {
             409: components["responses"]["CONFLICT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    approvals_get: {
+        parameters: {
+            query?: {
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                asOf?: string;
+                /** @description Answers as soon as there is nothing left to wait for, or after this many seconds. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the execution. The example stands for what "reminder-bot" executed. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The execution. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];

@@ -12,12 +12,20 @@ export interface PolicyReference {
   readonly version: string;
 }
 
+/** What the reviewer who rejected said about it. */
+export interface RejectionWords {
+  readonly comment: string | null;
+  /** What would be approved instead. */
+  readonly instead: null;
+}
+
 export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
   readonly policy?: PolicyReference;
   /** The decision that a refusal is about. */
   readonly decisionId?: string;
+  readonly rejection?: RejectionWords;
   /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
   readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */

@@ -79,7 +79,12 @@ export class DecisionReviewsService {
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
     const review = { approverId, verdict, comment, createdAt: transaction.now, ...(groups !== null && { groups }) };
     const after = reviewed(decision, review);
-    return settleDecision(transaction, after, reviewNote(after, review));
+    return settleDecision(
+      transaction,
+      after,
+      reviewNote(after, review),
+      approverId === null ? {} : { reviewerId: approverId },
+    );
   }
 
   private denialOf(decision: Decision, verdict: Verdict, { approver, proposer, groups }: Parties): Denial | null {

@@ -1,6 +1,6 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
-import { conflict, permissionDenied, type DomainError } from '../../core/errors/domain-error';
+import { conflict, permissionDenied, type DomainError, type RejectionWords } from '../../core/errors/domain-error';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled } from '../policies/approval/approver-groups';
@@ -94,6 +94,12 @@ export function cancelled(decision: Decision, now: string): Decision {
 /** Whether it can still be decided. */
 export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
+}
+
+/** What whoever rejected it said; null unless it is rejected. */
+export function rejectionWords({ reviews }: Pick<Decision, 'reviews'>): RejectionWords | null {
+  const rejection = reviews.find(({ verdict }) => verdict === 'reject');
+  return rejection === undefined ? null : { comment: rejection.comment, instead: null };
 }
 
 /** Why a decision can no longer be settled; null if it can. */

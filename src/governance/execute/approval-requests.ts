@@ -1,6 +1,6 @@
 import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { DECISION, proposedNote } from '../decisions/decision.kind';
-import { isExpired } from '../decisions/decision-rules';
+import { isExpired, rejectionWords } from '../decisions/decision-rules';
 import { expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
 import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
@@ -96,11 +96,13 @@ function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
   return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
-function rejectedError({ id, expiresAt }: Decision): DomainError {
+function rejectedError(decision: Decision): DomainError {
+  const { id, expiresAt } = decision;
+  const rejection = rejectionWords(decision);
   return permissionDenied(
     'approval_rejected',
     `This action was rejected by the decision ${id}. It can be requested again once that decision would have expired (${String(expiresAt)}), or after a day.`,
-    { decisionId: id },
+    { decisionId: id, ...(rejection !== null && { rejection }) },
   );
 }
 

@@ -1,16 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
-import { isExpired } from '../decisions/decision-rules';
+import { DECISION } from '../decisions/decision.kind';
+import { isExpired, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Review } from '../decisions/decision.entity';
-import { conflict, type DomainError, found, permissionDenied } from '../../core/errors/domain-error';
+import {
+  conflict,
+  type DomainError,
+  found,
+  permissionDenied,
+  type RejectionWords,
+} from '../../core/errors/domain-error';
 import { expireApproval } from '../executions/execution-approvals';
 import { decidedNote, EXECUTION, type Execution, outcomeNote } from '../executions/execution.entity';
 import { cancelConflict, endedExecution, isApprovalOver, resumeConflict } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
-import type { Caller } from '../../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { decisionOf } from './approval-requests';
@@ -25,7 +33,15 @@ export class ApprovalsService {
     private readonly ledger: LedgerService,
     private readonly permissions: Permissions,
     private readonly runner: ExecutionRunner,
+    private readonly records: RecordReader,
   ) {}
+
+  /** What the reviewer said by whose rejection an execution ended, or was refused: for who sees the execution, not the decision. */
+  async rejectionOf({ decisionId, outcome, reason }: Execution): Promise<RejectionWords | null> {
+    if (decisionId === null || (outcome !== 'rejected' && reason !== 'approval_rejected')) return null;
+    const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
+    return decision === undefined ? null : rejectionWords(decision);
+  }
 
   /**
    * @throws NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and

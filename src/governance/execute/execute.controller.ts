@@ -1,8 +1,12 @@
-import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
-import { EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
+import { isAwaited } from '../executions/execution-rules';
+import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
+import { ExecutionsService } from '../executions/executions.service';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/pipeline/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -71,7 +75,31 @@ export class ExecuteController {
 @ApiTags('Executions')
 @Controller('executions')
 export class ApprovalsController {
-  constructor(private readonly approvals: ApprovalsService) {}
+  constructor(
+    private readonly approvals: ApprovalsService,
+    private readonly executions: ExecutionsService,
+    private readonly waits: Waits,
+  ) {}
+
+  @Get(':id')
+  @RequiresScope('read', 'execute', 'review')
+  @ApiOperation({
+    summary: 'Read an execution',
+    description: 'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
+  })
+  @ApiRecordId(EXECUTION)
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
+  @ApiErrors('NOT_FOUND')
+  async get(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { wait: seconds, asOf }: WaitQuery,
+  ): Promise<ExecutionResponse> {
+    const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
+    const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
+    return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
+  }
 
   @Post(':id/resume')
   @RequiresScope('execute')

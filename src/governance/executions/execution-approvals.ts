@@ -14,6 +14,8 @@ export interface SettledDecision {
 export interface SettlementNote {
   readonly reason?: string | null;
   readonly bySystem?: true;
+  /** The agent whose review settled the decision. */
+  readonly reviewerId?: string;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface SettlementNote {
 export async function settleExecutionOf(
   transaction: LedgerTransaction,
   { executionId, status, executeWithin }: SettledDecision,
-  { reason = null, ...note }: SettlementNote = {},
+  { reason = null, reviewerId, ...added }: SettlementNote = {},
 ): Promise<void> {
   if (executionId === null) return;
   const execution = await transaction.find(EXECUTION, executionId);
@@ -33,7 +35,9 @@ export async function settleExecutionOf(
     status === 'approved'
       ? approvedExecution(execution, requiredDuration(executeWithin), now)
       : endedExecution(execution, status, now);
-  transaction.update(EXECUTION, settled, { ...outcomeNote(settled, status, reason), ...note });
+  const note = outcomeNote(settled, status, reason);
+  const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };
+  transaction.update(EXECUTION, settled, { ...note, ...added, details });
 }
 
 /** Ends an approval that has expired. */

@@ -7,13 +7,11 @@ import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionListQuery, ReportResultRequest } from './dto/execution.requests';
 import { ExecutionResponse } from './dto/execution.response';
-import { isAwaited } from './execution-rules';
-import { type Execution, EXECUTION } from './execution.entity';
+import { EXECUTION } from './execution.entity';
 import { ExecutionsService } from './executions.service';
 
 @ApiTags('Executions')
@@ -22,7 +20,6 @@ export class ExecutionsController {
   constructor(
     private readonly executions: ExecutionsService,
     private readonly lists: Lists,
-    private readonly waits: Waits,
     private readonly records: RecordReader,
   ) {}
 
@@ -50,25 +47,6 @@ export class ExecutionsController {
     });
     const page = await this.records.page(EXECUTION, list.request(conditions), caller);
     return list.answer(page, ExecutionResponse.from);
-  }
-
-  @Get(':id')
-  @RequiresScope('read', 'execute', 'review')
-  @ApiOperation({
-    summary: 'Read an execution',
-    description: 'What was requested, which policies decided, and how it ended.',
-  })
-  @ApiRecordId(EXECUTION)
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
-  @ApiErrors('NOT_FOUND')
-  async get(
-    @Caller() caller: Caller,
-    @ClientLeft() leaving: AbortSignal,
-    @Param('id') id: string,
-    @Query() { wait: seconds, asOf }: WaitQuery,
-  ): Promise<ExecutionResponse> {
-    const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
-    return ExecutionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited }));
   }
 
   @Post(':id/result')

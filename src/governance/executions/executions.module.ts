@@ -30,6 +30,6 @@ import { InterruptedExecutions } from './interrupted-executions';
     ActionHandlers,
     ActionRunner,
   ],
-  exports: [ExecutionRunner],
+  exports: [ExecutionRunner, ExecutionsService],
 })
 export class ExecutionsModule {}

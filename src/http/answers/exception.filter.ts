@@ -25,6 +25,7 @@ export interface ErrorBody {
     readonly reason: ErrorExtras['reason'] | undefined;
     readonly policy: ErrorExtras['policy'] | undefined;
     readonly decisionId: ErrorExtras['decisionId'] | undefined;
+    readonly rejection: ErrorExtras['rejection'] | undefined;
   };
 }
 
@@ -64,9 +65,9 @@ export function errorStatus(error: DomainError): number {
 }
 
 export function errorBody(error: DomainError, requestId: string): ErrorBody {
-  const { details, reason, policy, decisionId, requestId: firstRequestId = requestId } = error.extras;
+  const { details, reason, policy, decisionId, rejection, requestId: firstRequestId = requestId } = error.extras;
   const { code, message } = error;
-  return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId } };
+  return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId, rejection } };
 }
 
 /** Turns everything that is thrown into an answer of the common error shape. */

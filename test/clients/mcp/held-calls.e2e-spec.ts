@@ -130,8 +130,13 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     it('answers when it is rejected, and when nobody decides in time', async () => {
       const calling = holding.client.callTool({ name: 'refund', arguments: { order: 'rejected' } });
       const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
-      await reject(shop.app, decisionId, shop.people.ann);
-      expect(textOf(await calling)).toContain('was rejected');
+      await reject(shop.app, decisionId, shop.people.ann, `Too much.${'!'.repeat(600)}`);
+      const words = `The words of the reviewer who rejected it: "Too much.${'!'.repeat(491)}… (cut)"`;
+      expect(textOf(await calling)).toMatch(/was rejected/);
+      expect(textOf(await calling)).toContain(words);
+      expect(textOf(await holding.client.callTool({ name: 'refund', arguments: { order: 'rejected' } }))).toContain(
+        words,
+      );
       const late = await holding.client.callTool({ name: 'brief' });
       expect(textOf(late)).toContain('in time');
       expect([customer.ran('refund').length, customer.ran('brief')]).toEqual([1, []]);

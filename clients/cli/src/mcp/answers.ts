@@ -1,6 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Decision, waitingText } from '../decision-text.js';
 import { type Execution, type GovernanceError, OutcomeUnknownError } from '../../../typescript/src/index.js';
+import { reviewersWords } from '../../../typescript/src/governance-error.js';
+import { plain } from '../output.js';
 
 /** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
@@ -19,8 +21,9 @@ export function pendingText(tool: string, execution: Execution, decision: Decisi
 }
 
 /** How the wait ended, if not with an approval. */
-export function endedText(tool: string, { outcome, decisionId }: Execution): string {
-  if (outcome === 'rejected') return `${tool} was not run: the decision ${String(decisionId)} was rejected.`;
+export function endedText(tool: string, { outcome, decisionId, rejection }: Execution): string {
+  if (outcome === 'rejected')
+    return `${tool} was not run: the decision ${String(decisionId)} was rejected. ${plain(reviewersWords(rejection))}`.trim();
   if (outcome === 'expired') return `${tool} was not run: nobody decided on ${String(decisionId)} in time.`;
   if (outcome === 'cancelled') return `${tool} was not run: its request was cancelled.`;
   return `${tool} was not run: another call with the same arguments used the approval of ${String(decisionId)}.`;

@@ -77,12 +77,13 @@ const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'access.denied',
 ]);
 
-/** Who caused an entry. */
+/** Who caused an entry: of an execution's approval or rejection, the reviewer. */
 export function actorText(
-  { action, actor, agentId }: Pick<AuditEntry, 'action' | 'actor' | 'agentId'>,
+  { action, actor, agentId, details }: Pick<AuditEntry, 'action' | 'actor' | 'agentId' | 'details'>,
   nameOf: (id: string) => string,
 ): string {
-  const doer = BY_THEIR_AGENT.has(action) ? agentId : null;
+  const { reviewerId } = details;
+  const doer = typeof reviewerId === 'string' ? reviewerId : BY_THEIR_AGENT.has(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'agent') return nameOf(actor.id);
   // An issuer has no fragment, but a subject may contain any character.

@@ -28,6 +28,21 @@ const OUTCOMES =
   '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
   '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
 
+/** What the reviewer who rejected said. */
+export class RejectionResponse {
+  @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
+  readonly comment!: string | null;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    nullable: true,
+    example: null,
+    description: 'What would be approved instead.',
+  })
+  readonly instead!: null;
+}
+
 export class ExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly id!: string;
@@ -101,6 +116,15 @@ export class ExecutionResponse {
     description: 'Null while `pending_approval`, `approved`, `authorized` or `running`.',
   })
   readonly completedAt!: string | null;
+
+  @ApiProperty({
+    type: RejectionResponse,
+    nullable: true,
+    required: false,
+    example: null,
+    description: 'What the reviewer who rejected it said. Only where a single execution is read; null unless one did.',
+  })
+  readonly rejection?: RejectionResponse | null;
 
   static from(this: void, row: Execution): ExecutionResponse {
     const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
