@@ -159,6 +159,18 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['explain', 'bot', 'refund', 'payment', 'orders/9'])).toContain('needs 1 of role:finance');
     const denied = await gov(['explain', 'bot', 'review', 'mail', 'mails/1']);
     expect(denied).toMatchObject({ exitCode: 1, output: 'deny (capability_missing)\n' });
+    const conditions = [
+      { parameter: '/amount', op: 'lte', value: 50 },
+      { parameter: '/currency', op: 'in', value: ['EUR', 'USD'] },
+      { parameter: '/to', op: 'exists', value: true },
+    ];
+    await createPolicy(app, { name: 'small', version: '1', actions: ['refund'], priority: 9, conditions });
+    const small = ['explain', 'bot', 'refund', 'payment', 'orders/9', '--parameters'];
+    const near = await printed([...small, '{"amount": 80, "currency": "EUR"}']);
+    expect(near).toContain('small 1 would change it (allow), but for its conditions\n');
+    expect(near).toContain('    /amount lte 50: it is 80\n    /to exists true: it is missing\n');
+    expect(near).not.toContain('/currency');
+    expect(await printed([...small, '{"amount": 50, "currency": "EUR", "to": "x"}'])).toContain('decided by small 1');
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
     const kept = '{"n": [9007199254740992, 1e21, -1000000000000000000], "9007199254740993": "1e999, \\"1e999"}';

@@ -1,8 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { changedNumberInJson, changedNumberText } from '../changed-number.js';
+import { failingConditions } from '../condition-text.js';
+import { seenBy } from '../decision-text.js';
 import { plain, printJson, printLine, styled } from '../output.js';
 import { client } from '../settings.js';
-import type { Schemas } from '../../../typescript/src/index.js';
+import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+
+/** Policies that are looked up, to save the rate limit. */
+const MOST_LOOKED_UP = 5;
 
 export function addExplainCommand(program: Command): void {
   program
@@ -21,22 +26,49 @@ async function explain(
   { parameters, json }: { parameters?: Record<string, unknown>; json?: boolean },
 ): Promise<void> {
   const body = { agent, action, resourceType, resourceId, explain: true, ...(parameters && { parameters }) };
-  const answer = (await client().post('/api/v1/policies/evaluate', {
+  const governance = client();
+  const answer = (await governance.post('/api/v1/policies/evaluate', {
     body: body,
   })) as Schemas['EvaluationResponse'];
   if (json === true) printJson(answer);
-  else printVerdict(answer);
+  else {
+    printVerdict(answer);
+    await printNearest(governance, answer, parameters ?? {});
+  }
   if (answer.effect === 'deny') process.exitCode = 1;
 }
 
-function printVerdict({ effect, reason, policies, approval, explanation }: Schemas['EvaluationResponse']): void {
+function printVerdict({ effect, reason, policies, approval }: Schemas['EvaluationResponse']): void {
   const colour = { allow: 'green', deny: 'red', require_approval: 'yellow' } as const;
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
   for (const { name, version, id } of policies) printLine(plain(`  decided by ${name} ${version} (${id})`));
   for (const { subjects, approvals } of approval?.approvers ?? [])
     printLine(plain(`  needs ${approvals} of ${subjects.join(', ')}`));
-  for (const { policy, missing } of explanation?.nearest ?? []) {
-    printLine(plain(`  ${policy.name} ${policy.version} would change it, but for its ${missing.join(', ')}`));
+}
+
+/** Policies that lack one part, with what they have there; of conditions, those that fail with the value that they saw. */
+async function printNearest(
+  governance: GovernanceClient,
+  { explanation }: Schemas['EvaluationResponse'],
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const nearest = explanation?.nearest ?? [];
+  const isReader = nearest.length > 0 && (await seenBy(governance))('read');
+  for (const [index, { policy, missing }] of nearest.entries()) {
+    const { id, name, version, effect } = policy;
+    const [part] = missing;
+    printLine(plain(`  ${name} ${version} would change it (${effect}), but for its ${missing.join(', ')}`));
+    if (!isReader || part === undefined || index >= MOST_LOOKED_UP) continue;
+    const whole = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
+    const { subjects, actions, resources, resourceTypes, conditions } = whole;
+    const lines = {
+      subject: [subjects.join(', ')],
+      action: [actions.join(', ')],
+      resource: [resources.join(', ')],
+      resourceType: [resourceTypes.join(', ')],
+      conditions: failingConditions(conditions, parameters),
+    }[part];
+    for (const line of lines) printLine(plain(`    ${line}`));
   }
 }
 

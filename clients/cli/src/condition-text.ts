@@ -1,0 +1,56 @@
+import { shownJson } from './output.js';
+import type { Schemas } from '../../typescript/src/index.js';
+
+type Condition = Schemas['ConditionResponse'];
+
+/** Conditions that do not hold, or that only the service can judge, each with the value that it saw. */
+export function failingConditions(conditions: readonly Condition[], parameters: unknown): string[] {
+  return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
+}
+
+function textOf({ parameter, clock, days, op, value }: Condition, parameters: unknown): string {
+  const wanted = `${op} ${shownJson(value)}`;
+  if (parameter === undefined) return `the time in ${String(clock)} ${wanted}${days ? ` on ${days.join(', ')}` : ''}`;
+  const found = valueAt(parameters, parameter);
+  const other = isReference(value)
+    ? `, and ${value.parameter} is ${shownValue(valueAt(parameters, value.parameter))}`
+    : '';
+  return `${parameter} ${wanted}: it is ${shownValue(found)}${other}`;
+}
+
+function shownValue(value: unknown): string {
+  return value === undefined ? 'missing' : shownJson(value);
+}
+
+/** Whether it surely holds. */
+function holds({ parameter, op, value }: Condition, parameters: unknown): boolean {
+  if (parameter === undefined) return false;
+  const found = valueAt(parameters, parameter);
+  if (op === 'exists') return !parameter.includes('*') && (found !== undefined) === value;
+  const wanted = isReference(value) ? valueAt(parameters, value.parameter) : value;
+  if (typeof found === 'number' && typeof wanted === 'number') {
+    if (op === 'lt') return found < wanted;
+    if (op === 'lte') return found <= wanted;
+    if (op === 'gt') return found > wanted;
+    if (op === 'gte') return found >= wanted;
+  }
+  if (op === 'eq') return found !== undefined && found === wanted;
+  if (op === 'ne') return typeof found === typeof wanted && found !== wanted;
+  if (op === 'in') return Array.isArray(wanted) && wanted.includes(found);
+  if (op === 'not_in')
+    return Array.isArray(wanted) && wanted.some((one) => typeof one === typeof found) && !wanted.includes(found);
+  return op === 'prefix' && typeof found === 'string' && typeof wanted === 'string' && found.startsWith(wanted);
+}
+
+function isReference(value: unknown): value is { readonly parameter: string } {
+  return typeof value === 'object' && value !== null && 'parameter' in value && typeof value.parameter === 'string';
+}
+
+/** What a JSON Pointer names; undefined if it names nothing. */
+function valueAt(value: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1);
+  return names.reduce<unknown>((of, name) => {
+    const member = name.replaceAll('~1', '/').replaceAll('~0', '~');
+    return typeof of === 'object' && of !== null && Object.hasOwn(of, member) ? Reflect.get(of, member) : undefined;
+  }, value);
+}
