@@ -37,6 +37,41 @@ describeInBrowser("The console's agents", () => {
     await rights.filter({ hasText: /^deny\s+pay-invoice/ }).waitFor();
   });
 
+  it('are registered, changed, suspended and resumed', async () => {
+    const { program, sara } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/agents`);
+    await signIn(page, program.key);
+    await page.getByRole('button', { name: 'Register an agent' }).click();
+    const form = page.getByRole('form', { name: 'Register an agent' });
+    await form.getByLabel('Name').fill('clerk-bot');
+    await form.getByLabel('Roles').fill('office\n\n night shift ');
+    await form.getByLabel('Capabilities').fill('read_*');
+    await form.getByRole('button', { name: 'Register it' }).click();
+    await page.getByRole('link', { name: /clerk-bot/ }).click();
+    const find = async (): Promise<unknown> => (await send(program, 'GET', '/api/v1/agents/clerk-bot')).body;
+    const registered = { kind: 'machine', roles: ['office', 'night shift'], capabilities: ['read_*'] };
+    expect(await find()).toMatchObject({ ...registered, status: 'active' });
+    await page.getByRole('button', { name: 'Change it' }).click();
+    await page.getByLabel('Roles').fill('office');
+    await page.getByLabel('Description').fill('Files things.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Files things.', { exact: true }).first().waitFor();
+    expect(await find()).toMatchObject({ ...registered, roles: ['office'], description: 'Files things.' });
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByLabel('Reason').fill('It loops.');
+    await page.getByRole('button', { name: 'Suspend it now' }).click();
+    await page.getByText('suspended', { exact: true }).waitFor();
+    expect(await find()).toMatchObject({ status: 'suspended' });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Resume it now' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    expect(await find()).toMatchObject({ status: 'active' });
+    const reader = await stage.browser.open(`${program.url}/console/agents/${sara.id}`);
+    await signIn(reader, sara.key);
+    await reader.getByText('Your key acts as it, so somebody else changes it.').waitFor();
+    expect(await reader.getByRole('button', { name: 'Suspend' }).count()).toBe(0);
+  });
+
   it('are issued keys whose secrets are not lost with the screen, nor with the page unless somebody says so', async () => {
     const { program } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/agents`);

@@ -5,8 +5,10 @@ import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation } from '../../api/types.js';
 import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
-import { Badge, Panel, When } from '../../ui/parts.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
+import { AgentForm } from './agent-form.js';
+import { Suspension } from './suspension.js';
 import { samples, type Sample } from './samples.js';
 
 /** The longest page of a list, and the longest batch of evaluations. */
@@ -40,14 +42,21 @@ export function AgentScreen({ id }: { readonly id: string }): JSX.Element {
         ← Agents and keys
       </Link>
       <When of={found} what="the agent">
-        {(agent) => <View key={agent.revision} agent={agent} />}
+        {(agent) => <View key={agent.revision} agent={agent} changed={found.reload} />}
       </When>
     </>
   );
 }
 
-function View({ agent }: { readonly agent: Agent }): JSX.Element {
+interface ViewProps {
+  readonly agent: Agent;
+  readonly changed: () => void;
+}
+
+function View({ agent, changed }: ViewProps): JSX.Element {
   const session = useSession();
+  const scope = agent.kind === 'human' ? 'admin' : 'agents';
+  const isOwn = session.me.agentId === agent.id;
   const rights = useLoad((signal) => loadRights(session, agent, signal), [session, agent.id, agent.revision]);
   useFeed(rights.reload, ({ action }) => action.startsWith('policy.'));
   const { name, kind, roles, status, description, capabilities, createdAt } = agent;
@@ -73,6 +82,16 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
           <dt>Capabilities</dt>
           <dd>{capabilities.length === 0 ? 'none' : revealed(capabilities.join(', '))}</dd>
         </dl>
+        {isOwn ? (
+          <p class="quiet">Your key acts as it, so somebody else changes it.</p>
+        ) : session.has(scope) ? (
+          <>
+            <AgentForm agent={agent} done={changed} />
+            <Suspension agent={agent} done={changed} />
+          </>
+        ) : (
+          <Needs scope={scope} what="Changing, suspending and resuming it" />
+        )}
       </Panel>
       <Panel title="What it may do">
         <When of={rights} what="what it may do">

@@ -7,6 +7,7 @@ import { counted, revealed, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
+import { AgentForm } from './agent-form.js';
 import { Keys } from './keys.js';
 
 /** The agents, people and machines, and their keys. */
@@ -25,6 +26,7 @@ export function Agents(): JSX.Element {
         <h1>Agents and keys</h1>
       </header>
       <h2 class="list-head">Agents</h2>
+      <AgentForm agent={null} done={list.reload} />
       <When of={list} what="the agents">
         {({ data, total }) =>
           total === 0 ? (

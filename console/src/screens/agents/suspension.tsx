@@ -1,0 +1,60 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useSession } from '../../api/session.js';
+import type { Agent } from '../../api/types.js';
+import { Problem } from '../../ui/parts.js';
+
+/** Suspends an agent, from the service's answer on, or resumes it. */
+export function Suspension({ agent, done }: { readonly agent: Agent; readonly done: () => void }): JSX.Element {
+  const { client } = useSession();
+  const [asks, setAsks] = useState(false);
+  const [reason, setReason] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const isActive = agent.status === 'active';
+  const toggle = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    const request = { path: { id: agent.id }, body: reason.trim() === '' ? {} : { reason: reason.trim() } };
+    try {
+      if (isActive) await client.post('/api/v1/agents/{id}/suspend', request);
+      else await client.post('/api/v1/agents/{id}/resume', request);
+      setAsks(false);
+      setReason('');
+      done();
+    } catch (failure) {
+      setError(failure);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      {asks ? (
+        <form class="form" onSubmit={(event) => event.preventDefault()} aria-label={isActive ? 'Suspend' : 'Resume'}>
+          <label>
+            Reason <small>(optional, kept permanently)</small>
+            <input maxLength={2000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+          </label>
+          <p class="help">
+            {isActive
+              ? 'From then on it executes, proposes and approves nothing, until it is resumed. What runs already goes on.'
+              : 'It may do again what the policies allow.'}
+          </p>
+          <div class="buttons">
+            <button type="button" class={isActive ? 'danger' : 'primary'} disabled={busy} onClick={() => void toggle()}>
+              {isActive ? 'Suspend it now' : 'Resume it now'}
+            </button>
+            <button type="button" onClick={() => setAsks(false)}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      ) : (
+        <button type="button" class={isActive ? 'danger' : undefined} onClick={() => setAsks(true)}>
+          {isActive ? 'Suspend' : 'Resume'}
+        </button>
+      )}
+      {error === null ? null : <Problem error={error} />}
+    </>
+  );
+}
