@@ -2368,7 +2368,7 @@ export interface components {
              */
             completedAt: string | null;
             /**
-             * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
+             * @description What the reviewer who rejected it said. Only where a single execution is read, and one did.
              * @example null
              */
             rejection?: components["schemas"]["RejectionResponse"];

@@ -98,7 +98,8 @@ export class ApprovalsController {
   ): Promise<ExecutionResponse> {
     const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
     const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
-    return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
+    const rejection = await this.approvals.rejectionOf(execution);
+    return { ...ExecutionResponse.from(execution), ...(rejection !== null && { rejection }) };
   }
 
   @Post(':id/resume')

@@ -122,7 +122,7 @@ export class ExecutionResponse {
     nullable: true,
     required: false,
     example: null,
-    description: 'What the reviewer who rejected it said. Only where a single execution is read; null unless one did.',
+    description: 'What the reviewer who rejected it said. Only where a single execution is read, and one did.',
   })
   readonly rejection?: RejectionResponse | null;
 
