@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import { ModuleRef } from '@nestjs/core';
 import { Configuration } from '../../core/config/configuration';
 import { scopeMissing, type DomainError, unauthorized } from '../../core/errors/domain-error';
-import { type Caller, callerOf, type Identity, type Scope } from '../../ledger/caller';
+import { type Caller, callerOf, type Identity } from '../../ledger/caller';
 import { isPreflight } from '../answers/cors';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication, presentsCredential } from './authentication';
@@ -66,9 +66,6 @@ export class ApiKeyGuard implements CanActivate {
 
 function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
   if (scopes === 'unrouted') return null;
-  return identity.refusal() ?? (hasOne(identity, scopes) ? null : scopeMissing(scopes as readonly Scope[]));
-}
-
-function hasOne({ grants }: Identity, scopes: RouteScopes): boolean {
-  return typeof scopes === 'string' || scopes.some((scope) => grants.has(scope));
+  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.grants.has(scope));
+  return identity.refusal() ?? (isEnough ? null : scopeMissing(scopes));
 }

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import { DomainError, type FieldFault, invalidField } from '../../core/errors/domain-error';
+import { DomainError, invalidField } from '../../core/errors/domain-error';
 import { LeavesInputUnread, routeNotFound, Unrouted } from '../request/routes';
 import { isPreflight } from '../answers/cors';
 import { pathOf, readingFault } from '../server/readable-target';
@@ -45,7 +45,9 @@ export class FallbackController implements OnModuleInit {
   @Unrouted()
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) {
-      throw this.unreadable(request.originalUrl, request.unreadable);
+      const { field, message } = request.unreadable;
+      const parameter = field === 'path' ? unreadableParameter(this.routes, pathOf(request.originalUrl)) : undefined;
+      throw invalidField(parameter === undefined ? field : `path.${parameter}`, message);
     }
     if (this.answersPreflights && isPreflight(request)) {
       response.status(204);
@@ -56,11 +58,6 @@ export class FallbackController implements OnModuleInit {
     const allow = allowed.join(', ');
     const message = `This path does not support ${request.method}; it supports ${allow}.`;
     throw new DomainError('METHOD_NOT_ALLOWED', message, { headers: { Allow: allow } });
-  }
-
-  private unreadable(target: string, { field, message }: FieldFault): DomainError {
-    const parameter = field === 'path' ? unreadableParameter(this.routes, pathOf(target)) : undefined;
-    return invalidField(parameter === undefined ? field : `path.${parameter}`, message);
   }
 }
 
