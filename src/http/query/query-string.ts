@@ -7,7 +7,6 @@ export interface QueryString {
 }
 
 export const NO_QUERY: QueryString = { parameters: new Map(), faults: [] };
-const NONE: ReadonlySet<string> = new Set();
 
 type Parameters = Map<string, string | string[]>;
 
@@ -15,7 +14,7 @@ type Parameters = Map<string, string | string[]>;
  * Parses the query of a request target. Each parameter must occur once, with a value, in percent-encoded UTF-8;
  * repeatable ones become lists.
  */
-export function parseQueryString(target: string, repeatable: ReadonlySet<string> = NONE): QueryString {
+export function parseQueryString(target: string, repeatable: ReadonlySet<string>): QueryString {
   const start = target.indexOf('?');
   if (start < 0) return NO_QUERY;
   const parameters: Parameters = new Map();
