@@ -1528,6 +1528,11 @@ export interface components {
         PolicyStatus: "active" | "superseded" | "inactive";
         /** @enum {string} */
         PolicyEffect: "allow" | "require_approval" | "deny";
+        /**
+         * @description With `clock`. Without it every day.
+         * @enum {string}
+         */
+        DayOfWeek: "sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat";
         /** @enum {string} */
         ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "exists" | "between";
         ConditionResponse: {
@@ -1542,7 +1547,7 @@ export interface components {
              */
             clock?: string;
             /** @description With `clock`. Without it every day. */
-            days?: ("sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat")[] | null;
+            days?: components["schemas"]["DayOfWeek"][] | null;
             /** @example lte */
             op: components["schemas"]["ConditionOperator"];
             /** @example 100 */
@@ -1716,7 +1721,7 @@ export interface components {
                 /** @description Instead of a parameter: an IANA time zone, with `between` and two times. */
                 clock?: string;
                 /** @description With `clock`: on these days. Without it every day. */
-                days?: ("sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat")[] | null;
+                days?: components["schemas"]["DayOfWeek"][] | null;
                 op: components["schemas"]["ConditionOperator"];
                 value: ({
                     [key: string]: unknown;

@@ -2,7 +2,6 @@ import type { SchemaObject } from '@nestjs/swagger';
 import { type FieldText, shown, shownChoice, Field } from '../../../http/validation/fields';
 import { type FaultInside, textFault } from '../../../http/validation/value-rules';
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
-import { DAYS } from '../conditions/clock';
 import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions/given-conditions';
 import type { ApproverGroup } from '../approval/approval-requirement';
 import {
@@ -83,7 +82,7 @@ const CONDITION: SchemaObject = {
     },
     days: {
       type: 'array',
-      items: { type: 'string', enum: [...DAYS] },
+      items: { $ref: '#/components/schemas/DayOfWeek' },
       minItems: 1,
       nullable: true,
       description: 'With `clock`: on these days. Without it every day.',

@@ -48,6 +48,7 @@ export class ConditionResponse {
   @ApiProperty({
     required: false,
     enum: DAYS,
+    enumName: 'DayOfWeek',
     isArray: true,
     nullable: true,
     description: 'With `clock`. Without it every day.',
