@@ -32,12 +32,6 @@ describe('A name that an earlier version stored and that is no longer accepted',
     await foreign.close();
   }
 
-  async function rename(counter: string, name: string): Promise<void> {
-    const foreign = await foreignConnection(app);
-    await foreign.run(`UPDATE "ledger_counters" SET "name" = $1 WHERE "name" = $2`, [name, counter]);
-    await foreign.close();
-  }
-
   async function startAgain(): Promise<void> {
     await app.close();
     app = await start();
@@ -81,22 +75,15 @@ describe('A name that an earlier version stored and that is no longer accepted',
     expect([await ask('docs/a'), await ask('docs/a', '*')]).toEqual([403, 403]);
   });
 
-  it('matches nothing as a role or a capability, and the start says so', async () => {
+  it('matches nothing as a role or a capability, and the start names the policy', async () => {
     const { id } = await createAgent(app, { name: 'bot', capabilities: ['read', 'old'], roles: ['first', 'second'] });
     await createPolicy(app, { name: 'by any role', subjects: ['role:*'] });
     const deny = await createPolicy(app, { name: 'no operator', effect: 'deny', subjects: ['agent:x'] });
     expect(await ask('docs/a')).toBe(200);
     await store('policies', deny.id, { subjects: ['role:ops '], actions: ['read', 'read\u200b'] });
     await store('agents', id, { roles: ['ops '], capabilities: ['read', 'read\u200b'] });
-    await rename('agents:roles:first', 'agents:roles:ops ');
-    await rename('agents:roles:second', 'agents:roles:a role');
-    await rename('agents:capabilities:old', 'agents:capabilities:read\u200b');
     await startAgain();
-    expect(warnings().toSorted()).toEqual([
-      expect.stringMatching(/^Agents have the capability "read\u200b", .*capability=read%E2%80%8B lists/),
-      expect.stringMatching(
-        /^Agents have the role "ops ", which matches nothing, .*GET \/api\/v1\/agents\?role=ops%20 lists/,
-      ),
+    expect(warnings()).toEqual([
       'The policy "no operator" (version 1.0, deny) matches less than it seems to; replace it with a new version. ' +
         '"role:ops " matches nothing: a role must not begin or end with white space. ' +
         '"read\u200b" matches nothing: an action must not contain control or format characters.',
