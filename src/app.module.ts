@@ -27,7 +27,7 @@ import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { HttpModule } from './http/http.module';
 import { RequestInputGuard } from './http/pipeline/request-input.guard';
-import { ShutdownGate } from './http/shutdown/shutdown';
+import { ShutdownGuard } from './http/shutdown/shutdown';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
 import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './http/logging/logging.module';
@@ -64,13 +64,15 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 /** The middleware that Express runs for every request before routing, in this order. */
 export const MIDDLEWARE = [noteArrival, commonHeaders()] as const;
 
-/** What every request passes on its way to a controller, in this order, and the providers that the guards share. */
+/** The providers that the guards share, and then what every request passes on its way to a controller, in this order. */
 export const PIPELINE = [
   Authentication,
   FailedAuthentications,
+  // Also notes what the route declares, for those after it.
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
-  { provide: APP_GUARD, useExisting: ShutdownGate },
+  { provide: APP_GUARD, useExisting: ShutdownGuard },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
+  // Reads the body, which Nest's body parser would do before the key is checked.
   { provide: APP_GUARD, useClass: RequestInputGuard },
   { provide: APP_PIPE, useClass: RequestValidationPipe },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },

@@ -65,6 +65,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
 function create(root: DynamicModule, adapter: JsonAdapter): Promise<NestExpressApplication> {
   return NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
+    // `RequestInputGuard` reads bodies, once the other guards have let the request pass.
     bodyParser: false,
     // Until the service's own logger has been made. createApp throws the error of a start that fails before that.
     bufferLogs: true,

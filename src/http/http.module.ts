@@ -9,12 +9,12 @@ import { Gates } from './gates';
 import { Lists } from './lists/lists';
 import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
-import { ShutdownGate } from './shutdown/shutdown';
+import { ShutdownGuard } from './shutdown/shutdown';
 import { Waits } from './waiting/waits';
 
 const load = createRequire(__filename);
 
-const SHARED = [BodyReader, Gates, Lists, ShutdownGate, Waits];
+const SHARED = [BodyReader, Gates, Lists, ShutdownGuard, Waits];
 
 /**
  * What guards, controllers and the metrics share, and the route for everything that has no other. To be imported last:

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ShutdownGate } from '../../src/http/shutdown/shutdown';
+import { ShutdownGuard } from '../../src/http/shutdown/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { AnswerCheck } from './answer-check';
 import {
@@ -255,7 +255,7 @@ describe('Answers match the document', () => {
   });
 
   it('when something unforeseen happens', async () => {
-    const broken = jest.spyOn(app.application.get(ShutdownGate), 'canActivate').mockImplementation(() => {
+    const broken = jest.spyOn(app.application.get(ShutdownGuard), 'canActivate').mockImplementation(() => {
       throw new Error('unforeseen');
     });
     const faults = await faultsOfAll(having(500), (documented) => call(documented));
@@ -319,7 +319,7 @@ describe('Answers match the document', () => {
   });
 
   it('when the service is stopping', async () => {
-    const stopping = jest.spyOn(app.application.get(ShutdownGate), 'isClosed', 'get').mockReturnValue(true);
+    const stopping = jest.spyOn(app.application.get(ShutdownGuard), 'isClosed', 'get').mockReturnValue(true);
     const faults = await faultsOfAll(having(503), (documented) => call(documented));
     stopping.mockRestore();
     expect(faults).toEqual([]);

@@ -1,5 +1,5 @@
 import { Database } from '../../src/ledger/database/database';
-import { ShutdownGate } from '../../src/http/shutdown/shutdown';
+import { ShutdownGuard } from '../../src/http/shutdown/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { type Answer, send } from '../support/application/send';
@@ -39,7 +39,7 @@ describe('The probes', () => {
   });
 
   it('report not ready while the service stops', async () => {
-    app.application.get(ShutdownGate).close();
+    app.application.get(ShutdownGuard).close();
     expect(await ask(READY)).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
   });
 

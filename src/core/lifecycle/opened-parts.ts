@@ -40,7 +40,7 @@ async function attempted(close: () => unknown): Promise<void> {
   try {
     await close();
   } catch (error) {
-    new Logger('Lifecycle').error({ err: error }, 'A part of the application could not be closed.');
+    new Logger('Lifecycle').error(`A part of the application could not be closed: ${String(error)}`);
   }
 }
 

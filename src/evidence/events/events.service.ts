@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { invalidField, unavailable } from '../../core/errors/domain-error';
 import type { EventStream } from '../../http/answers/event-stream';
-import { ShutdownGate } from '../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { CounterReader } from '../../ledger/reading/counter-reader';
@@ -39,7 +39,7 @@ export class EventsService implements OnModuleDestroy {
     private readonly gates: Gates,
     records: RecordReader,
     private readonly counters: CounterReader,
-    private readonly gate: ShutdownGate,
+    private readonly gate: ShutdownGuard,
     entries: EntryReader,
     live: LiveEntries,
   ) {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { countedClient } from '../../http/request/arrival';
 import { Gates } from '../../http/gates';
-import { ShutdownGate } from '../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';
 import { entriesFromJson } from '../../ledger/chain/entry-columns';
 import type { StoredEntry } from '../../ledger/chain/hash-chain';
@@ -30,7 +30,7 @@ export interface OpenedExport {
 export class ChainExport {
   constructor(
     private readonly entries: EntryReader,
-    private readonly gate: ShutdownGate,
+    private readonly gate: ShutdownGuard,
     private readonly gates: Gates,
   ) {}
 

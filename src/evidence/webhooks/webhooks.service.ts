@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
 import { type DomainError, invalidField, found, unavailable } from '../../core/errors/domain-error';
 import { endOf } from '../../http/answers/answer-end';
-import { ShutdownGate } from '../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
@@ -70,7 +70,7 @@ export class WebhooksService {
     private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
     private readonly sender: WebhookSender,
-    gate: ShutdownGate,
+    gate: ShutdownGuard,
   ) {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stopTests(), GRACE).unref(), { once: true });
   }

@@ -11,6 +11,7 @@ import { ENTITY } from './governed-entity.entity';
   imports: [
     LedgerModule.forFeature({
       kinds: [ENTITY, CLAIM],
+      // Its tables are in the migration of the first release; a new feature lists its own.
       migrations: [],
     }),
   ],

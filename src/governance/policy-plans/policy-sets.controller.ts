@@ -1,6 +1,12 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiErrors, BodyLimit, IgnoresIdempotencyKey, ListedValues, RequiresScope } from '../../http/request/routes';
+import {
+  ApiErrors,
+  BodyLimit,
+  IgnoresIdempotencyKey,
+  MostListedValues,
+  RequiresScope,
+} from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/pipeline/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
@@ -23,7 +29,7 @@ export class PolicySetsController {
   @IgnoresIdempotencyKey()
   @RequiresScope('read', 'policies')
   @BodyLimit('planBodyLimit')
-  @ListedValues(MOST_VALUES)
+  @MostListedValues(MOST_VALUES)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Plan a set of policies',
@@ -46,7 +52,7 @@ export class PolicySetsController {
   @Post('apply')
   @RequiresScope('policies')
   @BodyLimit('planBodyLimit')
-  @ListedValues(MOST_VALUES)
+  @MostListedValues(MOST_VALUES)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Apply a set of policies',

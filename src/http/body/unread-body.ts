@@ -36,8 +36,8 @@ export async function answerBeforeBody(request: ServiceRequest, response: Respon
 }
 
 /**
- * Receives the rest of a body and discards it. Resolves at its end, or when its bounds are reached or the client has
- * left. The connection ends with the answer unless the body is known to be small.
+ * Receives the rest of a body and discards it; beyond the bound of bytes nothing more is read. Resolves at its end, when
+ * the time is over, or when the client has left. The connection ends with the answer unless the body is known to be small.
  */
 export function discarded(request: ServiceRequest, response: Response): Promise<void> {
   if (!isSmall(request)) response.setHeader('Connection', 'close');

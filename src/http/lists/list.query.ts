@@ -1,8 +1,8 @@
 import type { Comparison, Condition, SortOrder } from '../../ledger/record-page';
 import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields';
 
-const MOST_ROWS = 1000;
-const LARGEST_OFFSET = 2 ** 31 - 1;
+export const MOST_ROWS = 1000;
+export const LARGEST_OFFSET = 2 ** 31 - 1;
 /** Far longer than any cursor of ours. */
 const LONGEST_CURSOR = 65_536;
 

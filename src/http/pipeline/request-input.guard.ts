@@ -18,8 +18,8 @@ import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * The last guard: reads body and query once the others have let the request pass. Anything the handler does not take is
- * a fault: a misspelt filter would return everything, a misspelt member would be dropped.
+ * The last guard: reads the body (of GET and DELETE none) and the query once the others have let the request pass (ADR 9).
+ * What the handler does not take is a fault: a misspelt filter would return everything, a misspelt member be dropped.
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {

@@ -19,8 +19,8 @@ const ALLOWED = Promise.resolve(true);
 
 /**
  * The first guard: counts every request per client over all routes together, requests with a valid key separately from
- * those without. The throttler's own `canActivate` counts per route, sets a timer per request and sends no headers on
- * 429.
+ * those without. The throttler's own `canActivate` knows no callers, sends no `X-RateLimit-*` with a 429, and
+ * takes promises where the count is in memory. It also notes what the route declares, for the later guards.
  */
 @Injectable()
 export class AppThrottlerGuard extends ThrottlerGuard {

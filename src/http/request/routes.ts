@@ -137,9 +137,9 @@ export const AnswersSecret = (): MethodDecorator & ClassDecorator => mark({ answ
 export const BodyLimit = (setting: BodyLimitSetting): MethodDecorator & ClassDecorator => mark({ bodyLimit: setting });
 
 /**
- * The body has lists: each item may have as many values as other bodies, and the whole body this many. See `extentOf`.
+ * The body has lists: each item may have as many values as other bodies, and the whole body this many.
  */
-export const ListedValues = (most: number): MethodDecorator & ClassDecorator => mark({ mostListedValues: most });
+export const MostListedValues = (most: number): MethodDecorator & ClassDecorator => mark({ mostListedValues: most });
 
 /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
 export const IgnoresIdempotencyKey = (): MethodDecorator & ClassDecorator => mark({ ignoresIdempotencyKey: true });

@@ -5,14 +5,14 @@ import { EventEmitter, once } from 'node:events';
 import { Agent, get, type IncomingMessage, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shutDown, ShutdownGate } from './shutdown';
+import { shutDown, ShutdownGuard } from './shutdown';
 
 /** Emits `begun` when a request is being served; emitting `end` lets it finish. */
 const work = new EventEmitter();
 
 @Controller()
 class WorkController {
-  constructor(private readonly gate: ShutdownGate) {}
+  constructor(private readonly gate: ShutdownGuard) {}
 
   @Get('quick')
   quick(): string {
@@ -36,7 +36,7 @@ class WorkController {
 
 @Module({
   controllers: [WorkController],
-  providers: [ShutdownGate, { provide: APP_GUARD, useExisting: ShutdownGate }],
+  providers: [ShutdownGuard, { provide: APP_GUARD, useExisting: ShutdownGuard }],
 })
 class WorkModule {}
 
@@ -86,7 +86,7 @@ describe('shutDown', () => {
   // Without the service's exception filter, which this small application lacks, a refusal is a 500.
   it('refuses what arrives on a kept connection', async () => {
     expect(await ask('quick')).toMatchObject({ status: 200, connection: 'keep-alive' });
-    application.get(ShutdownGate).close();
+    application.get(ShutdownGuard).close();
     expect(await ask('quick')).toMatchObject({ status: 500, connection: 'close' });
     await shutDown(application);
   });

@@ -9,7 +9,7 @@ import { endApplication } from '../../core/lifecycle/opened-parts';
 
 /** Knows which requests are being served, and admits no more once shutdown begins. */
 @Injectable()
-export class ShutdownGate implements CanActivate {
+export class ShutdownGuard implements CanActivate {
   private readonly closing = new AbortController();
   /**
    * The responses to come; null in a free place. Places are used again: the tables of a set that changes with each
@@ -97,7 +97,7 @@ const LINGER = 500;
  * ledger writes what it accepted and the database closes. Takes at most about eight seconds before the ledger's part.
  */
 export async function shutDown(application: INestApplication<Server>): Promise<void> {
-  const gate = application.get(ShutdownGate);
+  const gate = application.get(ShutdownGuard);
   const server = application.getHttpServer();
   gate.close();
   await untilQuiet(gate);
@@ -110,7 +110,7 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
 }
 
 /** While clients still send on kept connections, each gets its refusal; closing too early would reset them. */
-async function untilQuiet(gate: ShutdownGate): Promise<void> {
+async function untilQuiet(gate: ShutdownGuard): Promise<void> {
   const end = performance.now() + LONGEST_GRACE;
   do {
     await sleep(QUIET / 4);

@@ -3,7 +3,7 @@ import { endOf } from '../answers/answer-end';
 import type { Caller } from '../../ledger/caller';
 import { LedgerTail } from '../../ledger/ledger-tail';
 import { Gates, nameOf } from '../gates';
-import { ShutdownGate } from '../shutdown/shutdown';
+import { ShutdownGuard } from '../shutdown/shutdown';
 import { AsOfQuery } from '../as-of/as-of.query';
 import { WholeRequest } from '../validation/dto';
 import { QueryInteger } from '../validation/query-fields';
@@ -39,7 +39,7 @@ interface Settlement<Row> extends Awaited<Row> {
 export class Waits {
   constructor(
     private readonly tail: LedgerTail,
-    private readonly gate: ShutdownGate,
+    private readonly gate: ShutdownGuard,
     private readonly gates: Gates,
   ) {}
 

@@ -10,7 +10,7 @@ import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../polic
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
-import { ListQuery } from '../../../http/lists/list.query';
+import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
 /** Members that are not valid are reported by their own rules. */
@@ -137,9 +137,9 @@ export class DecisionListQuery extends ListQuery {
 
 /** Approvers change with every agent and policy, so their list has no cursor. */
 export class ApproverListQuery {
-  @QueryInteger({ min: 1, max: 1000, description: 'Maximum number of rows. Default: 50.' })
+  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
   readonly limit?: number;
 
-  @QueryInteger({ min: 0, max: 2 ** 31 - 1, description: 'Rows to skip.' })
+  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
   readonly offset?: number;
 }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../../core/config/configuration';
-import { ShutdownGate } from '../../../http/shutdown/shutdown';
+import { ShutdownGuard } from '../../../http/shutdown/shutdown';
 import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
 import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
 
@@ -27,7 +27,7 @@ export class ActionRunner {
 
   constructor(
     private readonly configuration: Configuration,
-    gate: ShutdownGate,
+    gate: ShutdownGuard,
   ) {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }

@@ -12,7 +12,7 @@ import { Configuration } from '../../../core/config/configuration';
 import {
   ApiErrors,
   IgnoresIdempotencyKey,
-  ListedValues,
+  MostListedValues,
   Public,
   RequiresScope,
   routeNotFound,
@@ -76,7 +76,7 @@ export class AuthzenController {
   @Post('access/v1/evaluations')
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
-  @ListedValues(MOST_VALUES)
+  @MostListedValues(MOST_VALUES)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Ask for a list of actions, as AuthZEN defines it',

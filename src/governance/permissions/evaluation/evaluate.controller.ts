@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/pipeline/caller.decorator';
-import { IgnoresIdempotencyKey, ListedValues, RequiresScope } from '../../../http/request/routes';
+import { IgnoresIdempotencyKey, MostListedValues, RequiresScope } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
@@ -21,7 +21,7 @@ export class EvaluateController {
   @Post()
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
-  @ListedValues(MOST_VALUES)
+  @MostListedValues(MOST_VALUES)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Ask whether somebody may do something',
