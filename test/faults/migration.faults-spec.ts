@@ -13,7 +13,7 @@ import { serviceOnFaultyDisk } from './support/temporary-service';
 
 const RELEASES = join(ROOT, 'test', 'fixtures', 'releases');
 /** Approximate number of writes of a start on a new file; that of an older release writes less. */
-const WRITES_OF_A_START = 700;
+const WRITES_OF_A_START = 150;
 
 const releases = readdirSync(RELEASES).filter((name) => name.endsWith('.db.gz'));
 

@@ -33,7 +33,7 @@ describeOnSqlite('The package', () => {
     const ran = ['postinstall', 'prebackup', 'backup', 'verify'].map((name) => scripts[name]?.replace('node ', ''));
     expect(packed).toEqual(expect.arrayContaining([...entries.map((path) => path.replace('./', '')), ...ran]));
     const migrations = packed.filter((path) => path.endsWith('.migration.js'));
-    expect(migrations).toContain('dist/ledger/schema/ledger-schema.migration.js');
+    expect(migrations).toContain('dist/ledger/schema/first-release.migration.js');
   });
 
   it('contains the scripts that those import', () => {
