@@ -7,7 +7,7 @@ const ROOM = /[\\/]room-spec\.ts$/;
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
   [/^test\/faults\/(start|disk|large-reads|resources|postgres)/, 150],
-  [/^test\/verification\/room|^test\/faults\/(kill|failover|full-disk|hostile)/, 100],
+  [/^test\/verification\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
   [/^test\/(console\/(reviewing|screens|oidc)|clients\/command-line)/, 70],
   [/^test\/((process|database|ledger|http\/limits|policies)\/room|package\/consumer|clients\/strange-answers)/, 50],
   [/^test\/faults\/|^test\/(console\/proof|clients\/(policy-files|hook))/, 40],

@@ -147,8 +147,12 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
   });
 
   it('lets people see what waits for them, decide and ask why by the commands for people, as printed', async () => {
-    const own = await createTestApp();
+    const own = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     const environment = { GOVERNANCE_URL: own.url, XDG_CONFIG_HOME: folder };
+    const operator = { ...environment, GOVERNANCE_API_KEY: API_KEY };
+    const seeded = await run(process.execPath, [MAIN, 'seed', '--json'], { folder, environment: operator });
+    const keys = JSON.parse(seeded.output) as readonly { readonly agent: string; readonly secret: string }[];
+    const secret = keys.find(({ agent }) => agent === 'ann')?.secret ?? '';
     const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## For people: the command line'));
     const lines = (block?.code ?? '').trim().split('\n');
     // `tour` has a test of its own: tour.e2e-spec.ts.
@@ -160,21 +164,21 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
       const script = scriptOf(line.replace('dec_…', decision));
       const { exitCode, output, errors } = await run('bash', ['-c', script], {
         folder,
-        environment,
-        input: `${API_KEY}\n`,
+        environment: line.includes('agents suspend') ? operator : environment,
+        input: `${secret}\n`,
       });
       expect({ line, exitCode, errors }).toEqual({ line, exitCode: 0, errors: expect.not.stringContaining('rror') });
       outputs.push(output);
     }
     expect(outputs).toEqual([
       expect.stringContaining(own.url),
-      expect.stringContaining('ann'),
       expect.stringMatching(/dec_\w+/),
       expect.stringMatching(/^dec_\w+ is /),
       expect.stringContaining('refund'),
+      expect.stringContaining('refund-bot'),
     ]);
 
-    const follower = spawn('bash', ['-c', following], { env: { ...process.env, ...environment }, cwd: folder });
+    const follower = spawn('bash', ['-c', following], { env: { ...process.env, ...operator }, cwd: folder });
     const ended = once(follower, 'close');
     let seen = '';
     follower.stdout.on('data', (text: Buffer) => (seen += text.toString()));

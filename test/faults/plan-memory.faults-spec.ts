@@ -56,6 +56,7 @@ describe('The service with little memory', () => {
     const program = await startCommand(process.execPath, [...FLAGS, MAIN], folder, {
       DATABASE_URL: `sqlite:${join(folder, 'governance.db')}`,
       LOG_LEVEL: 'fatal',
+      PLAN_TIMEOUT: '3000',
     });
     try {
       const text = JSON.stringify(body());

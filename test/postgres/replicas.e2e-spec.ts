@@ -93,7 +93,7 @@ describe('Replicas', () => {
       'SELECT "name", count(*)::int AS "times" FROM "migrations" GROUP BY "name"',
       DATABASE_URL,
     );
-    expect(rows.length).toBeGreaterThan(5);
+    expect(rows.length).toBeGreaterThan(1);
     expect(rows.filter(({ times }) => times !== 1)).toEqual([]);
   });
 
