@@ -16,19 +16,19 @@ const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
 /** A formatter takes much memory, so each zone has one, whatever the case in which it is written. */
 const ZONES = new Map<string, Zone>();
 
-/** The clock of a zone. It keeps the last time it told: many policies ask for the same one. */
+/** The clock of a zone. It keeps its last reading, as many policies ask for the same time. */
 class Zone {
-  private told = { at: '', day: 0, minute: 0 };
+  private reading = { at: '', day: 0, minute: 0 };
 
   constructor(private readonly format: Intl.DateTimeFormat) {}
 
   /** The day, as an index of `DAYS`, and the minute of the day. */
   timeAt(at: string): { readonly day: number; readonly minute: number } {
-    if (this.told.at === at) return this.told;
+    if (this.reading.at === at) return this.reading;
     const parts = new Map(this.format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
     const minute = Number(parts.get('hour')) * 60 + Number(parts.get('minute'));
-    this.told = { at, day: DAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase()), minute };
-    return this.told;
+    this.reading = { at, day: DAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase()), minute };
+    return this.reading;
   }
 }
 

@@ -47,7 +47,7 @@ function conditionFaults(given: unknown): FaultInside[] {
 function clockFaults({ clock, days, op, value }: Members): MemberFaults {
   return {
     clock: textFault(clock, { max: 100, rule: zoneFault }),
-    days: days === undefined || days === null ? undefined : textListFault(days, { ...DAY_LIST }),
+    days: days === undefined || days === null ? undefined : textListFault(days, DAY_LIST),
     op: oneOfFault(op, ['between']),
     value: spanFault(value),
   };
