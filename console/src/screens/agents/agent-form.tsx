@@ -1,8 +1,8 @@
-import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 import { useSession } from '../../api/session.js';
 import type { Agent } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
+import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { Needs, Problem } from '../../ui/parts.js';
 
 interface AgentFormProps {
@@ -15,49 +15,25 @@ interface AgentFormProps {
 export function AgentForm({ agent, done }: AgentFormProps): JSX.Element {
   const { client, has } = useSession();
   const { isOpen, button, close } = useDisclosure();
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  /** As `busy`, at once: a second click may come before the button is disabled. */
-  const isSending = useRef(false);
   const title = agent === null ? 'Register an agent' : 'Change it';
 
-  const send = async (form: HTMLFormElement): Promise<void> => {
-    const given = new FormData(form);
-    const text = (member: string): string => {
-      const value = given.get(member);
-      return typeof value === 'string' ? value : '';
-    };
+  const { error, busy, onSubmit } = useFormSending(async (given) => {
     const members = {
-      description: text('description'),
-      roles: linesIn(text('roles')),
-      capabilities: linesIn(text('capabilities')),
+      description: textOf(given, 'description'),
+      roles: linesIn(textOf(given, 'roles')),
+      capabilities: linesIn(textOf(given, 'capabilities')),
     };
-    setError(null);
-    try {
-      if (agent === null) {
-        const kind = text('kind') === 'human' ? 'human' : 'machine';
-        await client.post('/api/v1/agents', { body: { name: text('name'), kind, ...members } });
-      } else {
-        // What somebody else has changed meanwhile is not overwritten.
-        const headers = { 'If-Match': `"${agent.revision}"` };
-        await client.patch('/api/v1/agents/{id}', { path: { id: agent.id }, body: members, headers });
-      }
-      close();
-      done();
-    } catch (reason) {
-      setError(reason);
+    if (agent === null) {
+      const kind = textOf(given, 'kind') === 'human' ? 'human' : 'machine';
+      await client.post('/api/v1/agents', { body: { name: textOf(given, 'name'), kind, ...members } });
+    } else {
+      // What somebody else has changed meanwhile is not overwritten.
+      const headers = { 'If-Match': `"${agent.revision}"` };
+      await client.patch('/api/v1/agents/{id}', { path: { id: agent.id }, body: members, headers });
     }
-  };
-  const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    if (isSending.current) return;
-    isSending.current = true;
-    setBusy(true);
-    void send(event.currentTarget).finally(() => {
-      isSending.current = false;
-      setBusy(false);
-    });
-  };
+    close();
+    done();
+  });
 
   if (agent === null && !has('agents')) return <Needs scope="agents" what="Registering agents" />;
   return (

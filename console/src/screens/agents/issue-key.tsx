@@ -1,9 +1,9 @@
-import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { useDisclosure } from '../../ui/disclosure.js';
+import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { revealed } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 import { type IssuedKeys, useUnsavedKeys } from '../../ui/unsaved-keys.js';
@@ -27,47 +27,23 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
   const { client } = useSession();
   const { isOpen, button, close } = useDisclosure();
   const { receive } = useUnsavedKeys();
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  /** As `busy`, at once: a second click may come before the button is disabled. */
-  const isIssuing = useRef(false);
 
-  const issue = async (form: HTMLFormElement): Promise<void> => {
-    const given = new FormData(form);
-    const text = (member: string): string => {
-      const value = given.get(member);
-      return typeof value === 'string' ? value : '';
-    };
-    const [agentId, expires] = [text('agent').trim(), text('expires')];
+  const { error, busy, onSubmit } = useFormSending(async (given) => {
+    const [agentId, expires] = [textOf(given, 'agent').trim(), textOf(given, 'expires')];
     const scopes = given.getAll('scopes').filter((scope) => typeof scope === 'string');
-    setError(null);
-    try {
-      const body = {
-        name: text('name'),
-        scopes: scopes as Scope[],
-        ...(agentId === '' ? {} : { agentId }),
-        ...(expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }),
-      };
-      await receive(async () => {
-        const issued = await client.post('/api/v1/api-keys', { body });
-        close();
-        return shownOnce(issued);
-      });
-      done();
-    } catch (reason) {
-      setError(reason);
-    }
-  };
-  const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    if (isIssuing.current) return;
-    isIssuing.current = true;
-    setBusy(true);
-    void issue(event.currentTarget).finally(() => {
-      isIssuing.current = false;
-      setBusy(false);
+    const body = {
+      name: textOf(given, 'name'),
+      scopes: scopes as Scope[],
+      ...(agentId === '' ? {} : { agentId }),
+      ...(expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }),
+    };
+    await receive(async () => {
+      const issued = await client.post('/api/v1/api-keys', { body });
+      close();
+      return shownOnce(issued);
     });
-  };
+    done();
+  });
 
   return (
     <div class="issue">

@@ -1,0 +1,38 @@
+import type { TargetedSubmitEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+
+/** A form that is sent once for each time it is submitted. */
+export interface FormSending {
+  /** Why it was not sent the last time; null if it was. */
+  readonly error: unknown;
+  readonly busy: boolean;
+  readonly onSubmit: (event: TargetedSubmitEvent<HTMLFormElement>) => void;
+}
+
+/** @param send what the form holds; if it fails, the form shows why. */
+export function useFormSending(send: (given: FormData) => Promise<void>): FormSending {
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  /** As `busy`, at once: a second click may come before the button is disabled. */
+  const isSending = useRef(false);
+  const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (isSending.current) return;
+    isSending.current = true;
+    setBusy(true);
+    setError(null);
+    void send(new FormData(event.currentTarget))
+      .catch(setError)
+      .finally(() => {
+        isSending.current = false;
+        setBusy(false);
+      });
+  };
+  return { error, busy, onSubmit };
+}
+
+/** The text of a member; empty if it has none. */
+export function textOf(given: FormData, member: string): string {
+  const value = given.get(member);
+  return typeof value === 'string' ? value : '';
+}
