@@ -50,9 +50,10 @@ const sqlite = {
 /** What can differ on PostgreSQL: storage, locks, pages, leases. The refusal of a field cannot. By room. */
 const ON_POSTGRES = {
   access: ['api-keys', 'caller-end', 'key-lookups'],
-  approvals: ['approvals', 'many-approvers', 'rejections', 'request-lists', 'resumes'],
+  approvals: ['approvals', 'approved-together', 'many-approvers', 'rejections', 'request-lists', 'resumes'],
   database: ['files', 'refused-database', 'replaced-tables', 'schema-version', 'upgrades'],
   decisions: ['decisions', 'decision-expiry'],
+  erasures: ['erasures', 'evidence-slice', 'kept-answers', 'one-statement', 'put-back', 'refused-by-another'],
   events: ['events', 'many-readers'],
   executions: ['evaluate', 'executions', 'policy-set'],
   hostile: ['names', 'queries'],
@@ -63,15 +64,16 @@ const ON_POSTGRES = {
   ],
   lists: ['large-totals', 'lists'],
   openapi: ['any-input'],
-  policies: ['large-policy-sets'],
+  policies: ['large-policy-sets', 'used-limits'],
   process: ['clock', 'failed-start'],
   records: [
     ...['agent-changes', 'agent-filters', 'agents', 'claims', 'entities', 'idempotency', 'idempotency-over-time'],
     ...['idempotent-executions', 'statistics'],
   ],
+  stops: ['stopped-handlers', 'stops'],
   verification: [
-    ...['audit', 'checkpoints', 'derived-data-chunks', 'kept-checkpoint', 'provenance', 'refused-callers'],
-    ...['tampering', 'verification'],
+    ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],
+    ...['refused-callers', 'tampering', 'verification'],
   ],
   webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test'],
 };

@@ -22,6 +22,7 @@ const { outputFiles, metafile } = await build({
   target: 'es2022',
   charset: 'utf8',
   legalComments: 'none',
+  plugins: [{ name: 'primitives', setup: takePrimitivesOfPages }],
 });
 const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 const bundled = Object.keys(metafile.inputs).flatMap(
@@ -40,6 +41,12 @@ const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => place(`icon
 const script = place('console', 'js', `/*! Includes Preact:\n${licence}*/\n${content('.js')}`);
 const style = place('console', 'css', content('.css'));
 writeFileSync(join(target, 'index.html'), page());
+
+/** The page recomputes with the modules of the offline verifier, of which one has a form for pages. */
+function takePrimitivesOfPages({ onResolve }) {
+  const path = join(folder, '..', 'verifier', 'primitives-browser.mjs');
+  onResolve({ filter: /\/primitives\.mjs$/ }, () => ({ path }));
+}
 
 /** Writes a file under a name that changes with its content, and returns its path on the service. */
 function place(name, extension, text) {

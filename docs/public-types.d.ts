@@ -63,6 +63,7 @@ class Agent {
     readonly capabilities: readonly string[];
     readonly roles: readonly string[];
     readonly status: AgentStatus;
+    readonly observeUntil: string | null;
     readonly createdAt: string;
     readonly updatedAt: string;
     readonly revision: number;
@@ -107,9 +108,13 @@ interface AnyRecordKind {
         readonly allWith: readonly Scope[];
         readonly agentColumn: string;
     };
-    readonly unhashedAgree?: (stored: StoredColumns, entry: {
-        readonly entityId: SqlValue;
-    }) => boolean;
+    readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
+    readonly repeats?: {
+        readonly table: string;
+        readonly by: string;
+        readonly columns: readonly string[];
+    };
+    readonly isSaidInDetails?: true;
     readonly isInStatistics?: boolean;
     readonly isKeptInMemory?: boolean;
 }
@@ -181,7 +186,7 @@ type ColumnOf<Row> = keyof Row & string;
 
 type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;
 
-type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among';
+type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among' | 'nullOrAmong';
 
 interface Condition {
     readonly column: string;
@@ -222,13 +227,17 @@ const DENIAL_REASONS: readonly [
     'policy_denied',
     'self_approval',
     'agent_suspended',
+    'principal_suspended',
+    'stopped',
     'agent_unknown',
     'scope_missing',
     'reviewer_not_bound',
     'not_this_agent',
+    'not_this_principal',
     'own_agent',
     'not_an_approver',
     'approval_too_large',
+    'limit_reached',
     'approval_rejected',
     'approval_insufficient',
     'extension_refused'
@@ -267,6 +276,10 @@ class Decision {
     readonly actionHash: string | null;
     readonly approvers: readonly ApproverGroup[] | null;
     readonly executeWithin: string | null;
+    readonly onBehalfOf: OnBehalfOf | null;
+    readonly run: string | null;
+    readonly erased: boolean;
+    readonly traceId: string | null;
 }
 
 type DecisionStatus = (typeof DECISION_STATUSES)[number];
@@ -285,7 +298,7 @@ class DomainError extends Error {
 
 const ENTITY: RecordKind<GovernedEntity>;
 
-const ERRORS: Readonly<Record<"CONFLICT" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "METHOD_NOT_ALLOWED" | "NOT_FOUND" | "PAYLOAD_TOO_LARGE" | "PERMISSION_DENIED" | "POLICY_DENIED" | "PRECONDITION_FAILED" | "RATE_LIMITED" | "REQUEST_TIMEOUT" | "UNAUTHORIZED" | "UNAVAILABLE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_ERROR", ErrorRow>>;
+const ERRORS: Readonly<Record<"CONFLICT" | "CONTENT_ERASED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "METHOD_NOT_ALLOWED" | "NOT_FOUND" | "PAYLOAD_TOO_LARGE" | "PERMISSION_DENIED" | "POLICY_DENIED" | "PRECONDITION_FAILED" | "RATE_LIMITED" | "REQUEST_TIMEOUT" | "UNAUTHORIZED" | "UNAVAILABLE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_ERROR", ErrorRow>>;
 
 const EXECUTION: RecordKind<Execution>;
 
@@ -358,6 +371,12 @@ class Execution {
     readonly createdAt: string;
     readonly completedAt: string | null;
     readonly entityId: string | null;
+    readonly observed: boolean;
+    readonly erased: boolean;
+    readonly traceId: string | null;
+    readonly onBehalfOf: OnBehalfOf | null;
+    readonly principal: string | null;
+    readonly run: string | null;
     readonly runBy: string;
 }
 
@@ -419,6 +438,7 @@ interface GuardedAction {
 interface Identity {
     readonly actor: Actor;
     readonly agentId: string | null;
+    readonly principals: Vouching;
     readonly scopes: readonly Scope[];
     readonly grants: ReadonlySet<Scope>;
     readonly expiresAt: string | null;
@@ -447,6 +467,7 @@ type JsonValue = JsonScalar | readonly JsonValue[] | JsonObject;
 interface Caller extends Identity {
     readonly requestId: string | null;
     readonly ip: string | null;
+    readonly traceId: string | null;
 }
 
 interface LedgerCounts {
@@ -499,6 +520,10 @@ interface LedgerWriter {
     write<Result>(caller: Caller, command: Command<Result>, terms?: Omit<WriteTerms<Result>, 'lookups'>): Promise<Result>;
 }
 
+type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
+
+type LimitScope = 'agent' | 'policy';
+
 interface ListAnswer<Item> {
     readonly data: Item[];
     readonly total: number;
@@ -550,6 +575,11 @@ type ModuleErrorCode = string & {
 };
 
 type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
+
+interface OnBehalfOf {
+    readonly subject: string;
+    readonly roles?: readonly string[];
+}
 
 function OneOf(values: readonly string[], field: ChoiceText & Presence): PropertyDecorator;
 
@@ -631,6 +661,8 @@ class Policy {
     readonly resourceTypes: readonly string[];
     readonly priority: number;
     readonly conditions: readonly PolicyCondition[];
+    readonly limits: readonly PolicyLimit[];
+    readonly onBehalfOf: readonly string[];
     readonly approval: ApprovalRequirement | null;
     readonly status: PolicyStatus;
     readonly warnings: readonly string[];
@@ -640,6 +672,13 @@ class Policy {
 type PolicyCondition = ParameterCondition | ClockCondition;
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
+
+interface PolicyLimit {
+    readonly max: number;
+    readonly of?: string;
+    readonly per: LimitPeriod;
+    readonly by: LimitScope;
+}
 
 interface PolicyReference {
     readonly id: string;
@@ -761,6 +800,8 @@ const SCOPES: readonly [
 
 const SYSTEM_CALLER: Caller;
 
+type SaidByEntry = Readonly<Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>>;
+
 function ScalarField(field: FieldText<string | number | boolean> & {
     maxLength: number;
 }): PropertyDecorator;
@@ -796,6 +837,12 @@ interface TextListLimits {
 
 function TimestampField(field: FieldText<string> & Presence): PropertyDecorator;
 
+interface TokenPrincipal {
+    readonly claim: string | null;
+    readonly roles: readonly string[];
+    readonly people: ReadonlySet<string>;
+}
+
 const VERDICTS: readonly [
     'approve',
     'reject'
@@ -809,8 +856,9 @@ interface Variable<Value> {
     readonly requiredInProduction?: (environment: Environment) => boolean;
     readonly refusedInProduction?: (text: string) => boolean;
     readonly onlyWith?: string;
+    readonly contradiction?: (text: string, environment: Environment) => string | undefined;
     readonly expected: string;
-    readonly example: string;
+    readonly example?: string;
     readonly mask?: (text: string) => string;
     readonly parse: (text: string) => Value | undefined;
     readonly explain?: (text: string) => string | undefined;
@@ -819,6 +867,8 @@ interface Variable<Value> {
 type Verdict = (typeof VERDICTS)[number];
 
 type Viewer = Pick<Caller, 'agentId' | 'grants'>;
+
+type Vouching = 'anybody' | readonly string[] | TokenPrincipal;
 
 function WholeRequest(rule: WholeRule): ClassDecorator;
 

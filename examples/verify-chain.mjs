@@ -21,15 +21,26 @@ async function get(path) {
   return get(path);
 }
 
+/** Whether an entry is what its hashes say: in version 2 salted members are hashed apart. Erased contents have no hash. */
+function isTrue({ audit, state, salts, hash, detailsHash, erased, ...sealed }) {
+  if (hash !== hashOf(sealed)) return false;
+  if (erased !== undefined) return true;
+  if (sealed.v === 1) return sealed.auditHash === hashOf(audit) && sealed.stateHash === (state && hashOf(state));
+  const { details, ip, reason, requestId, ...rest } = audit;
+  return (
+    detailsHash === hashOf({ details, ip, reason, requestId, salt: salts.details }) &&
+    sealed.auditHash === hashOf({ ...rest, detailsHash }) &&
+    sealed.stateHash === (state && hashOf({ salt: salts.state, state }))
+  );
+}
+
 const { total } = await get('/provenance?limit=1');
 let [previousHash, faults] = ['0'.repeat(64), 0];
 for (let sequence = 1; sequence <= total; sequence += 1) {
-  const { hash, audit, state, ...sealed } = await get(`/provenance/${sequence}`);
-  const isLinked = sealed.sequence === sequence && sealed.previousHash === previousHash;
-  const isTrue =
-    sealed.auditHash === hashOf(audit) && sealed.stateHash === (state && hashOf(state)) && hash === hashOf(sealed);
-  if (!isLinked || !isTrue)
+  const entry = await get(`/provenance/${sequence}`);
+  const isLinked = entry.sequence === sequence && entry.previousHash === previousHash;
+  if (!isLinked || !isTrue(entry))
     console.log(`Entry ${sequence} ${isLinked ? 'has a wrong hash' : 'is not linked'}.`, (faults += 1));
-  previousHash = hash;
+  previousHash = entry.hash;
 }
 console.log(`${total} entries, ${faults} at fault, head ${previousHash}`);

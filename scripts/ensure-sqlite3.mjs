@@ -31,9 +31,8 @@ export async function ensureSqlite3() {
       succeeds(process.execPath, [fetcher, '-r', 'napi'], { folder }),
     );
   }
-  const reason = whySqlite3DoesNotLoad();
-  if (reason === null) return;
-  console.log(`No prebuilt SQLite driver loads here (${reason}): it is compiled.`);
+  if (whySqlite3DoesNotLoad() === null) return;
+  console.log('The prebuilt SQLite driver does not load on this system, so it is compiled from source.');
   await step('Compiling the SQLite driver', () =>
     run('npm', ['run', 'rebuild'], {
       folder,

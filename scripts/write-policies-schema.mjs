@@ -8,7 +8,7 @@ import { root } from './run.mjs';
 
 const REFERENCE = '#/components/schemas/';
 /** The members of a policy file, and their schemas in the API. */
-const DEFINITIONS = { policy: 'CreatePolicyRequest', test: 'PolicyTestRequest' };
+const DEFINITIONS = { policy: 'CreatePolicyRequest', test: 'PolicyTestRequest', agent: 'CreateAgentRequest' };
 
 /** Rules of the service for a policy or test as a whole, which a schema of members does not express. */
 const WHOLE = {
@@ -58,15 +58,16 @@ const listOf = (definition, description) => ({
 
 const schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
-  title: 'Policies and their tests',
+  title: 'Policies, their tests, and agents',
   description: 'A file of policies of the agent governance service. All files of a folder together are one set.',
   type: 'object',
   additionalProperties: false,
-  anyOf: [{ required: ['policies'] }, { required: ['tests'] }],
+  anyOf: ['policies', 'tests', 'agents'].map((name) => ({ required: [name] })),
   properties: {
     $schema: { type: 'string', description: 'Where this schema is, for editors.' },
     policies: listOf('policy', 'Each as in `POST /policies`. In all files of a folder together a name stands once.'),
     tests: listOf('test', 'Questions to the set of all files, with the answers expected.'),
+    agents: listOf('agent', 'Each as in `POST /agents`, to be registered, or changed to this. Others are left alone.'),
   },
   definitions: Object.fromEntries(
     Object.entries(DEFINITIONS).map(([definition, name]) => [

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE, RouterModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, RouterModule } from '@nestjs/core';
 import type { DestinationStream } from 'pino';
 import { AgentsModule } from './governance/agents/agents.module';
 import { ApiKeysModule } from './governance/api-keys/api-keys.module';
@@ -10,9 +10,11 @@ import { ConsoleModule } from './operations/console/console.module';
 import { CheckpointsModule } from './evidence/checkpoints/checkpoints.module';
 import { ConfigurationModule } from './core/config/configuration.module';
 import type { Environment } from './core/config/variables/variable';
+import { DecisionFilesModule } from './evidence/decision-files/decision-files.module';
 import { DecisionsModule } from './governance/decisions/decisions.module';
 import { OpenApiModule } from './http/openapi/openapi.module';
 import { EntitiesModule } from './governance/entities/entities.module';
+import { ErasuresModule } from './evidence/erasures/erasures.module';
 import { EvaluationModule } from './governance/permissions/evaluation/evaluation.module';
 import { EventsModule } from './evidence/events/events.module';
 import { ExecutionsModule } from './governance/executions/executions.module';
@@ -26,15 +28,15 @@ import { commonHeaders } from './http/answers/common-headers';
 import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { HttpModule } from './http/http.module';
-import { RequestInputGuard } from './http/pipeline/request-input.guard';
+import { RequestInputGuard } from './http/input/request-input.guard';
 import { ShutdownGuard } from './http/shutdown/shutdown';
-import { RequestValidationPipe } from './http/validation/request-validation.pipe';
 import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './http/logging/logging.module';
 import { MetricsModule } from './operations/metrics/metrics.module';
 import { PoliciesModule } from './governance/policies/policies.module';
 import { PolicyPlansModule } from './governance/policy-plans/policy-plans.module';
 import { ProvenanceModule } from './evidence/provenance/provenance.module';
+import { StopsModule } from './governance/stops/stops.module';
 import { TokensModule } from './governance/tokens/tokens.module';
 import { WebhooksModule } from './evidence/webhooks/webhooks.module';
 
@@ -44,6 +46,7 @@ export type FeatureModule = Type;
 const FEATURE_MODULES: readonly FeatureModule[] = [
   EntitiesModule,
   AgentsModule,
+  StopsModule,
   PoliciesModule,
   EvaluationModule,
   PolicyPlansModule,
@@ -58,6 +61,8 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   // Before the entries, whose route takes any word for a sequence.
   CheckpointsModule,
   ProvenanceModule,
+  DecisionFilesModule,
+  ErasuresModule,
   HealthModule,
 ];
 
@@ -72,9 +77,8 @@ export const PIPELINE = [
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useExisting: ShutdownGuard },
   { provide: APP_GUARD, useClass: ApiKeyGuard },
-  // Reads the body, which Nest's body parser would do before the key is checked.
+  // Reads the body, which Nest's body parser would do before the key is checked, and validates the DTOs.
   { provide: APP_GUARD, useClass: RequestInputGuard },
-  { provide: APP_PIPE, useClass: RequestValidationPipe },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },
 ];
 

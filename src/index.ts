@@ -33,6 +33,7 @@ export type {
   DecisiveForm,
   GovernedRow,
   RecordKind,
+  SaidByEntry,
   StoredColumns,
 } from './ledger/record-kind';
 export type { SqlValue } from './ledger/database/sql-connection';
@@ -65,6 +66,8 @@ export {
   type Caller as LedgerCaller,
   type Identity,
   type Scope,
+  type TokenPrincipal,
+  type Vouching,
 } from './ledger/caller';
 export { RecordReader } from './ledger/reading/record-reader';
 export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reader';
@@ -99,6 +102,9 @@ export type {
   PolicyCondition,
 } from './governance/policies/conditions/condition';
 export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
+export type { OnBehalfOf } from './governance/policies/patterns/principals';
+export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
+export type { LimitPeriod } from './governance/policies/limits/limit-window';
 export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
 export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
 export { POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
@@ -124,7 +130,7 @@ export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRo
 
 // Routes.
 export { ClientLeft } from './http/answers/answer-end';
-export { Caller } from './http/pipeline/caller.decorator';
+export { Caller } from './http/input/caller.decorator';
 export {
   type AdmissionRule,
   AdmittedBy,

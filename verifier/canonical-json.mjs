@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from './primitives.mjs';
 
 /**
  * Canonical JSON, RFC 8785: members sorted by UTF-16 code units, scalars as ECMAScript writes them.
@@ -13,17 +13,9 @@ export function canonicalJson(value) {
 }
 
 /**
- * SHA-256 in lower-case hex.
- * @param {string | Uint8Array} data text counts as UTF-8
- */
-export function sha256(data) {
-  return createHash('sha256').update(data).digest('hex');
-}
-
-/**
- * SHA-256 of the canonical JSON of a value.
+ * SHA-256 of the canonical JSON of a value, in lower-case hex.
  * @param {unknown} value
  */
 export function hashOf(value) {
-  return sha256(canonicalJson(value));
+  return sha256Hex(canonicalJson(value));
 }

@@ -1,4 +1,6 @@
 import { entryFaults, isObject } from './entry-check.mjs';
+import { Erasures } from './erasures.mjs';
+import { TakenUses } from './taken-uses.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -8,6 +10,8 @@ const HASH = /^[0-9a-f]{64}$/;
 /** Checks entries given one after another, and grows the Merkle tree over them. */
 export class Chain {
   tree = new MerkleTree();
+  erasures = new Erasures();
+  uses = new TakenUses();
   /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
@@ -32,6 +36,8 @@ export class Chain {
     const { sequence, previousHash, hash, timestamp } = isObject(entry) ? entry : {};
     const place = `entry ${String(sequence)}`;
     for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
+    if (isObject(entry)) for (const fault of this.erasures.add(entry)) this.findings.add('chain', place, fault);
+    if (isObject(entry)) for (const fault of this.uses.add(entry)) this.findings.add('chain', place, fault);
     if (sequence !== this.sequence + 1) this.findings.add('chain', place, `does not follow entry ${this.sequence}`);
     if (previousHash !== this.hash)
       this.findings.add('chain', place, 'previousHash is not the hash of the entry before');
@@ -48,6 +54,7 @@ export class Chain {
    * @param {{ end: unknown }} line
    */
   end({ end }) {
+    this.erasures.endPart();
     const place = `end after entry ${this.sequence}`;
     if (!isObject(end) || Object.keys(end).sort().join() !== 'hash,sequence') {
       this.findings.add('chain', place, 'an end has a sequence and a hash, and nothing else');
@@ -57,6 +64,20 @@ export class Chain {
         place,
         `the export says that the chain ends at ${String(end['sequence'])}, ${String(end['hash'])}`,
       );
+    }
+  }
+
+  /**
+   * After the last entry: contents may be missing only where an entry says so, which also says what they had used.
+   * @param {(sequence: number) => Promise<import('./erasures.mjs').JsonObject | undefined>} [later] finds entries that a
+   *   running service has written since
+   */
+  async requireErasures(later) {
+    for (const fault of this.uses.end()) this.findings.add('chain', `after entry ${this.sequence}`, fault);
+    for (const sequence of this.erasures.awaited) {
+      const entry = await later?.(sequence);
+      if (entry !== undefined && this.erasures.isNamed(entry)) continue;
+      this.findings.add('chain', `entry ${sequence}`, 'is to say what erased contents of others, and is not there');
     }
   }
 

@@ -1,3 +1,4 @@
+import { hexOf } from './bytes.mjs';
 import { isSigned } from './checkpoint.mjs';
 
 /**
@@ -7,15 +8,15 @@ import { isSigned } from './checkpoint.mjs';
  * @param {readonly import('./checkpoint.mjs').VerifierKey[]} keys
  * @param {import('./findings.mjs').Findings} findings
  */
-export function checkCheckpoints(chain, kept, keys, findings) {
+export async function checkCheckpoints(chain, kept, keys, findings) {
   for (const { name, checkpoint } of kept) {
     const { size, root } = checkpoint;
     if (size > chain.tree.size) {
       findings.add('checkpoint', name, `has ${size} entries, the chain ${chain.tree.size}: the end was cut off`);
-    } else if (chain.roots.get(size) !== root.toString('hex')) {
+    } else if (chain.roots.get(size) !== hexOf(root)) {
       findings.add('checkpoint', name, `another history: the first ${size} entries do not have its root`);
     }
     if (keys.length === 0) findings.note(`The signature of ${name} was not checked: no --public-key was given.`);
-    else if (!isSigned(checkpoint, keys)) findings.add('checkpoint', name, 'is not signed by the public key');
+    else if (!(await isSigned(checkpoint, keys))) findings.add('checkpoint', name, 'is not signed by the public key');
   }
 }

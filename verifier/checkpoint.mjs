@@ -1,23 +1,21 @@
-import { createHash, createPublicKey, verify } from 'node:crypto';
+import { bytesOfBase64, hexOf } from './bytes.mjs';
+import { hasSigned, sha256Hex } from './primitives.mjs';
 
 const ED25519 = 1;
 const SIZE = /^(0|[1-9]\d{0,15})$/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** Precedes the bytes of an Ed25519 key in DER (RFC 8410). */
-const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 /**
  * @typedef {object} Checkpoint
  * @property {string} origin
  * @property {number} size
- * @property {Buffer} root
+ * @property {Uint8Array} root
  * @property {string} signed the text that the signatures cover
- * @property {{ name: string, keyId: string, signature: Buffer }[]} signatures
+ * @property {{ name: string, keyId: string, signature: Uint8Array }[]} signatures
  *
  * @typedef {object} VerifierKey
  * @property {string} name
  * @property {string} keyId in hex
- * @property {import('node:crypto').KeyObject} key
+ * @property {Uint8Array} key
  */
 
 /**
@@ -33,24 +31,22 @@ export function parseCheckpoint(text) {
   const [origin, size, root] = signed.split('\n');
   if (!origin || size === undefined || !SIZE.test(size))
     throw new Error('its first lines are not an origin and a size');
-  if (root === undefined || !BASE64.test(root) || Buffer.from(root, 'base64').length !== 32) {
-    throw new Error('its third line is not a SHA-256 hash in base64');
-  }
+  const rootHash = bytesOfBase64(root ?? '');
+  if (rootHash?.length !== 32) throw new Error('its third line is not a SHA-256 hash in base64');
   const signatures = text
     .slice(end + 2, -1)
     .split('\n')
     .map(parseSignature);
-  return { origin, size: Number(size), root: Buffer.from(root, 'base64'), signed, signatures };
+  return { origin, size: Number(size), root: rootHash, signed, signatures };
 }
 
 /** @param {string} line */
 function parseSignature(line) {
   const [, name, base64] = /^\u2014 (\S+) (\S+)$/.exec(line) ?? [];
-  if (name === undefined || base64 === undefined || !BASE64.test(base64))
-    throw new Error('a signature line is malformed');
-  const bytes = Buffer.from(base64, 'base64');
+  const bytes = bytesOfBase64(base64 ?? '*');
+  if (name === undefined || bytes === undefined) throw new Error('a signature line is malformed');
   if (bytes.length < 5) throw new Error('a signature is too short');
-  return { name, keyId: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) };
+  return { name, keyId: hexOf(bytes.subarray(0, 4)), signature: bytes.subarray(4) };
 }
 
 /**
@@ -61,14 +57,12 @@ function parseSignature(line) {
  */
 export function parseVerifierKey(text) {
   const [, name, keyId, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];
-  if (name === undefined || base64 === undefined || !BASE64.test(base64)) {
+  const bytes = bytesOfBase64(base64 ?? '*');
+  if (name === undefined || keyId === undefined || bytes === undefined)
     throw new Error('a public key is <name>+<key id>+<base64>');
-  }
-  const bytes = Buffer.from(base64, 'base64');
   if (bytes.length !== 33 || bytes[0] !== ED25519) throw new Error('only Ed25519 keys are known');
   if (keyIdOf(name, bytes) !== keyId) throw new Error('the key id of the public key is not that of its name and bytes');
-  const key = createPublicKey({ key: Buffer.concat([KEY_PREFIX, bytes.subarray(1)]), format: 'der', type: 'spki' });
-  return { name, keyId, key };
+  return { name, keyId, key: bytes.subarray(1) };
 }
 
 /**
@@ -76,7 +70,7 @@ export function parseVerifierKey(text) {
  * @param {Uint8Array} typedKey
  */
 function keyIdOf(name, typedKey) {
-  return createHash('sha256').update(`${name}\n`).update(typedKey).digest('hex').slice(0, 8);
+  return sha256Hex(Uint8Array.from([...new TextEncoder().encode(`${name}\n`), ...typedKey])).slice(0, 8);
 }
 
 /**
@@ -84,10 +78,20 @@ function keyIdOf(name, typedKey) {
  * @param {Checkpoint} checkpoint
  * @param {readonly VerifierKey[]} keys
  */
-export function isSigned({ origin, signed, signatures }, keys) {
-  const checked = signatures.flatMap(({ name, keyId, signature }) => {
-    const known = keys.find((key) => key.name === name && key.keyId === keyId && key.name === origin);
-    return known === undefined ? [] : [verify(null, Buffer.from(signed), known.key, signature)];
-  });
+export async function isSigned({ origin, signed, signatures }, keys) {
+  const checked = [];
+  for (const one of signatures) {
+    const known = keyOf(one, keys);
+    if (known?.name === origin) checked.push(await hasSigned(known.key, signed, one.signature));
+  }
   return checked.length > 0 && checked.every(Boolean);
+}
+
+/**
+ * @param {Checkpoint['signatures'][number]} signature
+ * @param {readonly VerifierKey[]} keys
+ * @returns {VerifierKey | undefined} the key that it names
+ */
+export function keyOf({ name, keyId }, keys) {
+  return keys.find((key) => key.name === name && key.keyId === keyId);
 }

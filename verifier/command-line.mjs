@@ -3,24 +3,28 @@ import { parseArgs } from 'node:util';
 import { addKinds } from './hashed-forms.mjs';
 import { parseCheckpoint, parseVerifierKey } from './checkpoint.mjs';
 
-export const USAGE = `Usage: verify <export.ndjson … | database.db> [options]
+export const USAGE = `Usage: verify <export.ndjson … | database.db | execution.evidence.json> [options]
 
 Verifies an export of the chain (several files are read as one, - is standard input) or a SQLite database, without the
-service.
+service. Recomputes the decision that a decision file holds; this needs --public-key.
 
   --checkpoint FILE    a checkpoint that was kept; may be given several times
   --public-key KEY     whose signatures count: a verifier key, or a file with it; may be given several times
   --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export said
+  --export FILE        only for a decision file: all entries of the log, to hold it against; may be given several times
   --kinds FILE         JSON with the hashed forms of kinds that modules have added, by subject type; only for a database
   --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
   --help               this
 
-Ends with 0 when everything is valid, 1 when something is not, 2 when it could not be read, 3 when an export is valid as far as
+Ends with 0 when everything is valid and as recorded, 1 when something is not, 2 when it could not be read, 3 when an export is valid as far as
 it goes, and has no end.
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';
+/** RFC 8785 leaves a decision file no other beginning; under its own name it is one whatever it holds. */
+const DECISION_START = '{"checkpoint":';
+const DECISION_NAME = '.evidence.json';
 const HEAD = /^(\d{1,16}):([0-9a-f]{64})$/;
 
 /** A command line that cannot be carried out. */
@@ -33,6 +37,8 @@ export class UsageError extends Error {
  * @typedef {object} Order
  * @property {string[]} files
  * @property {boolean} isDatabase
+ * @property {boolean} isDecision
+ * @property {string[]} exports to hold a decision file against
  * @property {{ name: string, checkpoint: import('./checkpoint.mjs').Checkpoint }[]} checkpoints
  * @property {import('./checkpoint.mjs').VerifierKey[]} keys
  * @property {{ sequence: number, hash: string } | null} head
@@ -49,13 +55,18 @@ export function readCommandLine(words) {
   const { values, positionals: files } = parse(words);
   if (values.help) return null;
   if (files.length === 0) throw withUsage('There is nothing to verify: name an export or a database.');
-  const databases = files.filter((file) => file !== '-' && isDatabase(file));
+  const isDecision = files.some((file) => file.endsWith(DECISION_NAME) || begins(file, DECISION_START));
+  if (isDecision) requireDecisionOrder(files, values);
+  else if (values.export.length > 0) throw withUsage('--export goes with a decision file.');
+  const databases = files.filter((file) => begins(file, SQLITE_HEADER));
   if (databases.length > 0 && files.length > 1) throw new UsageError('A database is verified alone.');
   const { kinds } = values;
   if (kinds !== undefined) readAs(kinds, (text) => addKinds(JSON.parse(text)));
   return {
     files,
     isDatabase: databases.length > 0,
+    isDecision,
+    exports: values.export,
     checkpoints: values.checkpoint.map((name) => ({ name, checkpoint: readAs(name, checkpointIn) })),
     keys: values['public-key'].map((key) =>
       existsSync(key) ? readAs(key, parseVerifierKey) : parsedAs(key, key, parseVerifierKey),
@@ -76,6 +87,7 @@ function parse(words) {
         checkpoint: { type: 'string', multiple: true, default: [] },
         'public-key': { type: 'string', multiple: true, default: [] },
         head: { type: 'string' },
+        export: { type: 'string', multiple: true, default: [] },
         kinds: { type: 'string' },
         'allow-unended': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
@@ -87,20 +99,41 @@ function parse(words) {
   }
 }
 
+/**
+ * @param {string[]} files
+ * @param {ReturnType<typeof parse>['values']} values
+ * @throws {UsageError}
+ */
+function requireDecisionOrder(files, values) {
+  if (files.length > 1)
+    throw new UsageError('A decision file is verified alone. To hold it against an export, use --export.');
+  if (values['public-key'].length === 0)
+    throw new UsageError(
+      'A file cannot vouch for itself: name the public key of the service, which you have from elsewhere, with --public-key.',
+    );
+  const others =
+    values.checkpoint.length > 0 || values['allow-unended'] || values.head !== undefined || values.kinds !== undefined;
+  if (others) throw new UsageError('Of the options, --public-key, --export and --json go with a decision file.');
+}
+
 /** @param {string} message */
 function withUsage(message) {
   return Object.assign(new UsageError(message), { help: `\n${USAGE}` });
 }
 
-/** @param {string} path */
-function isDatabase(path) {
+/**
+ * @param {string} path
+ * @param {string} text
+ */
+function begins(path, text) {
+  if (path === '-') return false;
   const descriptor = orUsageError(path, () => openSync(path, 'r'));
   try {
-    const start = Buffer.alloc(SQLITE_HEADER.length);
+    const start = Buffer.alloc(text.length);
     readSync(descriptor, start, 0, start.length, 0);
-    return start.toString('latin1') === SQLITE_HEADER;
+    return start.toString('latin1') === text;
   } catch {
-    // A pipe cannot be read at an offset, and it is not a database.
+    // A pipe cannot be read at an offset: it is an export.
     return false;
   } finally {
     closeSync(descriptor);

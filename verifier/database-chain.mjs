@@ -17,6 +17,15 @@ const END_OF_CHUNK =
 const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
   `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;
+const RESTORED =
+  `SELECT entry."sequence", gone."sequence" AS "by" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ` +
+  `ON entry."sequence" < gone."sequence" AND (entry."subjectId" = gone."subjectId" ` +
+  `OR (gone."subjectType" = 'entity' AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim')) ` +
+  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased') ` +
+  `AND entry."erased" IS NULL AND entry."action" NOT LIKE '%.erased'`;
+const STILL_WAITING =
+  `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS waiting ` +
+  `WHERE waiting."subjectType" = 'erased ' || gone."subjectType" AND waiting."ownerId" = gone."subjectId")`;
 const CHUNK = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ORDER BY "sequence"`;
 
 /** Columns that the entry and its audit entry have in common, or that only the entry has. */
@@ -24,6 +33,8 @@ const OF_ENTRY = [
   ...['v', 'sequence', 'id', 'timestamp', 'action', 'subjectType', 'subjectId'],
   ...['auditId', 'auditHash', 'stateHash', 'previousHash', 'hash'],
 ];
+/** Of the entry as well. A database from before version 2 lacks these columns. */
+const OF_VERSION_2 = ['detailsHash', 'detailsSalt', 'stateSalt', 'erased'];
 const OF_AUDIT = [
   ...['sequence', 'timestamp', 'action', 'agentId', 'entityId', 'subjectType', 'subjectId'],
   ...['outcome', 'reason', 'requestId', 'ip'],
@@ -48,13 +59,48 @@ export async function readDatabaseChain(file, chain, upTo) {
 }
 
 /**
+ * Whoever can write the database can put back what was erased. What the service is still emptying is noted.
+ * @param {import('./sqlite-file.mjs').SqliteFile} file
+ * @param {import('./findings.mjs').Findings} findings
+ */
+export async function checkErased(file, findings) {
+  // A database of a version without erasures.
+  if (!(await file.hasColumn('ledger_entries', 'erased'))) return;
+  const waiting = (await file.has('ledger_leftovers')) ? STILL_WAITING : '';
+  for (const { sequence, by } of await file.all(`${RESTORED} ${waiting}`))
+    findings.add('chain', `entry ${sequence}`, `holds contents, but entry ${by} says that they were erased`);
+}
+
+/**
  * @param {import('./sqlite-file.mjs').Row} row
  * @param {import('./chain.mjs').Chain} chain
  */
 function addRow(row, chain) {
   const [details, state] = [stored(row, 'details', chain), stored(row, 'state', chain)];
   const audit = { id: row['auditId'], actor: { type: row['actorType'], id: row['actorId'] }, details };
-  chain.add({ ...only(row, OF_ENTRY), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
+  chain.add({ ...only(row, OF_ENTRY), ...saltsOf(row), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
+}
+
+/**
+ * As an export has them.
+ * @param {import('./sqlite-file.mjs').Row} row
+ */
+function saltsOf(row) {
+  const [detailsHash, details, state, erased] = OF_VERSION_2.map((column) => row[column] ?? null);
+  const isUnsalted = row['v'] === 1 && details === null && state === null;
+  const salts = isUnsalted ? null : { details, state };
+  return { detailsHash, salts, ...(erased === null ? {} : { erased }) };
+}
+
+/**
+ * What says which record an entry is about.
+ * @param {import('./sqlite-file.mjs').SqliteFile} file
+ * @param {number} sequence
+ * @returns {Promise<import('./sqlite-file.mjs').Row | undefined>}
+ */
+export async function subjectAt(file, sequence) {
+  const sql = `SELECT "sequence", "action", "subjectType", "subjectId" FROM "ledger_entries" WHERE "sequence" = ?`;
+  return (await file.all(sql, [sequence]))[0];
 }
 
 /**

@@ -1,24 +1,76 @@
 import { hashOf } from './canonical-json.mjs';
-import { ACTOR, AUDIT, KINDS, SEALED, SHARED, VERSION } from './hashed-forms.mjs';
+import { ACTOR, AUDIT, DETAILS, KINDS, SEALED, SHARED, UNSEALED, VERSIONS } from './hashed-forms.mjs';
+
+/** 16 bytes in base64url. */
+const SALT = /^[A-Za-z0-9_-]{21}[AQgw]$/;
 
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * The faults of an entry by itself: its members and its three hashes. Its place in the chain is checked elsewhere.
+ * The faults of an entry by itself: its members and its hashes. Its place in the chain is checked elsewhere, and so is
+ * what has erased it.
  * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
  */
 export function entryFaults(entry) {
   if (!isObject(entry)) return ['is not an object'];
-  const { audit, state, hash, ...sealed } = entry;
-  const faults = [
-    ...memberFaults('the entry', entry, [...SEALED, 'hash', 'audit', 'state']),
+  if (!VERSIONS.includes(Number(entry['v'])) || typeof entry['v'] !== 'number')
+    return [`v is ${JSON.stringify(entry['v'])}: this verifier knows versions ${VERSIONS.join(' and ')}`];
+  const { audit, state, salts, hash } = entry;
+  const isSalted = entry['v'] !== 1;
+  // A service of version 1 had no name for what version 2 added.
+  const added = UNSEALED.filter((name) => isSalted || Object.hasOwn(entry, name));
+  return [
+    ...memberFaults('the entry', entry, [...SEALED, 'hash', 'audit', 'state', ...added, ...erasedMember(entry)]),
+    ...(isSalted ? saltFaults(salts, entry) : added.filter((name) => entry[name] !== null).map(isNotOfVersion1)),
     ...auditFaults(audit, entry),
     ...stateFaults(state, entry),
+    ...(hash === hashOf(only(entry, SEALED)) ? [] : ['hash is not that of the entry']),
   ];
-  if (entry['v'] !== VERSION) faults.push(`v is ${JSON.stringify(entry['v'])}: this verifier knows version ${VERSION}`);
-  if (hash !== hashOf(sealed)) faults.push('hash is not that of the entry');
-  return faults;
+}
+
+/**
+ * @param {JsonObject} entry
+ * @param {readonly string[]} names
+ */
+function only(entry, names) {
+  return Object.fromEntries(names.map((name) => [name, entry[name]]));
+}
+
+/**
+ * @param {JsonObject} entry
+ * @returns {boolean} whether it says that its contents were erased
+ */
+export function isErased(entry) {
+  return Object.hasOwn(entry, 'erased');
+}
+
+/** @param {JsonObject} entry */
+function erasedMember(entry) {
+  return isErased(entry) ? ['erased'] : [];
+}
+
+/** @param {string} name */
+function isNotOfVersion1(name) {
+  return `${name} is given, but version 1 has none`;
+}
+
+/**
+ * @param {unknown} salts
+ * @param {JsonObject} entry
+ */
+function saltFaults(salts, entry) {
+  if (!isObject(salts)) return ['salts is not an object'];
+  const needed = [
+    ...(isErased(entry) ? [] : ['details']),
+    ...(isErased(entry) || entry['stateHash'] === null ? [] : ['state']),
+  ];
+  return [
+    ...memberFaults('salts', salts, ['details', 'state']),
+    ...['details', 'state']
+      .filter((name) => (needed.includes(name) ? !SALT.test(String(salts[name])) : salts[name] !== null))
+      .map((name) => `salts.${name} is not ${needed.includes(name) ? '16 bytes in base64url' : 'null'}`),
+  ];
 }
 
 /**
@@ -35,7 +87,33 @@ function auditFaults(audit, entry) {
       ? memberFaults('audit.actor', audit['actor'], ACTOR)
       : ['audit.actor is not an object']),
     ...differing.map((name) => `audit.${name} is not that of the entry`),
-    ...(entry['auditHash'] === hashOf(audit) ? [] : ['auditHash is not that of audit']),
+    ...(isErased(entry) ? keptFaults(audit) : []),
+    ...auditHashFaults(audit, entry),
+  ];
+}
+
+/** @param {JsonObject} audit of an erased entry */
+function keptFaults(audit) {
+  return DETAILS.filter((name) => audit[name] !== null).map((name) => `audit.${name} is there, but was erased`);
+}
+
+/**
+ * @param {JsonObject} audit
+ * @param {JsonObject} entry
+ */
+function auditHashFaults(audit, entry) {
+  if (entry['v'] === 1) {
+    // Without salts nothing replaces the erased contents: only `hash` is left to check.
+    return isErased(entry) || entry['auditHash'] === hashOf(audit) ? [] : ['auditHash is not that of audit'];
+  }
+  const { details, ip, reason, requestId, ...kept } = audit;
+  const salt = isObject(entry['salts']) ? entry['salts']['details'] : null;
+  const { detailsHash } = entry;
+  return [
+    ...(isErased(entry) || detailsHash === hashOf({ details, ip, reason, requestId, salt })
+      ? []
+      : ['detailsHash is not that of the details']),
+    ...(entry['auditHash'] === hashOf({ ...kept, detailsHash }) ? [] : ['auditHash is not that of audit']),
   ];
 }
 
@@ -44,6 +122,7 @@ function auditFaults(audit, entry) {
  * @param {JsonObject} entry
  */
 function stateFaults(state, entry) {
+  if (isErased(entry)) return state === null ? [] : ['state is there, but was erased'];
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
   if (!isObject(state)) return ['state is not an object'];
   const kind = String(entry['subjectType']);
@@ -51,11 +130,21 @@ function stateFaults(state, entry) {
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   // Members that were added to a kind later are hashed, too, if they are set.
   const missing = known?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
+  const salt = isObject(entry['salts']) ? entry['salts']['state'] : null;
   return [
     ...missing.map((name) => `state has no ${name}`),
     ...(state['id'] === entry['subjectId'] ? [] : ['state.id is not the subject']),
-    ...(entry['stateHash'] === hashOf(state) ? [] : ['stateHash is not that of state']),
+    ...(entry['stateHash'] === stateHashOf(state, entry['v'], salt) ? [] : ['stateHash is not that of state']),
   ];
+}
+
+/**
+ * @param {JsonObject} state
+ * @param {unknown} version of the entry
+ * @param {unknown} salt null in version 1
+ */
+export function stateHashOf(state, version, salt) {
+  return hashOf(version === 1 ? state : { salt, state });
 }
 
 /**
@@ -63,7 +152,7 @@ function stateFaults(state, entry) {
  * @param {JsonObject} object
  * @param {readonly string[]} names
  */
-function memberFaults(what, object, names) {
+export function memberFaults(what, object, names) {
   return [
     ...names.filter((name) => !Object.hasOwn(object, name)).map((name) => `${what} has no ${name}`),
     ...Object.keys(object)

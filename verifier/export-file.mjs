@@ -7,7 +7,7 @@ import { parseStrictly } from './strict-json.mjs';
  * Feeds a chain with an export: a line of JSON for each entry, and one for its end. A file of several parts, made with
  * `after`, has an end for each.
  * @param {string} path `-` for standard input
- * @param {import('./chain.mjs').Chain} chain
+ * @param {Pick<import('./chain.mjs').Chain, 'add' | 'end' | 'addUnreadable'>} chain
  * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. A cut line is not read: a broken connection
  *   leaves one behind, and it says nothing about the data.
  */

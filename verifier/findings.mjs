@@ -2,7 +2,7 @@
 const REPORTED = 20;
 
 /**
- * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records'} Layer
+ * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records' | 'file'} Layer
  * @typedef {{ layer: Layer, place: string, fault: string }} Finding
  */
 

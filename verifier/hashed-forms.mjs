@@ -1,5 +1,11 @@
-/** The version of the hashed forms below. They are frozen: docs/adr/0003-hash-format.md. */
-export const VERSION = 1;
+/** The versions of the sealed form that are known; a chain may hold both. They are frozen: docs/adr/0003-hash-format.md. */
+export const VERSIONS = [1, 2];
+
+/** What `detailsHash` of version 2 covers, with its salt, and what `auditHash` covers only through it. */
+export const DETAILS = ['details', 'ip', 'reason', 'requestId'];
+
+/** What an entry has besides, of which services before version 2 wrote nothing. */
+export const UNSEALED = ['detailsHash', 'salts'];
 
 /** What `hash` covers. */
 export const SEALED = [
@@ -7,7 +13,7 @@ export const SEALED = [
   ...['auditId', 'auditHash', 'stateHash', 'previousHash'],
 ];
 
-/** What `auditHash` covers. */
+/** The members of an audit entry; in version 1, what `auditHash` covers. */
 export const AUDIT = [
   ...['id', 'sequence', 'timestamp', 'action', 'actor', 'agentId', 'entityId', 'subjectType', 'subjectId'],
   ...['outcome', 'reason', 'details', 'requestId', 'ip'],
@@ -40,7 +46,7 @@ export const KINDS = {
   },
   agent: {
     members: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-    later: { kind: 'machine' },
+    later: { kind: 'machine', observeUntil: null },
     table: 'agents',
     json: ['capabilities', 'roles'],
   },
@@ -49,34 +55,55 @@ export const KINDS = {
       ...['id', 'type', 'title', 'description', 'context', 'proposedBy', 'riskLevel', 'status'],
       ...['requiredApprovals', 'reviews', 'expiresAt', 'createdAt', 'updatedAt', 'resolvedAt'],
     ],
-    later: { executionId: null, actionHash: null, approvers: null, executeWithin: null },
+    later: {
+      executionId: null,
+      actionHash: null,
+      approvers: null,
+      executeWithin: null,
+      erased: 'false',
+      traceId: null,
+    },
     table: 'decisions',
-    json: ['context', 'reviews', 'approvers'],
+    json: ['context', 'reviews', 'approvers', 'erased'],
   },
   policy: {
     members: [
       ...['id', 'name', 'version', 'description', 'effect', 'subjects', 'actions', 'resources'],
       ...['resourceTypes', 'priority', 'status', 'warnings', 'createdAt'],
     ],
-    later: { approval: null, conditions: '[]' },
+    later: { approval: null, conditions: '[]', limits: '[]', onBehalfOf: '[]' },
     table: 'policies',
-    json: ['subjects', 'actions', 'resources', 'resourceTypes', 'warnings', 'approval', 'conditions'],
+    json: [
+      'subjects',
+      'actions',
+      'resources',
+      'resourceTypes',
+      'warnings',
+      'approval',
+      'conditions',
+      'limits',
+      'onBehalfOf',
+    ],
   },
   execution: {
     members: [
       ...['id', 'agentId', 'agentName', 'action', 'resourceType', 'resourceId', 'parameters', 'outcome'],
       ...['policies', 'decisionId', 'result', 'failureReason', 'createdAt', 'completedAt'],
     ],
-    later: { reason: null, actionHash: null, approvedUntil: null },
+    later: {
+      ...{ reason: null, actionHash: null, approvedUntil: null, erased: 'false', traceId: null },
+      ...{ onBehalfOf: null, run: null, observed: 'false' },
+    },
     table: 'executions',
-    json: ['parameters', 'policies', 'result'],
+    json: ['parameters', 'policies', 'result', 'erased', 'onBehalfOf', 'observed'],
   },
   api_key: {
     members: [
       ...['id', 'name', 'scopes', 'agentId', 'prefix', 'secretHash', 'status', 'createdAt', 'expiresAt', 'revokedAt'],
     ],
+    later: { principals: '[]' },
     table: 'api_keys',
-    json: ['scopes'],
+    json: ['scopes', 'principals'],
   },
   webhook: {
     members: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
@@ -90,6 +117,16 @@ export const KINDS = {
     ],
     table: 'restorations',
     json: [],
+  },
+  stop: {
+    members: ['id', 'agentId', 'role', 'actions', 'reason', 'status', 'createdAt', 'liftedAt'],
+    table: 'stops',
+    json: ['actions'],
+  },
+  erasure: {
+    members: ['id', 'subjects', 'reason', 'createdAt'],
+    table: 'erasures',
+    json: ['subjects'],
   },
 };
 

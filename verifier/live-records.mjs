@@ -1,5 +1,4 @@
-import { hashOf } from './canonical-json.mjs';
-import { isObject } from './entry-check.mjs';
+import { isObject, stateHashOf } from './entry-check.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
@@ -26,6 +25,7 @@ export async function checkRecords(file, findings) {
     // A database of an earlier version lacks the tables of later kinds, and has no entries about them.
     if (await file.has(kindOf(subjectType).table)) count += await checkLive(file, subjectType, findings);
   }
+  await checkRepetitions(file, findings);
   await checkMissing(file, findings);
   await noteUnknownKinds(file, findings);
   return count;
@@ -43,9 +43,14 @@ async function checkLive(file, subjectType, findings) {
   const { table, owner } = kindOf(subjectType);
   const owners = owner === undefined ? '1' : await countSql(file, owner.kind, `live."${owner.column}"`);
   const leftovers = await leftoversSql(file, subjectType);
+  // A database from before version 2 has no salts.
+  const salt = (await file.hasColumn('ledger_entries', 'stateSalt')) ? 'last."stateSalt"' : 'NULL';
+  const details = subjectType === 'erasure' ? 'last."details"' : 'NULL';
   const chunk = (/** @type {string} */ condition) =>
     `SELECT live.*, (SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") AS "ledger.first", ` +
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
+    `last."v" AS "ledger.v", ${salt} AS "ledger.stateSalt", ` +
+    `last."timestamp" AS "ledger.timestamp", ${details} AS "ledger.details", ` +
     `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ` +
     `${leftovers} AS "ledger.leftovers", ` +
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
@@ -106,11 +111,24 @@ function recordFault(row, subjectType) {
   if (row['ledger.type'] !== subjectType) return 'no entry made it';
   if (row['ledger.stateHash'] === null) return 'its last entry removed it';
   if (row['ledger.owners'] === 0) return 'what it belongs to is not there';
-  if (stateHashOf(row, subjectType) !== row['ledger.stateHash']) return 'it is not as its last entry left it';
+  if (hashOfRecord(row, subjectType) !== row['ledger.stateHash']) return 'it is not as its last entry left it';
   if (row['createdSequence'] !== row['ledger.first']) return 'createdSequence is not that of its first entry';
   if (subjectType === 'execution' && row['entityId'] !== row['ledger.entityId'])
     return 'entityId is not that of its entry';
+  if (subjectType === 'execution' && (row['principal'] ?? null) !== subjectOf(row['onBehalfOf'] ?? null))
+    return 'principal is not the subject of onBehalfOf';
+  if (subjectType === 'erasure' && !isCompletedAsSaid(row)) return 'what it took is not what its entry says';
   return undefined;
+}
+
+/**
+ * What an erasure took is known after it was sealed: its last entry says it.
+ * @param {Row} row
+ */
+function isCompletedAsSaid({ completedAt, entries, records, unsalted, ...entry }) {
+  const [timestamp, details] = [entry['ledger.timestamp'], entry['ledger.details']];
+  if (completedAt === null) return details === '{}' && [entries, records, unsalted].every((count) => count === null);
+  return completedAt === timestamp && details === JSON.stringify({ entries, records, unsalted });
 }
 
 /**
@@ -119,7 +137,7 @@ function recordFault(row, subjectType) {
  * @param {Row} row
  * @param {string} subjectType
  */
-function stateHashOf(row, subjectType) {
+function hashOfRecord(row, subjectType) {
   const { members, later = {}, json } = kindOf(subjectType);
   const set = Object.keys(later).filter((name) => (row[name] ?? later[name]) !== later[name]);
   try {
@@ -129,11 +147,31 @@ function stateHashOf(row, subjectType) {
       const isJson = json.includes(name) && row[name] !== null;
       return [name, isJson ? parseCanonical(row[name]) : row[name]];
     });
-    return hashOf(Object.fromEntries(state));
+    return stateHashOf(Object.fromEntries(state), row['ledger.v'], row['ledger.stateSalt']);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
+}
+
+/** @param {string | null} onBehalfOf as it is stored, and sealed */
+function subjectOf(onBehalfOf) {
+  return onBehalfOf === null ? null : JSON.parse(onBehalfOf).subject;
+}
+
+/**
+ * A decision repeats for whom its execution is, and in which run.
+ * @param {SqliteFile} file
+ * @param {Findings} findings
+ */
+async function checkRepetitions(file, findings) {
+  if (!(await file.hasColumn('decisions', 'run')) || !(await file.has('executions'))) return;
+  const rows = await file.all(
+    `SELECT decision."id" FROM "decisions" AS decision LEFT JOIN "executions" AS own ON own."id" = decision."executionId" ` +
+      `WHERE decision."run" IS NOT own."run" OR decision."onBehalfOf" IS NOT own."onBehalfOf"`,
+  );
+  for (const { id } of rows)
+    findings.add('records', `decision ${id}`, 'it is not on behalf, or in the run, of its execution');
 }
 
 /**

@@ -7,6 +7,8 @@ import { Chain } from './chain.mjs';
 import { checkCheckpoints } from './checkpoint-check.mjs';
 import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mjs';
 import { checkDatabase } from './database-check.mjs';
+import { verifyDecisionFile } from './decision-file.mjs';
+import { textOf } from './decision/result-text.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
 import { shown } from './shown.mjs';
@@ -20,14 +22,16 @@ async function main(words) {
     process.stdout.write(USAGE);
     return;
   }
+  if (order.isDecision) return printDecision(order);
   const findings = new Findings();
   const { chain, records, unended } = await check(order, findings);
-  checkCheckpoints(chain, order.checkpoints, order.keys, findings);
+  await checkCheckpoints(chain, order.checkpoints, order.keys, findings);
   if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
     findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
   }
   for (const path of unended)
     findings.note(`${path} has no last line that says where it ends: it may have been cut off.`);
+  noteErased(chain.erasures, findings);
   const complete = unended.length === 0;
   const valid = findings.count === 0 && (complete || order.mayBeUnended);
   const result = {
@@ -36,6 +40,7 @@ async function main(words) {
     entries: chain.tree.size,
     head: { sequence: chain.sequence, hash: chain.hash },
     rootHash: chain.tree.root.toString('hex'),
+    erased: chain.erasures.count,
     records,
     checkpoints: order.checkpoints.length,
     faults: findings.count,
@@ -44,6 +49,13 @@ async function main(words) {
   };
   process.stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : text(result));
   process.exitCode = valid ? VALID : findings.count > 0 ? INVALID : INCOMPLETE;
+}
+
+/** @param {import('./command-line.mjs').Order} order */
+async function printDecision(order) {
+  const result = await verifyDecisionFile(order);
+  process.stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : textOf(result));
+  process.exitCode = result.recomputed ? VALID : INVALID;
 }
 
 /**
@@ -63,6 +75,7 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
     // Earlier versions wrote no end line, but their lines are complete.
     if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
   }
+  await chain.requireErasures();
   if (head === null && checkpoints.length === 0) {
     findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
   }
@@ -70,16 +83,26 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
 }
 
 /**
+ * @param {import('./erasures.mjs').Erasures} erasures
+ * @param {Findings} findings
+ */
+function noteErased({ unsalted }, findings) {
+  if (unsalted === 0) return;
+  findings.note(`${unsalted} of the erased entries are of version 1: their audit entries cannot be checked any more.`);
+}
+
+/**
  * For people; the last line is the verdict.
  * @param {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string,
- *   records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
+ *   erased: number, records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
  *   notes: string[] }} result
  */
-function text({ valid, entries, head, rootHash, records, checkpoints, faults, firstFaults, notes }) {
+function text({ valid, entries, head, rootHash, erased, records, checkpoints, faults, firstFaults, notes }) {
   const lines = [
     `entries      ${entries}`,
     `head         ${head.sequence} ${head.hash}`,
     `tree root    ${rootHash}`,
+    ...(erased === 0 ? [] : [`erased       ${erased}`]),
     ...(records === null ? [] : [`records      ${records}`]),
     ...(checkpoints === 0 ? [] : [`checkpoints  ${checkpoints}`]),
     ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),

@@ -84,6 +84,15 @@ export class SqliteFile {
     return (await this.typeOf(table)) === 'table';
   }
 
+  /**
+   * @param {string} table
+   * @param {string} column
+   */
+  async hasColumn(table, column) {
+    const columns = await this.all(`PRAGMA main.table_info("${table}")`);
+    return columns.some(({ name }) => name === column);
+  }
+
   /** @returns {Promise<void>} */
   close() {
     return new Promise((resolve, reject) =>

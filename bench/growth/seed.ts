@@ -19,7 +19,12 @@ export interface Volume {
 const CHUNK = 500;
 /** Number of entity types. */
 const TYPES = 10;
-const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'seeding', ip: '127.0.0.1' };
+const CALLER: Caller = {
+  ...unlimited({ type: 'api_key', id: 'env' }),
+  requestId: 'seeding',
+  ip: '127.0.0.1',
+  traceId: null,
+};
 
 /** Fills a database through the ledger, many records to a command, so that its chain and counters are right. */
 export async function seed(database: string, volume: Volume): Promise<void> {
@@ -52,7 +57,16 @@ function addPolicies(first: number, volume: Volume, activePolicies: ActivePolici
     const seeded = policies(volume.policies)
       .slice(first, first + CHUNK)
       .map((request) => {
-        const rules = { description: '', resourceTypes: [], priority: 0, conditions: [], ...request, approval: null };
+        const rules = {
+          description: '',
+          resourceTypes: [],
+          priority: 0,
+          conditions: [],
+          ...request,
+          limits: [],
+          onBehalfOf: [],
+          approval: null,
+        };
         const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;
         return { id: transaction.newId(POLICY), ...rules, ...stored };
       });

@@ -8,7 +8,7 @@ import { OpenApiModule } from '../../src/http/openapi/openapi.module';
 import { CreateEntityRequest } from '../../src/governance/entities/dto/entity.requests';
 import { EntityResponse } from '../../src/governance/entities/dto/entity.responses';
 import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
-import { Caller } from '../../src/http/pipeline/caller.decorator';
+import { Caller } from '../../src/http/input/caller.decorator';
 import { RefusalRecord } from '../../src/http/answers/exception.filter';
 import { Revisioned } from '../../src/http/request/routes';
 import { HttpModule } from '../../src/http/http.module';

@@ -12,7 +12,12 @@ import { type CommandKind, CALLERS, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { AGENT, CLAIM, DECISION, ENTITY, EXECUTION, policies, POOL } from './samples';
 
-const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'benchmark', ip: '127.0.0.1' };
+const CALLER: Caller = {
+  ...unlimited({ type: 'api_key', id: 'env' }),
+  requestId: 'benchmark',
+  ip: '127.0.0.1',
+  traceId: null,
+};
 
 /** The commands as the service's own controllers call them. */
 class ServiceLoop implements CommandLoop {

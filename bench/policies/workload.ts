@@ -113,6 +113,8 @@ function workload(count: number, policy: (index: number) => Listed, request: () 
       resourceTypes: [],
       priority: 0,
       conditions: [],
+      limits: [],
+      onBehalfOf: [],
       approval: null,
       ...policy(index),
     })),

@@ -37,6 +37,11 @@ import urllib.request
 import uuid
 from typing import Any, Callable, Iterator, Mapping, Optional, Union
 
+try:
+    from opentelemetry import trace as _trace
+except ImportError:
+    _trace = None
+
 __all__ = [
     "ActionCarriedOut",
     "ApprovalPending",
@@ -227,6 +232,7 @@ class Governance:
             headers["Content-Type"] = "application/json"
         if method == "POST" and not has_secret:
             headers["Idempotency-Key"] = str(uuid.uuid4())
+        headers.update(_trace_headers())
         # A change that is sent again could undo what others have changed since. What was deleted stays deleted.
         is_harmless = "Idempotency-Key" in headers if method == "POST" else method not in ("PUT", "PATCH")
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
@@ -775,6 +781,16 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
         error = _unexpected(f"a redirect to {place}. Check the URL." if is_redirect else text, answer.code)
     error.retry_after = _retry_after(answer.headers)
     return error
+
+
+def _trace_headers() -> Mapping[str, str]:
+    """The W3C header of the active span, if the program has OpenTelemetry, and one is active."""
+    if _trace is None:
+        return {}
+    context = _trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

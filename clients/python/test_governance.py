@@ -3,12 +3,17 @@
 import asyncio
 import concurrent.futures
 import dataclasses
+import importlib.util
 import os
+import sys
 import threading
 import time
+import types
 import unittest
+import unittest.mock
 import uuid
 
+import governance
 from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError, ResultNotReported
 
 @dataclasses.dataclass
@@ -54,6 +59,26 @@ class GuardTest(unittest.TestCase):
         self.assertEqual(send("carol"), {"sent": "carol"})
         found = self.execution("mails/carol")
         self.assertEqual((found["outcome"], found["result"], found["parameters"]), ("executed", {"sent": "carol"}, {"to": "carol"}))
+
+    def test_sends_the_trace_of_the_active_span_where_opentelemetry_is_present(self):
+        valid = types.SimpleNamespace(trace_id=0x4BF92F, span_id=0xF067, trace_flags=1, is_valid=True)
+        none = types.SimpleNamespace(trace_id=0, span_id=0, trace_flags=0, is_valid=False)
+        active = [valid]
+        trace = types.SimpleNamespace(get_current_span=lambda: types.SimpleNamespace(get_span_context=lambda: active[0]))
+        package = types.ModuleType("opentelemetry")
+        package.trace = trace
+        spec = importlib.util.spec_from_file_location("traced_governance", governance.__file__)
+        traced = importlib.util.module_from_spec(spec)
+        with unittest.mock.patch.dict(sys.modules, {"opentelemetry": package, "traced_governance": traced}):
+            spec.loader.exec_module(traced)
+        client = traced.Governance(URL, self.secret)
+        with client.guard("send", "mail", "mails/traced"):
+            pass
+        self.assertEqual(self.execution("mails/traced")["traceId"], f"{0x4BF92F:032x}")
+        active[0] = none
+        with client.guard("send", "mail", "mails/untraced"):
+            pass
+        self.assertIsNone(self.execution("mails/untraced")["traceId"])
 
     def test_context_manager_reports_its_result(self):
         with self.governance.guard("send", "mail", "mails/dave") as execution:

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiRecordId } from '../http/openapi/documentation.decorators';
-import { Caller } from '../http/pipeline/caller.decorator';
+import { Caller } from '../http/input/caller.decorator';
 import { ClientLeft } from '../http/answers/answer-end';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/list.query';

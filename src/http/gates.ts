@@ -31,7 +31,7 @@ export const GATES = {
     what: 'event streams',
     ...{ most, mostEach: 20, ...NONE_WAIT },
   }),
-  exports: (): GateSettings => ({ what: 'exports', most: 3, mostEach: 2, ...NONE_WAIT }),
+  exports: (): GateSettings => ({ what: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
   plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
   replays: (): GateSettings => ({ what: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
   applications: (): GateSettings => ({

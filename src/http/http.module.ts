@@ -10,11 +10,12 @@ import { Lists } from './lists/lists';
 import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
 import { ShutdownGuard } from './shutdown/shutdown';
+import { StreamedAnswers } from './answers/streamed-answers';
 import { Waits } from './waiting/waits';
 
 const load = createRequire(__filename);
 
-const SHARED = [BodyReader, Gates, Lists, ShutdownGuard, Waits];
+const SHARED = [BodyReader, Gates, Lists, ShutdownGuard, StreamedAnswers, Waits];
 
 /**
  * What guards, controllers and the metrics share, and the route for everything that has no other. To be imported last:

@@ -21,11 +21,25 @@ export interface Actor {
   readonly id: string;
 }
 
+/** The principal that a token names, as its issuer says. */
+export interface TokenPrincipal {
+  /** Name or id of a person, or the id of a user; null: nobody. */
+  readonly claim: string | null;
+  readonly roles: readonly string[];
+  /** The people that the claim may mean, as subjects of policies. */
+  readonly people: ReadonlySet<string>;
+}
+
+/** For whom a caller may act: anybody, those whom patterns match, or the one that its token names. */
+export type Vouching = 'anybody' | readonly string[] | TokenPrincipal;
+
 /** Who is asking, according to a key or a token: one value shared by all requests that carry it. */
 export interface Identity {
   readonly actor: Actor;
   /** The only agent it may act as; null: it is not bound to one. */
   readonly agentId: string | null;
+  /** On whose behalf it may act. */
+  readonly principals: Vouching;
   /** As they were granted. */
   readonly scopes: readonly Scope[];
   /** Everything it may do: `admin` implies every scope. */
@@ -44,6 +58,8 @@ export interface Identity {
 export interface Caller extends Identity {
   readonly requestId: string | null;
   readonly ip: string | null;
+  /** The W3C trace that the request is part of. */
+  readonly traceId: string | null;
   /** @internal Set when the request has an idempotency key: what it writes takes effect once, however often it is sent. */
   readonly idempotency?: IdempotentRequest;
 }
@@ -55,7 +71,15 @@ export function grantsOf(scopes: readonly Scope[]): ReadonlySet<Scope> {
 
 /** An identity with every scope, not bound to an agent, that does not expire. */
 export function unlimited(actor: Actor): Identity {
-  return { actor, agentId: null, scopes: SCOPES, grants: grantsOf(SCOPES), expiresAt: null, refusal: () => null };
+  return {
+    actor,
+    agentId: null,
+    principals: 'anybody',
+    scopes: SCOPES,
+    grants: grantsOf(SCOPES),
+    expiresAt: null,
+    refusal: () => null,
+  };
 }
 
 /** The service acting on its own behalf: expiry of decisions, executions found interrupted at start. */
@@ -63,22 +87,23 @@ export const SYSTEM_CALLER: Caller = {
   ...unlimited({ type: 'system', id: 'service' }),
   requestId: null,
   ip: null,
+  traceId: null,
 };
 
 /** What identifies a single request. */
 type RequestMembers = Omit<Caller, keyof Identity>;
 
 /** @internal Copies each member: V8 takes thirty times as long to spread an identity, and every request needs one. */
-export function callerOf(identity: Identity, { requestId, ip, idempotency }: RequestMembers): Caller {
-  const { actor, agentId, scopes, grants, expiresAt, refusal } = identity;
-  const caller = { actor, agentId, scopes, grants, expiresAt, refusal, requestId, ip };
+export function callerOf(identity: Identity, { requestId, ip, traceId, idempotency }: RequestMembers): Caller {
+  const { actor, agentId, principals, scopes, grants, expiresAt, refusal } = identity;
+  const caller = { actor, agentId, principals, scopes, grants, expiresAt, refusal, requestId, ip, traceId };
   return idempotency === undefined ? caller : Object.assign(caller, { idempotency });
 }
 
 /** The same caller, for what is written on behalf of a request but is not part of its answer. */
 export function withoutKey(caller: Caller): Caller {
-  const { requestId, ip } = caller;
-  return callerOf(caller, { requestId, ip });
+  const { requestId, ip, traceId } = caller;
+  return callerOf(caller, { requestId, ip, traceId });
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Caller } from './caller';
 import type { JsonObject } from '../core/json/json-value';
-import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { CommitProof, SqlStatement } from './database/sql-connection';
 import type { DomainError } from '../core/errors/domain-error';
+import type { SumKey } from './records/sum-key';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
 
@@ -72,7 +73,7 @@ export interface LedgerTransaction {
    */
   findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
   /**
-   * Some columns of the newest rows whose columns equal the given values, the newest first, at most this many: for
+   * Some columns of the newest rows whose columns equal the given values or are null, the newest first, at most this many: for
    * choosing among records, which may be large. Also flushes earlier commands first.
    */
   findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(
@@ -94,10 +95,32 @@ export interface LedgerTransaction {
    * The command must remove the owner, too: of many rows most are deleted later, which only the removed owner triggers.
    */
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
+  /**
+   * @internal Replaces a record by what is left of it once its contents are forgotten, in columns that otherwise never
+   * change, too. What earlier entries hold about it is taken from them afterwards. The action of the note is
+   * `….erased` of its kind.
+   */
+  erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
+  /** @internal The same for a record that was removed. */
+  eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void;
+  /**
+   * @internal The time of the last entry about the record or, of an entity, about one of its claims; undefined if there
+   * is none. Flushes as `findAll` does.
+   */
+  lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined>;
+  /** @internal The details of the last entry about the record with one of the actions. Flushes as `findAll` does. */
+  detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | undefined>;
   /** Writes an entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
+  /**
+   * @internal The values of sums that are kept beside the records, in this order; undefined for one that is not kept yet. What the
+   * batch has not read yet is read in one statement.
+   */
+  sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
+  /** @internal Keeps a sum from now on; what it was must have been read. */
+  keepSum(key: SumKey, value: string): void;
   /** @internal Sequence of the last entry before the next one of this command. */
   readonly headSequence: number;
   /** @internal The batch ends with this command: what reads the row in the next one sees the change. */
@@ -114,6 +137,11 @@ export interface LedgerTransaction {
  * Otherwise its result is the answer, together with the entries it made.
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
+
+/** The sums that a command will read, as far as they can be told beforehand: all of a batch are read at once. */
+export type ForeseenSums = (
+  transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now'>,
+) => Promise<readonly SumKey[]>;
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

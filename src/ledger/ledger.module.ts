@@ -12,12 +12,15 @@ import {
   LedgerHead,
   LedgerLeftover,
   LedgerListItem,
+  LedgerSum,
   LedgerTreeNode,
 } from './schema/ledger-tables';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
+import { SaltedEntries1764600000000 } from './schema/salted-entries.migration';
 import { SinceFirstRelease1764500000000 } from './schema/since-first-release.migration';
+import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
@@ -27,11 +30,12 @@ import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
 import { announceVersion, refuseOtherSchema } from './schema/schema-version';
+import { SumReader } from './reading/sum-reader';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
-  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, IdempotencyKey],
-  [FirstRelease1763600000000, SinceFirstRelease1764500000000],
+  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
+  [FirstRelease1763600000000, SinceFirstRelease1764500000000, SaltedEntries1764600000000, Sums1765100000000],
 );
 
 const START_CONDITION = new StartCondition(async (configuration, found) => {
@@ -56,6 +60,7 @@ const SERVICES = [
   RecordHistory,
   EntryReader,
   CounterReader,
+  SumReader,
   TreeReader,
 ];
 

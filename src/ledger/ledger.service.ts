@@ -12,7 +12,7 @@ import type { LedgerPosition } from './chain/ledger-position';
 import { treeOf } from './merkle/tree';
 import { LiveMemory } from './writing/live-memory';
 import type { FollowingRows } from './live-rows';
-import type { BeforeReplay, Command } from './ledger-transaction';
+import type { BeforeReplay, Command, ForeseenSums } from './ledger-transaction';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
@@ -29,6 +29,8 @@ const HEARTBEAT = 1_000;
 export interface WriteTerms<Result> {
   readonly lookups?: readonly Lookup[];
   readonly beforeReplay?: BeforeReplay<Result>;
+  /** @internal */
+  readonly foreseenSums?: ForeseenSums;
 }
 
 /** Writes; what its commands will look up, if anything, is already named. */
@@ -49,6 +51,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly connection: WriterConnection;
   private readonly memory: LiveMemory;
   private readonly writer: Writer;
+  private readonly leftovers: Leftovers;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
 
@@ -64,7 +67,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const { connection, memory, known, clock, stops } = this;
     const transaction = new BatchTransaction(database, connection, memory, known, clock);
     const batches = new Batches(database, catalog, connection, transaction, memory, clock);
-    const leftovers = new Leftovers(catalog, transaction);
+    const leftovers = new Leftovers(catalog, transaction, database);
+    this.leftovers = leftovers;
     this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });
   }
 
@@ -93,10 +97,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
-      const { lookups = [] } = terms;
+      const { lookups = [], foreseenSums = null } = terms;
       const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.writer.push({ caller, command, beforeReplay, lookups, keyed, ...answers });
+      this.writer.push({ caller, command, beforeReplay, lookups, foreseenSums, keyed, ...answers });
     });
   }
 
@@ -122,11 +126,12 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * @internal Resolves when this memory reflects everything that was committed before the call, whichever process did,
+   * @internal Resolves when these memories reflect everything that was committed before the call, whichever process did,
    * and however long other memory takes.
    */
-  catchUp(memory: FollowingRows): Promise<void> {
-    return this.hasOthers ? this.memory.now(memory) : memory.kept;
+  async catchUp(...memories: readonly FollowingRows[]): Promise<void> {
+    if (this.hasOthers) await this.memory.now(memories);
+    else for (const memory of memories) await memory.kept;
   }
 
   /**
@@ -143,6 +148,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** @internal Notifies one observer of what happens from now on. */
   observe(observer: LedgerObserver): void {
     this.writer.observer = observer;
+  }
+
+  /** @internal Another process may have left rows that are to be deleted. */
+  deleteLeftovers(): void {
+    this.leftovers.added();
   }
 
   /** @internal Number of commands waiting for the next batch. */

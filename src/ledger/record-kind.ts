@@ -17,6 +17,11 @@ export type DecisiveForm = 'texts' | readonly string[];
 /** A row as it is stored, by column. */
 export type StoredColumns = Readonly<Record<string, SqlValue>>;
 
+/** What an entry says of a change besides the state that it left. */
+export type SaidByEntry = Readonly<
+  Record<'timestamp' | 'entityId' | 'agentId' | 'actorType' | 'actorId' | 'details', SqlValue>
+>;
+
 /**
  * A kind of record in the ledger: the name entries use for it, where its rows live and which members are hashed.
  * `hashedMembers` is frozen: it defines what `stateHash` covers, so that old entries can always be verified.
@@ -89,7 +94,14 @@ export interface AnyRecordKind {
     readonly agentColumn: string;
   };
   /** Whether the columns that are not hashed agree with those that are, and with the last entry about the record. */
-  readonly unhashedAgree?: (stored: StoredColumns, entry: { readonly entityId: SqlValue }) => boolean;
+  readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
+  /**
+   * Columns that are not hashed, and repeat those of another record in the table, whose id is in the column `by`: lists
+   * filter and show them without reading it.
+   */
+  readonly repeats?: { readonly table: string; readonly by: string; readonly columns: readonly string[] };
+  /** True if `unhashedAgree` looks at the details of the entry, which are only read then. */
+  readonly isSaidInDetails?: true;
   /** True if `/stats` counts its records among those of modules. */
   readonly isInStatistics?: boolean;
   /** True when processes keep rows in memory, so that every change of one is an effect that other processes follow. */

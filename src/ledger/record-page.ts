@@ -2,9 +2,9 @@ import type { SqlValue } from './database/sql-connection';
 
 /**
  * `contains`: the JSON list in the column contains the value. `after`: greater than. `among`: equal to one of the whole
- * numbers in the value, a JSON list of one-element lists.
+ * numbers in the value, a JSON list of one-element lists. `nullOrAmong`: the same of texts, or null.
  */
-export type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among';
+export type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among' | 'nullOrAmong';
 
 export interface Condition {
   readonly column: string;

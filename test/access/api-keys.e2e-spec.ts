@@ -8,7 +8,18 @@ import { moveTime, restoreTime, setClock } from '../support/database/moved-time'
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const KEYS = '/api/v1/api-keys';
-const MEMBERS = ['id', 'name', 'scopes', 'agentId', 'prefix', 'status', 'createdAt', 'expiresAt', 'revokedAt'];
+const MEMBERS = [
+  'id',
+  'name',
+  'scopes',
+  'agentId',
+  'principals',
+  'prefix',
+  'status',
+  'createdAt',
+  'expiresAt',
+  'revokedAt',
+];
 
 describe('API keys', () => {
   let app: TestApp;

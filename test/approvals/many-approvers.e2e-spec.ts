@@ -33,7 +33,14 @@ describe('A decision with very many approvers', () => {
       const { now } = transaction;
       for (let number = first; number < first + count; number += 1) {
         const id = transaction.newId(AGENT);
-        const rights = { description: '', capabilities: [], roles: [], status: 'active', kind: 'machine' } as const;
+        const rights = {
+          description: '',
+          capabilities: [],
+          roles: [],
+          status: 'active',
+          observeUntil: null,
+          kind: 'machine',
+        } as const;
         const agent = { id, name: `machine ${number}`, ...rights, createdAt: now, updatedAt: now, revision: 1 };
         transaction.insert(AGENT, agent, { action: 'agent.created', agentId: id });
       }

@@ -61,7 +61,7 @@ describe('Reviews of a request for approval', () => {
   it('reach the agent with their words, and the trail with their names', async () => {
     const place = order();
     const { id, decisionId } = await pending(app, people.bot, place);
-    expect((await execution(app, id)).rejection).toBeUndefined();
+    expect((await execution(app, id)).rejection).toBeNull();
     await rejectWith(await keyOf(people.ann), decisionId, { comment: 'Not this customer.' });
     const rejection = { comment: 'Not this customer.', instead: null };
     expect((await execution(app, id)).rejection).toEqual(rejection);
@@ -70,7 +70,7 @@ describe('Reviews of a request for approval', () => {
     expect(again.body.error).toMatchObject({ reason: 'approval_rejected', decisionId, rejection });
     const other = await pending(app, people.bot, order());
     await approve(app, other.decisionId, people.ben);
-    expect((await execution(app, other.id)).rejection).toBeUndefined();
+    expect((await execution(app, other.id)).rejection).toBeNull();
     const reviewers = [
       [id, 'execution.rejected', people.ann],
       [other.id, 'execution.approved', people.ben],

@@ -1,15 +1,26 @@
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { company, pending, requireApproval, type Company } from '../approvals/support';
+import { approved, company, order, pending, requireApproval, type Company } from '../approvals/support';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createEntity, createPolicy, issueKey } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { run, type ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov as runGov, MAIN } from './command-line';
 
@@ -138,18 +149,18 @@ describeOnSqlite('The command line', () => {
     expect(inbox).toContain(String(asked.decisionId));
     expect(inbox).toContain('1 of role:finance');
     expect(inbox).not.toContain('\u001b');
-    const approved = await printed(['approve', String(asked.decisionId), '--comment', 'Seen.'], ann);
+    const approved = await printed(['approve', String(asked.decisionId), '--yes', '--comment', 'Seen.'], ann);
     expect(approved).toBe(`${String(asked.decisionId)} is approved.\n`);
     expect(await printed(['inbox'], ann)).toBe('Nothing.\n');
     const again = await gov(['approve', String(asked.decisionId)], ann);
-    expect(again).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining('final') });
+    expect(again).toMatchObject({ exitCode: 1, errors: expect.stringContaining('final') });
     const shown = JSON.parse(await printed(['show', asked.id], ann));
     expect(shown).toMatchObject({ id: asked.id, outcome: 'approved' });
   });
 
   it('rejects', async () => {
     const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/cli-2' });
-    const words = ['reject', String(decisionId), '--json'];
+    const words = ['reject', String(decisionId), '--yes', '--json'];
     const rejected = JSON.parse(await printed(words, { GOVERNANCE_API_KEY: annsKey }));
     expect(rejected).toMatchObject({ status: 'rejected', reviews: [{ approverId: people.ann.id }] });
   });
@@ -158,7 +169,10 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['explain', 'bot', 'send', 'mail', 'mails/1'])).toContain('decided by sending 2');
     expect(await printed(['explain', 'bot', 'refund', 'payment', 'orders/9'])).toContain('needs 1 of role:finance');
     const denied = await gov(['explain', 'bot', 'review', 'mail', 'mails/1']);
-    expect(denied).toMatchObject({ exitCode: 1, output: 'deny (capability_missing)\n' });
+    expect(denied).toMatchObject({
+      exitCode: 1,
+      output: expect.stringMatching(/^deny \(capability_missing\)\n {2}bot is not capable of review, but of \w/),
+    });
     const conditions = [
       { parameter: '/amount', op: 'lte', value: 50 },
       { parameter: '/currency', op: 'in', value: ['EUR', 'USD'] },
@@ -167,9 +181,10 @@ describeOnSqlite('The command line', () => {
     await createPolicy(app, { name: 'small', version: '1', actions: ['refund'], priority: 9, conditions });
     const small = ['explain', 'bot', 'refund', 'payment', 'orders/9', '--parameters'];
     const near = await printed([...small, '{"amount": 80, "currency": "EUR"}']);
-    expect(near).toContain('small 1 would change it (allow), but for its conditions\n');
+    expect(near).toContain('small 1 would change this to allow if its conditions matched\n');
     expect(near).toContain('    /amount lte 50: it is 80\n    /to exists true: it is missing\n');
     expect(near).not.toContain('/currency');
+    expect(await printed(small.slice(0, -1))).toContain('    /amount lte 50: it is missing, so this is unknown\n');
     expect(await printed([...small, '{"amount": 50, "currency": "EUR", "to": "x"}'])).toContain('decided by small 1');
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
@@ -195,6 +210,11 @@ describeOnSqlite('The command line', () => {
   });
 
   it('issues and revokes a key', async () => {
+    const free = await gov(['keys', 'issue', 'free', '--scopes', 'execute']);
+    expect(free).toMatchObject({
+      exitCode: 0,
+      errors: expect.stringContaining('it may act as every agent. --agent binds'),
+    });
     const issued = JSON.parse(await printed(['keys', 'issue', 'job', '--scopes', 'read, audit', '--json']));
     expect(issued).toMatchObject({ scopes: ['read', 'audit'], secret: expect.stringMatching(/^agk_/) });
     expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(
@@ -252,9 +272,44 @@ describeOnSqlite('The command line', () => {
 
   it('verifies an export offline', async () => {
     const exported = await printed(['export']);
+    const file = join(home, 'chain.jsonl');
+    expect(await printed(['export', '--out', file])).toBe('');
+    expect(readFileSync(file, 'utf8')).toBe(exported);
     expect(await gov(['verify', '-', '--json'], {}, exported)).toMatchObject({ exitCode: 0 });
     const cut = exported.slice(0, exported.lastIndexOf('\n', exported.length - 2) + 1);
     expect(await gov(['verify', '-'], {}, cut)).toMatchObject({ exitCode: 3 });
+  });
+
+  it('keeps the decision file of an execution, and has it recomputed offline', async () => {
+    const { id } = await approved(app, people, order());
+    const file = join(home, 'kept.evidence.json');
+    expect(await printed(['evidence', id, '--out', file])).toBe('');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ executionId: id });
+    expect(await printed(['evidence', id])).toBe(readFileSync(file, 'utf8'));
+    const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    expect(await printed(['evidence', id, '--verify', '--public-key', publicKey])).toMatch(/^RECOMPUTED: approved as/m);
+    const byService = await gov(['evidence', id, '--verify', '--out', file]);
+    expect(byService).toMatchObject({ exitCode: 0, errors: expect.stringContaining(publicKey) });
+    expect(byService.errors).toContain('the service cannot vouch for itself');
+    const another = 'log+0e9a3a5c+AXb0hY3H2Hcl3D1b2Pp3K2mJjB7k4XwqQ5t3E5cYh8xq';
+    expect((await gov(['evidence', id, '--verify', '--public-key', another])).exitCode).toBeGreaterThan(0);
+  });
+
+  it('leaves no file of what it could not read whole', async () => {
+    const file = join(home, 'none.evidence.json');
+    for (const words of [
+      ['exe_none', '--out', file],
+      ['exe_none', '--verify', '--out', file],
+    ]) {
+      const { exitCode, errors } = await gov(['evidence', ...words]);
+      expect([exitCode, errors]).toEqual([1, expect.stringMatching(/The execution was not found\. \(request .*\)\n$/)]);
+    }
+    expect(readdirSync(home).filter((name) => name.startsWith('none'))).toEqual([]);
+    const folder = join(home, 'no-folder', 'x.evidence.json');
+    expect((await gov(['evidence', 'exe_none', '--out', folder])).errors).toMatch(/^ENOENT: .*\n$/);
+    const { id } = await approved(app, people, order());
+    expect((await gov(['evidence', id, '--verify', '--out', join(home, 'x.json')])).errors).toMatch(/\.evidence\.json/);
   });
 
   it('ends quietly when its reader stops reading', async () => {
@@ -306,7 +361,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     expect(noRecord).toMatchObject({ exitCode: 1, errors: expect.stringContaining('agt_') });
     const unknown = await gov(['whoami'], { GOVERNANCE_API_KEY: 'wrong' });
     expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login') });
-    const unbound = await gov(['approve', 'dec_1']);
+    const unbound = await gov(['approve', 'dec_1', '--yes']);
     expect(unbound).toMatchObject({ exitCode: 1, errors: expect.stringContaining('say who decides by --as') });
     const scheme = await gov(['whoami'], { GOVERNANCE_URL: 'localhost:3000' });
     expect(scheme).toMatchObject({ exitCode: 1, errors: expect.stringContaining('such as http://') });

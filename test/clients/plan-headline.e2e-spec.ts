@@ -20,7 +20,7 @@ describeOnSqlite('The headline of a plan', () => {
     folder = mkdtempSync(join(tmpdir(), 'headline-'));
     mkdirSync(join(folder, 'policies'));
     for (let index = 0; index < 12; index += 1) {
-      await createAgent(app, { name: `bot-${index}`, roles: [`team-${index}`], capabilities: ['read'] });
+      await createAgent(app, { name: `bot-${index}`, roles: [`team-${index}`], capabilities: ['*'] });
       const policy = { subjects: [`agent:bot-${index}`], actions: [`act-${index}`], resources: [`place-${index}/*`] };
       await createPolicy(app, { ...policy, name: `own-${index}`, effect: index % 2 === 0 ? 'allow' : 'deny' });
     }
@@ -44,7 +44,7 @@ describeOnSqlite('The headline of a plan', () => {
     const lines = await planned([{ ...allow, name: 'oops', priority: 9 }]);
     const named = lines.filter((line) => line.includes('oops 1') && line.startsWith('!'));
     expect(named).toEqual([
-      expect.stringMatching(/^! everybody may do everything \(oops 1, \d+ kinds of requests\)$/),
+      expect.stringMatching(/^! everybody may do everything but act-0, [^]*; and \d+ narrower cases \(oops 1\)$/),
       expect.stringMatching(/^! own-0 1\.0, [^]* and 4 more: whatever they match, oops 1 decides$/),
     ]);
     expect(lines.join('\n')).toMatch(/Kinds of requests that would get a different answer: \d+ newly allowed\./);
@@ -66,7 +66,7 @@ describeOnSqlite('The headline of a plan', () => {
     ]);
     const allowed = lines.filter((line) => line.startsWith('! '));
     expect(allowed[0]).toBe('! every machine may look on anything (machines 1)');
-    expect(allowed).toContain('! bot-3 may extra-3 on x/3, 3 (new-3 1, 2 kinds of requests)');
+    expect(allowed).toContain('! bot-3 may extra-3 on x/3, or on 3 of the type x (new-3 1)');
     expect(lines).toContain('  everybody needs approval to pay on anything: approval by 1 of role:finance (asks 1)');
     expect(lines.length).toBeLessThanOrEqual(SCREEN + 10);
   });
@@ -81,7 +81,57 @@ describeOnSqlite('The headline of a plan', () => {
     const subjects = Array.from({ length: 12 }, (_, index) => `agent:bot-${index}`);
     const policies = [{ ...allow, name: 'many', subjects, actions: ['many'], resources: ['y'] }];
     const lines = await planned(policies);
-    expect(lines.join('\n')).toMatch(/bot-7 and 4 more may many on y[^]*Names are cut: --all shows all of them\./);
+    expect(lines.join('\n')).toMatch(/bot-7 and 4 more may many on y[^]*This is cut: --all shows all of it\./);
     expect((await planned(policies, '--all')).join('\n')).toMatch(/bot-11 may many on y/);
+  });
+
+  it('is never broader than what changes: a path behind the type, and a name behind it', async () => {
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    const lines = await planned([
+      {
+        ...{ ...allow, name: 'wires', effect: 'require_approval', subjects: ['bot-1'], approval },
+        ...{ actions: ['wire'], resources: ['accounts/*'] },
+      },
+      { ...allow, name: 'refunds', subjects: ['bot-1'], actions: ['refund'], resources: ['orders/*'] },
+    ]);
+    expect(lines).toContain(
+      '  bot-1 needs approval to wire on accounts/*, or on anything of the type accounts but URLs: ' +
+        'approval by 1 of role:finance (wires 1)',
+    );
+    expect(lines).toContain('! bot-1 may refund on orders/*, or on names without "/" of the type orders (refunds 1)');
+  });
+
+  it('says whom and what an allow of everything leaves out', async () => {
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    const asks = { ...allow, effect: 'require_approval', priority: 9, approval };
+    const policies = [
+      { ...allow, name: 'all', priority: 9 },
+      { ...asks, name: 'asks', subjects: ['bot-1'], actions: ['refund'] },
+    ];
+    const refunds = { ...allow, name: 'refunds', actions: ['refund*'], priority: 9 };
+    expect(await planned([refunds, ...policies.slice(1)])).toContain(
+      '! everybody may refund* but refund on anything; everybody but bot-1 may refund on anything (refunds 1)',
+    );
+    const lines = await planned(policies, '--all');
+    const shown = lines.filter((line) => / (?:may|needs) /.test(line)).join('\n');
+    expect(shown).toMatch(/^ {2}bot-1 needs approval to refund on anything/m);
+    expect(shown).toMatch(/everybody but bot-1 may refund on anything/);
+    expect(shown).not.toMatch(/everybody may (?:refund|do everything(?! but [^;]*refund))/);
+  });
+
+  it('speaks of conditions only where the answer depends on them, and says whose they are', async () => {
+    await createPolicy(app, {
+      ...{ name: 'small', effect: 'allow', subjects: ['bot-5'], actions: ['give'], resources: ['gifts'] },
+      ...{ conditions: [{ parameter: '/amount', op: 'lt', value: 5 }] },
+    });
+    const asks = { ...allow, effect: 'require_approval', subjects: ['bot-5'], actions: ['give'], resources: ['gifts'] };
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    const [own] = [{ conditions: [{ parameter: '/amount', op: 'gt', value: 9 }] }];
+    const lines = await planned([{ ...asks, name: 'plain', approval }]);
+    expect(lines).toContain('  bot-5 needs approval to give on gifts: approval by 1 of role:finance (plain 1)');
+    const conditional = await planned([{ ...asks, name: 'large', effect: 'allow', ...own }]);
+    expect(conditional.join('\n')).toContain(
+      'bot-5 may give on gifts, where its conditions and limits let it match and the conditions and limits of small 1.0 do not let it match (large 1)',
+    );
   });
 });

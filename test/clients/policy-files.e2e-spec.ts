@@ -101,7 +101,12 @@ describeOnSqlite('Policies as files', () => {
     const asking = { version: '1', effect: 'require_approval' };
     await createPolicy(app, { ...asking, name: 'everybody', approval: { decideWithin: 'PT2H' } });
     await createPolicy(app, { ...asking, name: 'ten', approval: { approvers: [{ subjects: ['*'], approvals: 10 }] } });
-    expect(await policies(['pull'], API_KEY)).toMatchObject({ exitCode: 0, errors: '' });
+    const left = 'they depend on REQUIRED_APPROVALS (medium=20) where it is applied.';
+    const sentence = `It requires 20 approvals, and a file at most 10: ${left}`;
+    expect(await policies(['pull'], API_KEY)).toMatchObject({
+      ...{ exitCode: 0, errors: `policies/everybody.yaml: ${sentence}\n` },
+    });
+    expect(readFileSync(join(folder, 'policies', 'everybody.yaml'), 'utf8')).toMatch(`# ${sentence}\n`);
     expect(await policies(['plan', '--prune'], API_KEY)).toMatchObject({
       ...{ exitCode: 0, errors: '', output: expect.stringContaining('nothing to do: 2 in force') },
     });
@@ -145,8 +150,8 @@ describeOnSqlite('Policies as files', () => {
     const condition = '{ parameter: /amount, op: gt, value: 50 }';
     write('a.yaml', `policies:\n  - { name: large, version: "1", ${deny}, conditions: [${condition}] }\n`);
     const { output } = await policies(['plan', '--all']);
-    expect(output.split('\n')).toContain('    where  the conditions of large 1, refunds 1.0 let them match');
-    expect(output.split('\n')).toContain('    unless the conditions of refunds 1.0 let it match');
+    expect(output.split('\n')).toContain('    where  the conditions and limits of large 1, refunds 1.0 let them match');
+    expect(output.split('\n')).toContain('    unless the conditions and limits of refunds 1.0 let it match');
     const allow = 'effect: allow, subjects: ["*"], actions: [refund], resources: ["a%20b/*"]';
     write('a.yaml', `policies:\n  - { name: spelled, version: "1", ${allow} }\n`);
     expect((await policies(['plan'])).output).toMatch(/This is not all: [^\n]*[^.\n]\.\n/);
@@ -202,8 +207,12 @@ describeOnSqlite('Policies as files', () => {
       exitCode: 1,
       output: expect.stringContaining('policies/tests.yaml:9:5: tests[1] should be allow, and is deny by no policy'),
     };
-    expect(await policies(['test'])).toMatchObject(failed);
-    expect(await policies(['plan'])).toMatchObject(failed);
+    const near =
+      '    refunds 1.1 would change this to allow if its conditions matched\n      /amount lte 250: it is 300\n';
+    const shown = await policies(['test']);
+    expect(shown).toMatchObject(failed);
+    expect(shown.output).toContain(near);
+    expect(await policies(['plan'])).toMatchObject({ ...failed, output: expect.stringContaining(near) });
     expect(await policies(['apply', '--yes'], API_KEY)).toMatchObject(failed);
     const message = expect.stringContaining('tests.yaml:9:5: tests[1] should be allow, and is deny by no policy');
     for (const words of [['test'], ['plan'], ['apply', '--yes']]) {
@@ -291,7 +300,7 @@ describeOnSqlite('Policies as files', () => {
 
   it('follows links within the folder, reads each file once, and names what it does not read', async () => {
     const offline = (): Promise<ProgramRun> => policies(['lint'], undefined);
-    write('good.yaml', REFUNDS);
+    write('good.yaml', 'policies: []');
     const parts = join(folder, 'policies', '..data');
     mkdirSync(parts);
     writeFileSync(join(parts, 'TESTS.YAML'), TESTS.replace('EXPECTED', 'deny'));
@@ -305,7 +314,7 @@ describeOnSqlite('Policies as files', () => {
     symlinkSync('somebody@somewhere.1234', join(folder, 'policies', '.#good.yaml'));
     expect(await offline()).toEqual({
       exitCode: 0,
-      output: '2 files, 1 policy, 2 tests: well-formed.\n',
+      output: '2 files, 0 policies, 2 tests: well-formed.\n',
       errors:
         'Not read, as no policy files: policies/.#good.yaml, policies/..data, policies/.draft.yaml, policies/notes.txt.\n',
     });

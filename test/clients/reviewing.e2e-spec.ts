@@ -85,6 +85,54 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect([sure.exitCode, sure.output]).toEqual([0, expect.not.stringContaining('Approve?')]);
   });
 
+  it.each([
+    ['approve', 'Nothing was approved'],
+    ['reject', 'Nothing was rejected'],
+  ])('%s: without a terminal, whatever is piped into it, only --yes is a yes', async (verb, nothing) => {
+    const { decisionId } = await pending(app, people.bot, { resourceId: `orders/piped-${verb}` });
+    const path = `/api/v1/decisions/${String(decisionId)}`;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: annsKey };
+    for (const input of ['n\n', 'y\n', '']) {
+      const piped = await runGov([verb, String(decisionId)], { environment, input });
+      expect(piped).toMatchObject({ exitCode: 1, output: expect.stringContaining(`orders/piped-${verb}`) });
+      expect(piped.errors).toContain(`${nothing}: without a terminal, --yes has to be given.`);
+      expect((await send(app, 'GET', path)).body.status).toBe('proposed');
+    }
+    expect(await gov([verb, String(decisionId), '--yes'])).toMatchObject({ exitCode: 0, errors: '' });
+    expect((await send(app, 'GET', path)).body.status).not.toBe('proposed');
+  });
+
+  (hasScript ? it : it.skip)('reject: asks once more on a terminal, as it is final', async () => {
+    const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/20' });
+    const no = await onTerminal(['reject', String(decisionId)], 'n\n');
+    expect([no.exitCode, no.output]).toEqual([
+      1,
+      expect.stringMatching(/orders\/20[^]*Reject\?[^]*Nothing was rejected/),
+    ]);
+    const yes = await onTerminal(['reject', String(decisionId)], 'y\n');
+    expect([yes.exitCode, yes.output]).toEqual([0, expect.stringMatching(/is .*rejected/)]);
+  });
+
+  it('inbox --approve: shows all whole, asks once, and approves them together', async () => {
+    const parameters = { amount: 82, note: 'x'.repeat(300) };
+    const asked = [
+      await pending(app, people.bot, { resourceId: 'orders/21', parameters }),
+      await pending(app, people.bot, { resourceId: 'orders/22' }),
+    ];
+    const statuses = (): Promise<string[]> =>
+      Promise.all(asked.map(async ({ id }) => (await send(app, 'GET', `/api/v1/executions/${id}`)).body.outcome));
+    expect((await gov(['inbox'])).output).toContain('gov inbox --approve');
+    const silent = await gov(['inbox', '--approve']);
+    expect(silent).toMatchObject({ exitCode: 1, output: expect.stringContaining('x'.repeat(300)) });
+    expect(silent.errors).toContain('Nothing was approved');
+    expect(await statuses()).toEqual(['pending_approval', 'pending_approval']);
+    const done = await gov(['inbox', '--approve', '--yes', '--comment', 'Both.']);
+    expect([done.exitCode, done.errors]).toEqual([0, '']);
+    for (const { decisionId } of asked) expect(done.output).toContain(`${String(decisionId)} is approved.`);
+    expect(await statuses()).toEqual(['approved', 'approved']);
+    expect((await gov(['inbox', '--approve'])).output).toBe('Nothing.\n');
+  });
+
   it('says that two different people are needed where one fills both groups', async () => {
     const both = [{ subjects: ['role:finance'] }, { subjects: ['role:security'] }];
     await createPolicy(app, {
@@ -103,11 +151,14 @@ describeOnSqlite('What gov shows a reviewer', () => {
     const warning = 'Signing as ben with a key that is bound to nobody: it makes any signature.';
     for (const verb of ['approve', 'reject']) {
       const { decisionId } = await pending(app, people.bot, { resourceId: `orders/${verb}` });
-      const signed = await gov([verb, String(decisionId), '--as', 'ben'], API_KEY);
+      const signed = await gov([verb, String(decisionId), '--as', 'ben', '--yes'], API_KEY);
       expect(signed).toMatchObject({ exitCode: 0, errors: expect.stringContaining(warning) });
     }
     const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/own' });
-    expect(await gov(['approve', String(decisionId), '--as', 'ann'])).toMatchObject({ exitCode: 0, errors: '' });
+    expect(await gov(['approve', String(decisionId), '--as', 'ann', '--yes'])).toMatchObject({
+      exitCode: 0,
+      errors: '',
+    });
   });
 
   it('knows that an unknown name is not somebody with an empty inbox', async () => {

@@ -77,7 +77,7 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    for (const words of [['whoami'], ['approve', 'dec_1']]) {
+    for (const words of [['whoami'], ['approve', 'dec_1', '--yes']]) {
       const { output, errors } = await gov(words, { environment: { ...environment, GOVERNANCE_URL: elsewhere } });
       expect([output, errors]).toEqual([expect.stringContaining('paid\\u009b2K'), '']);
       expect(output).not.toMatch(/^VALID/m);

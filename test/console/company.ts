@@ -104,8 +104,9 @@ export function companyStage(environment: () => Environment | Promise<Environmen
     stage.browser = await TestBrowser.launch();
   });
   afterEach(async () => {
-    expect(stage.browser.takeFaults()).toEqual([]);
+    const faults = stage.browser.takeFaults();
     await stage.browser.closeWindows();
+    expect(faults).toEqual([]);
   });
   afterAll(async () => {
     await stage.browser.close();

@@ -201,7 +201,7 @@ describeOnSqlite('A backup', () => {
   });
 
   it.each([
-    ['an entry', `UPDATE ledger_entries SET reason = 'forged' WHERE sequence = 2`, 'FAULT chain: entry 2: auditHash'],
+    ['an entry', `UPDATE ledger_entries SET reason = 'forged' WHERE sequence = 2`, 'FAULT chain: entry 2: detailsHash'],
     ['the head', `UPDATE ledger_head SET sequence = 2`, 'FAULT head: '],
     ['a record', `UPDATE entities SET name = 'forged' WHERE createdSequence = 1`, 'FAULT records: entity ent_'],
   ])('is refused where somebody altered %s, and leaves nothing', async (_what, statement, fault) => {

@@ -51,6 +51,7 @@ describe('Decisions', () => {
       actionHash: null,
       approvers: null,
       executeWithin: null,
+      traceId: null,
     });
     expect(created.headers.get('location')).toBe(`${DECISIONS}/${created.body.id}`);
     expect(created.headers.get('etag')).toBeNull();

@@ -10,6 +10,8 @@ import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { DENIAL_REASONS, ERRORS } from '../../src/core/errors/error-codes';
 import { EXECUTION } from '../../src/governance/executions/execution.entity';
 import { POLICY } from '../../src/governance/policies/policy.entity';
+import { STOP } from '../../src/governance/stops/stop.entity';
+import { ERASURE } from '../../src/evidence/erasures/erasure.entity';
 import { WEBHOOK } from '../../src/evidence/webhooks/webhook.entity';
 import {
   codeBlocks,
@@ -51,7 +53,19 @@ describe('Tables', () => {
     const listed = Object.fromEntries(
       rows.map(([kind = '', members = '']) => [kind, codeSpans(members.replace(/\([^)]*\)/g, ''))]),
     );
-    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION, API_KEY, WEBHOOK, RESTORATION]) {
+    for (const kind of [
+      ENTITY,
+      CLAIM,
+      AGENT,
+      DECISION,
+      POLICY,
+      EXECUTION,
+      API_KEY,
+      WEBHOOK,
+      STOP,
+      ERASURE,
+      RESTORATION,
+    ]) {
       expect(listed[kind.subjectType]).toEqual(kind.hashedMembers);
       for (const [member, unset] of Object.entries(kind.laterMembers ?? {}))
         expect(listed[`${kind.subjectType} \`${member}\``]).toEqual([JSON.stringify(unset)]);
@@ -60,7 +74,7 @@ describe('Tables', () => {
 
   it('of the rules list every audit action', () => {
     const actions =
-      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access)\.[a-z_]+|ledger\.restored)'/g;
+      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access|erasure|stop)\.[a-z_]+|ledger\.restored)'/g;
     const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
     const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
       first.includes('.') ? [first] : [],

@@ -58,7 +58,8 @@ describe('action handlers', () => {
       policies: policies.map((policy) => ({ id: policy.id, name: policy.name, version: policy.version })),
     };
     const common = { actor: { type: 'api_key', id: 'env' }, agentId, subjectId: id, outcome: 'success' };
-    const authorised = { ...details, policySet: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    const aHash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    const authorised = { ...details, policySet: aHash, rules: aHash, agentRevision: 1 };
     expect(await auditOf(app, id)).toEqual([
       expect.objectContaining({ ...common, action: 'execution.authorized', details: authorised }),
       expect.objectContaining({ ...common, action: 'execution.completed', details }),
@@ -69,7 +70,7 @@ describe('action handlers', () => {
       states.push((await send(app, 'GET', `/api/v1/provenance/${sequence}`)).body.state);
     }
     // Members that were added later are left out of the sealed state while they are null.
-    const unset = ['reason', 'approvedUntil'];
+    const unset = ['reason', 'approvedUntil', 'traceId'];
     const sealed = Object.fromEntries(Object.entries(await read(app, id)).filter(([name]) => !unset.includes(name)));
     expect(states).toEqual([expect.objectContaining({ outcome: 'running', completedAt: null }), sealed]);
   });

@@ -43,6 +43,8 @@ describe('executions whose service stops', () => {
       expect(entries.map(({ action }) => action)).toEqual(['execution.authorized', 'execution.interrupted']);
       const details = { ...entries[0]?.details };
       delete details['policySet'];
+      delete details['rules'];
+      delete details['agentRevision'];
       expect(entries[1]).toMatchObject({
         actor: { type: 'system' },
         agentId: running.agentId,

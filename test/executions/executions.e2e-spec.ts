@@ -1,6 +1,7 @@
 import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, policySetOf } from '../support/application/factories';
+import { rulesOf } from '../support/oracles/rules-oracle';
 import { type Answer, faults, send } from '../support/application/send';
 
 const EXECUTIONS = '/api/v1/executions';
@@ -10,8 +11,10 @@ function execute(app: TestApp, agent: string, body: unknown): Promise<Answer> {
   return send(app, 'POST', `/api/v1/agents/${encodeURIComponent(agent)}/execute`, { body });
 }
 
+/** The record: what a reviewer said is no part of it. */
 async function readExecution(app: TestApp, id: string): Promise<ExecutionResponse> {
-  return (await send(app, 'GET', `${EXECUTIONS}/${id}`)).body;
+  const { rejection: _, ...record } = (await send(app, 'GET', `${EXECUTIONS}/${id}`)).body;
+  return record;
 }
 
 /** The newest execution; a refused caller is not given its id. */
@@ -59,6 +62,7 @@ describe('executions', () => {
         failureReason: null,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         completedAt: null,
+        traceId: null,
       });
       expect(await readExecution(app, answer.body.id)).toEqual(answer.body);
     });
@@ -86,6 +90,8 @@ describe('executions', () => {
             ...REQUEST,
             policies: policies.map((policy) => ({ id: policy.id, name: policy.name, version: policy.version })),
             policySet: await policySetOf(app),
+            rules: await rulesOf(app),
+            agentRevision: 1,
           },
         }),
       ]);

@@ -121,8 +121,11 @@ export function execute(app: TestApp, action: string, parameters = {}): Promise<
   return send(app, 'POST', '/api/v1/agents/bot/execute', { body });
 }
 
+/** The record: what a reviewer said is no part of it. */
 export async function read(app: TestApp, id: string): Promise<ExecutionResponse> {
-  return (await send(app, 'GET', `/api/v1/executions/${id}`)).body;
+  const { rejection, ...record } = (await send(app, 'GET', `/api/v1/executions/${id}`)).body;
+  expect(rejection).toBeNull();
+  return record;
 }
 
 export async function listed(app: TestApp, outcome: string): Promise<ExecutionResponse[]> {

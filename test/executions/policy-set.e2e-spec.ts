@@ -34,7 +34,7 @@ describe('policySet', () => {
     expect(await answered()).toBe(sets.at(-1));
     expect(new Set(sets).size).toBe(4 - 1);
     const recorded = async (id: string): Promise<unknown[]> =>
-      (await auditOf(app, id)).map(({ action, details }) => [action, details['policySet']]);
+      (await auditOf(app, id)).map(({ action, details }) => [action, details?.['policySet']]);
     expect(await recorded(first.id)).toEqual([
       ['policy.created', sets[0]],
       ['policy.superseded', sets[1]],
@@ -68,7 +68,7 @@ describe('policySet', () => {
     expect((await send(app, 'POST', `/api/v1/executions/${id}/resume`)).status).toBe(200);
     expect(await policySetOf(app)).toBe(policySet);
     const recorded = async (subject: string): Promise<unknown[]> =>
-      (await auditOf(app, subject)).map(({ action, details }) => [action, details['policySet']]);
+      (await auditOf(app, subject)).map(({ action, details }) => [action, details?.['policySet']]);
     expect(await recorded(authorised)).toEqual([['execution.authorized', policySet]]);
     expect(await recorded(id)).toEqual([
       ['execution.approval_requested', policySet],

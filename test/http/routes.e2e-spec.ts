@@ -42,10 +42,10 @@ describe('A path', () => {
   });
 
   it.each([
-    ['/api/v1/samples/%ff', 'path.id', 'must be percent-encoded UTF-8'],
-    ['/api/v1/samples/%c3%28/act?x=%ff', 'path.id', 'must be percent-encoded UTF-8'],
-    ['/api/v1/samples/a%00b', 'path.id', 'must not contain a NUL character'],
-    ['/api/v1/samples/%', 'path.id', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/%ff', 'path', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/%c3%28/act?x=%ff', 'path', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/a%00b', 'path', 'must not contain a NUL character'],
+    ['/api/v1/samples/%', 'path', 'must be percent-encoded UTF-8'],
     ['/%zz', 'path', 'must be percent-encoded UTF-8'],
     ['/api/v1/samples/1/%ff/2', 'path', 'must be percent-encoded UTF-8'],
   ])('that cannot be read is 400: %s', async (path, field, message) => {

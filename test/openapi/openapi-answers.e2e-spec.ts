@@ -11,6 +11,7 @@ import {
 } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, issueKey } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { SwaggerSession } from './swagger-session';
 import { exchange, wire } from '../support/application/wire';
@@ -28,6 +29,8 @@ const OTHER_BODIES = {
   execute_action: { parameters: { another: true } },
   decisions_propose: { title: 'Another' },
   apiKeys_revoke: { reason: 'Another.' },
+  stops_create: { reason: 'Another.' },
+  stops_lift: { reason: 'Another.' },
   webhooks_replay: { after: 1 },
 };
 
@@ -229,6 +232,11 @@ describe('Answers match the document', () => {
       },
     });
     faults.push(...(await review('approve', second)), ...(await review('reject', second)));
+    for (const id of [await propose(), `dec_${NOWHERE}`]) {
+      const body = { decisions: [{ id, actionHash: null }], approverId: second };
+      const together = await call(operation('decisions_approveTogether'), { body });
+      faults.push(...check.faults(operation('decisions_approveTogether'), together));
+    }
     const decision = await propose();
     await send(app, 'POST', `/api/v1/agents/${first}/suspend`);
     faults.push(...check.faults(operation('decisions_propose'), await call(operation('decisions_propose'))));
@@ -295,11 +303,34 @@ describe('Answers match the document', () => {
     }
   });
 
+  it('when contents are erased', async () => {
+    const erasing = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
+    const entity = async (other: Pick<TestApp, 'url'>): Promise<object> => {
+      const { body } = await send(other, 'POST', '/api/v1/entities', { body: { type: 'person', name: 'Ann' } });
+      return { subjects: [{ type: 'entity', id: body.id }], reason: 'Asked for' };
+    };
+    const body = await entity(erasing);
+    const first = await send(erasing, 'POST', '/api/v1/erasures', { body });
+    const again = await send(erasing, 'POST', '/api/v1/erasures', { body });
+    const read = await send(erasing, 'GET', `/api/v1/erasures/${first.body.id as string}`);
+    await erasing.close();
+    const young = await call(operation('erasures_create'), { body: await entity(app) });
+    expect([first.status, again.status, young.status]).toEqual([201, 200, 409]);
+    for (const answer of [first, again, young]) expect(check.faults(operation('erasures_create'), answer)).toEqual([]);
+    expect(check.faults(operation('erasures_get'), read)).toEqual([]);
+  });
+
   it('when other policies are in force than those of the plan', async () => {
     const [example = {}] = exampleBodies(operation('policySets_apply'));
     const answer = await call(operation('policySets_apply'), { body: { ...example, base: 'f'.repeat(64) } });
     expect(answer.status).toBe(412);
     expect(check.faults(operation('policySets_apply'), answer)).toEqual([]);
+  });
+
+  it('when a stop says what another says', async () => {
+    const answers = [await call(operation('stops_create')), await call(operation('stops_create'))];
+    expect(answers.at(-1)?.status).toBe(200);
+    for (const answer of answers) expect(check.faults(operation('stops_create'), answer)).toEqual([]);
   });
 
   it('when there is the maximum number of webhooks', async () => {
@@ -316,6 +347,25 @@ describe('Answers match the document', () => {
     await known.close();
     expect(answer.status).toBe(200);
     expect(check.faults(operation('authzen_discovery'), answer)).toEqual([]);
+  });
+
+  it('when an execution was decided in version 1, or is erased', async () => {
+    const other = await createTestApp();
+    await createAgent(other, { name: 'bot' });
+    const asked = { action: 'fly', resourceType: 'sky', resourceId: 'x' };
+    await send(other, 'POST', '/api/v1/agents/bot/execute', { body: asked });
+    const { data } = (await send(other, 'GET', '/api/v1/executions')).body;
+    const path = `/api/v1/executions/${data[0].id as string}/evidence`;
+    const foreign = await foreignConnection(other);
+    const answers = [];
+    for (const change of ['"v" = 1', `"erased" = 99, "details" = 'null'`]) {
+      await foreign.all(`UPDATE "ledger_entries" SET ${change}`);
+      answers.push(await send(other, 'GET', path));
+    }
+    await foreign.close();
+    await other.close();
+    expect(answers.map(({ status }) => status)).toEqual([409, 410]);
+    for (const answer of answers) expect(check.faults(operation('decisionFiles_get'), answer)).toEqual([]);
   });
 
   it('when the service is stopping', async () => {

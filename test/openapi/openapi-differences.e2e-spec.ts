@@ -22,13 +22,16 @@ describe('openapi.json, for a client of 0.1.0', () => {
       'answer 200.data[].status may now be cancelled': ['GET /api/v1/decisions'],
       'answer 201.status may now be cancelled': ['POST /api/v1/decisions'],
       // A verification also notices what took the place of a table.
-      'answer 200.firstInvalidDerived[].data may now be table': ['POST /api/v1/provenance/verify'],
+      'answer 200.firstInvalidDerived[].data may now be sum, table': ['POST /api/v1/provenance/verify'],
       // On a verification the key was never needed; there it means nothing now.
       'request header Idempotency-Key is gone': ['POST /api/v1/provenance/verify'],
       'answer 409 is gone': ['POST /api/v1/provenance/verify'],
       // Callers may use a token of an issuer.
       'answer 200.audit.actor.type may now be token': ['GET /api/v1/provenance/{sequence}'],
       'answer 200.data[].actor.type may now be token': ['GET /api/v1/audit'],
+      // Of an entry that is erased.
+      'answer 200.audit.details was object and is object | null': ['GET /api/v1/provenance/{sequence}'],
+      'answer 200.data[].details was object and is object | null': ['GET /api/v1/audit'],
     });
   });
 });

@@ -112,7 +112,9 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
     expect(operation.description).toMatch(/^[A-Z].*\.$/s);
     const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
-    expect(answers).toHaveLength(['execute_action', 'policies_create'].includes(documented.id) ? 2 : 1);
+    expect(answers).toHaveLength(
+      ['execute_action', 'policies_create', 'stops_create', 'erasures_create'].includes(documented.id) ? 2 : 1,
+    );
     const [[status, answer] = ['', undefined]] = answers;
     const type = STREAMS[operation.operationId ?? ''] ?? 'application/json';
     if (status !== '204') expect(answer).toHaveProperty(['content', type, 'schema']);
@@ -131,7 +133,8 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
   let session: SwaggerSession;
 
   beforeAll(async () => {
-    app = await createTestApp({ environment: { PUBLIC_URL: 'https://governance.example.com' } });
+    const environment = { PUBLIC_URL: 'https://governance.example.com', RETAIN_AT_LEAST: 'PT0S' };
+    app = await createTestApp({ environment });
     session = new SwaggerSession((await send(app, 'GET', '/docs/start.js', { key: null })).text);
   });
   afterAll(() => app.close());

@@ -193,7 +193,7 @@ describe('policies in force', () => {
     isOver = true;
     clock.mockRestore();
     const { data } = (await send(app, 'GET', '/api/v1/audit?order=asc&limit=100')).body;
-    const recorded: string[] = data.flatMap((entry: AuditEntryResponse) => entry.details['policySet'] ?? []);
+    const recorded: string[] = data.flatMap((entry: AuditEntryResponse) => entry.details?.['policySet'] ?? []);
     expect([...seen]).toEqual([...new Set(recorded)]);
   });
 

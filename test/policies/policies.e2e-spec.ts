@@ -20,6 +20,8 @@ describe('policies', () => {
         resourceTypes: [],
         priority: 0,
         conditions: [],
+        onBehalfOf: [],
+        limits: [],
         approval: null,
         status: 'active',
         warnings: [],

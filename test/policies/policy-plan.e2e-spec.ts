@@ -49,7 +49,7 @@ describe('A set of policies', () => {
     const [one, two] = await inForce();
     expect(body.changes.map(({ id }: Parsed) => id)).toEqual([one.id, two.id]);
     expect(body.policySet).toBe(setOf([one.id, two.id]));
-    expect((await auditOf(app, one.id)).map(({ action, details }) => [action, details['policySet']])).toEqual([
+    expect((await auditOf(app, one.id)).map(({ action, details }) => [action, details?.['policySet']])).toEqual([
       ['policy.created', body.policySet],
     ]);
     expect((await plan([ONE])).base).toBe(body.policySet);

@@ -41,7 +41,7 @@ describe('A plan with replay', () => {
     await execute('open');
     await execute('open', { action: 'write' });
     expect(await replayed([CLOSED])).toEqual({
-      ...{ executions: 3, changed: 1, cut: false },
+      ...{ executions: 3, changed: 1, skipped: 0, cut: false },
       examples: [
         {
           ...{ executionId: first.id, recorded: 'authorized', was: 'allow', now: 'deny' },
@@ -94,7 +94,7 @@ describe('A plan with replay', () => {
     const executions: Parsed[] = [];
     for (const id of ['1', '2', '3', '4']) executions.push(await execute(id));
     const { examples, ...counts } = await replayed([{ ...CLOSED, resources: ['*'] }]);
-    expect(counts).toEqual({ executions: 3, changed: 3, cut: true });
+    expect(counts).toEqual({ executions: 3, changed: 3, skipped: 0, cut: true });
     expect(examples.map(({ executionId }: Parsed) => executionId)).toEqual(
       [...executions.slice(1)].reverse().map(({ id }) => id),
     );

@@ -74,9 +74,39 @@ describe('Tests of a planned set', () => {
         { index: 1, expect: 'deny', effect: 'allow', reason: null, policies: [mayRead] },
         { index: 2, expect: 'allow', effect: 'allow', reason: null, policies: [mayRead] },
         { index: 3, expect: 'allow', effect: 'deny', reason: 'policy_denied', policies: [limit] },
-        { index: 4, expect: 'allow', effect: 'deny', reason: 'no_policy_allows', policies: [] },
+        {
+          ...{ index: 4, expect: 'allow', effect: 'deny', reason: 'no_policy_allows', policies: [] },
+          nearest: [{ policy: mayRead, missing: ['subject'] }],
+        },
       ],
     });
+  });
+
+  it('that expect more name the policies that lack one part for it', async () => {
+    const payment = { ...MAY_READ, name: 'pay', actions: ['pay'], resources: ['docs/*'], resourceTypes: ['doc'] };
+    const small = { ...payment, conditions: [{ parameter: '/amount', op: 'lte', value: 10 }] };
+    const asked = { ...{ action: 'pay', resourceType: 'doc', resourceId: 'docs/1' }, subject: { roles: ['reader'] } };
+    const amount = { parameters: { amount: 5 } };
+    const results = await tested(
+      [small],
+      [
+        { ...asked, ...amount, subject: {}, expect: 'allow' },
+        { ...asked, ...amount, action: 'spend', expect: 'allow' },
+        { ...asked, ...amount, resourceId: 'files/1', expect: 'allow' },
+        { ...asked, ...amount, resourceType: 'file', expect: 'allow' },
+        { ...asked, parameters: { amount: 11 }, expect: 'allow' },
+        { ...asked, expect: 'require_approval' },
+        { ...asked, resourceId: 'files/1', expect: 'allow' },
+        { ...asked, ...amount, expect: 'deny' },
+      ],
+    );
+    const policy = { id: null, name: 'pay', version: '1', effect: 'allow' };
+    expect(results.failed.map(({ nearest }: Parsed) => nearest)).toEqual([
+      ...['subject', 'action', 'resource', 'resourceType', 'conditions', 'conditions'].map((part) => [
+        { policy, missing: [part] },
+      ]),
+      ...[undefined, undefined],
+    ]);
   });
 
   it('consider policies that stay in force, and not those that would be deactivated', async () => {

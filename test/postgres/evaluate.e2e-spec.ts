@@ -50,5 +50,10 @@ describe('Evaluate on two replicas', () => {
       expect(allowed.body).toMatchObject({ effect: 'allow', policySet: (await evaluate(writer)).body.policySet });
       expect((await execute(reader)).status).toBe(200);
     }
+    // Each is made only if the rules that the entry names are those that its place in the ledger leads to.
+    const { data } = (await send(replicas[1], 'GET', '/api/v1/executions?limit=1000')).body;
+    expect(data).toHaveLength(2 * CHANGES);
+    for (const { id } of data)
+      expect((await send(replicas[0], 'GET', `/api/v1/executions/${id}/evidence`)).status).toBe(200);
   });
 });

@@ -41,7 +41,10 @@ describe('One idempotency key at two replicas', () => {
   });
 
   async function start(main: string): Promise<StartedProgram> {
-    const program = await startProgram(main, { ...database.environment, RATE_LIMIT: '1000000' });
+    const program = await startProgram(main, {
+      ...database.environment,
+      ...{ RATE_LIMIT: '1000000', RETAIN_AT_LEAST: 'PT0S' },
+    });
     started.push(program);
     return program;
   }

@@ -22,6 +22,7 @@ const COPIES: Readonly<Record<string, string>> = {
   decisions: `'id', 'dec_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000, 'proposedBy', 'agt_' || n % 1000, 'expiresAt', '2099-01-01T00:00:00.000Z'`,
   policies: `'id', 'pol_' || n, 'createdSequence', 1000 + n, 'name', 'policy-' || n, 'status', 'superseded'`,
   api_keys: `'id', 'key_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'status', 'revoked'`,
+  stops: `'id', 'stp_' || n, 'createdSequence', 1000 + n, 'status', 'lifted'`,
   ledger_entries:
     `'sequence', 1000 + n, 'id', 'prv_' || n, 'auditId', 'aud_' || n, 'entityId', 'ent_' || n % 5000, ` +
     `'agentId', 'agt_' || n % 1000, 'subjectId', 'ent_' || n % 5000, 'action', 'action-' || n % 1000, 'actorId', 'key_' || n % 1000`,
@@ -43,6 +44,7 @@ describe('The plan on PostgreSQL of', () => {
     await issueKey(app, { agentId: id });
     const execution = { action: 'read', resourceType: 'document', resourceId: 'a' };
     await send(app, 'POST', '/api/v1/agents/bot/execute', { body: execution });
+    await send(app, 'POST', '/api/v1/stops', { body: { actions: ['nothing'], reason: 'To have one' } });
     for (const [table, members] of Object.entries(COPIES)) {
       const copy = `jsonb_populate_record(NULL::"${table}", to_jsonb(one) || jsonb_build_object(${members}))`;
       const only = `(SELECT * FROM "${table}" LIMIT 1) AS one`;

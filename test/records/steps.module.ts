@@ -1,6 +1,6 @@
 import { Body, Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { type ActionContext, ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
-import { Caller } from '../../src/http/pipeline/caller.decorator';
+import { Caller } from '../../src/http/input/caller.decorator';
 import { OptionalText } from '../../src/http/validation/fields';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { addNote, NotesModule } from '../support/application/notes.module';

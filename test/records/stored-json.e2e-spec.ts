@@ -93,8 +93,10 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(text).toBe(JSON.stringify(body));
     const page = await send(app, 'GET', list());
-    expect(page.body).toEqual({ data: [body], total: 1 });
-    expect(page.text).toBe(`{"data":[${text}],"total":1}`);
+    // What a reviewer said is no part of the record.
+    const { rejection: _, ...record } = body;
+    expect(page.body).toEqual({ data: [record], total: 1 });
+    expect(page.text).toBe(`{"data":[${text.replace(',"rejection":null', '')}],"total":1}`);
     expect(page.headers.get('content-length')).toBe(String(Buffer.byteLength(page.text)));
   });
 

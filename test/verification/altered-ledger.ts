@@ -34,7 +34,7 @@ export async function rewriteHistory(
 
 /** `seal` lets given members override those it computes, so the previous hashes must be removed. */
 function sealedAnew(entry: StoredEntry, previousHash: string): StoredEntry {
-  const made = new Set(['v', 'auditHash', 'stateHash', 'previousHash', 'hash']);
+  const made = new Set(['v', 'detailsHash', 'auditHash', 'stateHash', 'previousHash', 'hash', 'erased']);
   const unsealed = Object.fromEntries(Object.entries(entry).filter(([name]) => !made.has(name)));
   return seal(unsealed as unknown as StoredEntry, previousHash);
 }

@@ -44,6 +44,7 @@ describe('The audit trail', () => {
       ...['entity.created', 'entity.deleted', 'entity.updated'],
       ...['execution.authorized', 'execution.completed', 'execution.denied'],
       ...['policy.activated', 'policy.created', 'policy.deactivated', 'policy.superseded'],
+      ...['stop.created', 'stop.lifted'],
       ...['webhook.created', 'webhook.deleted', 'webhook.failing', 'webhook.updated'],
     ]);
   });

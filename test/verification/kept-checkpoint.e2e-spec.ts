@@ -20,7 +20,12 @@ describe('The kept checkpoint of several processes', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'governance-test-'));
     const checkpoint = join(folder, 'kept.checkpoint');
-    files = { checkpoint, lock: `${checkpoint}.lock`, signingKey: join(folder, 'kept.signing-key') };
+    files = {
+      checkpoint,
+      lock: `${checkpoint}.lock`,
+      erasures: join(folder, 'kept.erasures'),
+      signingKey: join(folder, 'kept.signing-key'),
+    };
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 

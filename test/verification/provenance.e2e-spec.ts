@@ -12,6 +12,7 @@ import { type Parsed, faults, send } from '../support/application/send';
 const PROVENANCE = '/api/v1/provenance';
 const VERIFY = `${PROVENANCE}/verify`;
 const HASH = /^[0-9a-f]{64}$/;
+const SALT = /^[A-Za-z0-9_-]{22}$/;
 
 /** Actions whose entries have no state. */
 const REMOVALS = ['entity.deleted', 'claim.removed', 'webhook.deleted'];
@@ -41,7 +42,7 @@ describe('Provenance', () => {
     entries.forEach((entry, index) => {
       const { id, sequence, timestamp, action, subjectType, subjectId } = audit[index] ?? {};
       expect(entry).toEqual({
-        v: 1,
+        v: 2,
         sequence,
         id: expect.stringMatching(/^prv_[0-9A-HJKMNP-TV-Z]{26}$/),
         timestamp,
@@ -49,6 +50,7 @@ describe('Provenance', () => {
         subjectType,
         subjectId,
         auditId: id,
+        detailsHash: expect.stringMatching(HASH),
         auditHash: expect.stringMatching(HASH),
         stateHash: REMOVALS.includes(String(action)) ? null : expect.stringMatching(HASH),
         previousHash: entries[index - 1]?.hash ?? '0'.repeat(64),
@@ -62,7 +64,7 @@ describe('Provenance', () => {
     expect(found).toEqual([]);
     expect(proofs).toHaveLength(entries.length);
     expect([...new Set(proofs.map(({ subjectType }) => subjectType))].sort()).toEqual([
-      ...['agent', 'api_key', 'claim', 'decision', 'entity', 'execution', 'policy', 'webhook'],
+      ...['agent', 'api_key', 'claim', 'decision', 'entity', 'execution', 'policy', 'stop', 'webhook'],
     ]);
   });
 
@@ -79,6 +81,7 @@ describe('Provenance', () => {
       policy: 'policies',
       execution: 'executions',
       api_key: 'api-keys',
+      stop: 'stops',
       webhook: 'webhooks',
     };
     for (const { subjectType, subjectId, state } of last.values()) {
@@ -88,9 +91,11 @@ describe('Provenance', () => {
         'GET',
         `/api/v1/${paths[subjectType as keyof typeof paths]}/${subjectId}`,
       );
-      // Only the hash of a secret is sealed; the delivery position of a webhook is not part of the record.
+      // Only the hash of a secret is sealed; the delivery position of a webhook, and a reviewer's words, are not part of the
+      // record.
       const record = { ...body };
       delete record.delivery;
+      delete record.rejection;
       const hasSecret = subjectType === 'api_key' || subjectType === 'webhook';
       const shown = { ...record, ...(hasSecret && { secretHash: (state as Parsed)?.secretHash }) };
       expect(status === 404 ? null : withoutUnset(shown)).toEqual(state);
@@ -104,7 +109,8 @@ describe('Provenance', () => {
 
   it('returns one entry with its audit entry and the state it sealed', async () => {
     const { status, body } = await send(app, 'GET', `${PROVENANCE}/2`);
-    const { state, ...rest } = body;
+    const { state, salts, ...rest } = body;
+    expect(salts).toEqual({ details: expect.stringMatching(SALT), state: expect.stringMatching(SALT) });
     expect({ status, rest }).toEqual({ status: 200, rest: { ...entries[1], audit: audit[1] } });
     expect(state).toMatchObject({ id: entries[1]?.subjectId, name: 'Gateway (EU)', properties: {}, revision: 2 });
   });
@@ -207,6 +213,7 @@ describe('Provenance', () => {
         entriesVerified: 0,
         brokenLinks: 0,
         invalidHashes: 0,
+        erased: 0,
         head: { sequence: 0, hash: '0'.repeat(64) },
         firstInvalid: null,
         tree: {

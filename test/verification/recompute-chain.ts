@@ -8,8 +8,11 @@ export interface Proof {
   readonly action: string;
   readonly subjectType: string;
   readonly subjectId: string;
-  readonly audit: object;
+  readonly v: number;
+  readonly audit: Readonly<Record<string, unknown>>;
   readonly state: object | null;
+  readonly salts: { readonly details: string | null; readonly state: string | null } | null;
+  readonly detailsHash: string | null;
   readonly auditHash: string;
   readonly stateHash: string | null;
   readonly previousHash: string;
@@ -34,13 +37,36 @@ export async function recomputeChain(app: TestApp): Promise<{ proofs: Proof[]; f
   return { proofs, faults };
 }
 
+/** The hashes that the contents of an entry have, in either version of the sealed form. */
+export function hashesOf({
+  audit,
+  state,
+  salts,
+  ...entry
+}: Pick<Proof, 'v' | 'audit' | 'state' | 'salts'>): Readonly<
+  Record<'detailsHash' | 'auditHash' | 'stateHash' | 'hash', string | null>
+> {
+  const sealed = Object.fromEntries(
+    Object.entries(entry).filter(([name]) => !['hash', 'detailsHash', 'erased'].includes(name)),
+  );
+  const hash = canonicalHash(sealed);
+  if (entry.v === 1) {
+    const stateHash = state === null ? null : canonicalHash(state);
+    return { detailsHash: null, auditHash: canonicalHash(audit), stateHash, hash };
+  }
+  const { details, ip, reason, requestId, ...rest } = audit;
+  const detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts?.details ?? null });
+  const stateHash = state === null ? null : canonicalHash({ salt: salts?.state ?? null, state });
+  return { detailsHash, auditHash: canonicalHash({ ...rest, detailsHash }), stateHash, hash };
+}
+
 /** The SHA-256 of the RFC 8785 text of a value, in hex. */
 export function canonicalHash(value: object): string {
   return createHash('sha256').update(canonical(value), 'utf8').digest('hex');
 }
 
 /** The obvious implementation: scalars by JSON.stringify, members sorted by code units. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
@@ -48,14 +74,15 @@ function canonical(value: unknown): string {
 }
 
 function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: number): string[] {
-  const { audit, state, ...entry } = proof;
-  const { hash, ...sealed } = entry;
+  const { audit: _audit, state: _state, salts: _salts, ...entry } = proof;
+  const expectedHashes = hashesOf(proof);
   const agreements: [what: string, found: unknown, expected: unknown][] = [
     ['sequence', proof.sequence, sequence],
     ['previousHash', proof.previousHash, previousHash],
-    ['auditHash', proof.auditHash, canonicalHash(audit)],
-    ['stateHash', proof.stateHash, state === null ? null : canonicalHash(state)],
-    ['hash', hash, canonicalHash(sealed)],
+    ['detailsHash', proof.detailsHash, expectedHashes.detailsHash],
+    ['auditHash', proof.auditHash, expectedHashes.auditHash],
+    ['stateHash', proof.stateHash, expectedHashes.stateHash],
+    ['hash', proof.hash, expectedHashes.hash],
     ['the list', canonicalHash(listed), canonicalHash(entry)],
   ];
   return agreements.flatMap(([what, found, expected]) =>

@@ -11,7 +11,18 @@ import { temporaryDatabase } from '../support/database/temporary-database';
 
 const VERIFY = '/api/v1/provenance/verify';
 const NOTHING = { invalidRecords: 0, firstInvalidRecords: [], invalidDerived: 0, firstInvalidDerived: [] };
-const TABLES = ['entities', 'claims', 'agents', 'decisions', 'policies', 'executions', 'api_keys', 'webhooks', 'notes'];
+const TABLES = [
+  'entities',
+  'claims',
+  'agents',
+  'decisions',
+  'policies',
+  'executions',
+  'api_keys',
+  'webhooks',
+  'stops',
+  'notes',
+];
 
 describe('Verification of the records', () => {
   let app: TestApp;

@@ -25,7 +25,9 @@ const RECORDS = [
   'executions',
   'api_keys',
   'webhooks',
+  'stops',
   'restorations',
+  'erasures',
 ];
 const LEDGER = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes', 'ledger_list_items', 'ledger_counters'];
 /** Empty except for some seconds after a large removal. */
@@ -57,6 +59,7 @@ const DERIVED = [
   'ledger_list_items',
   'ledger_counters',
   'runBy',
+  'createdBy',
   'secrets',
   'timestamp',
   'lastUlid',
@@ -107,6 +110,16 @@ async function restored({ application }: TestApp): Promise<void> {
   });
 }
 
+/** Erases an entity, whose entries stay in the temporary table `erased_entries` as they were. */
+async function erasedAfterCopy(app: TestApp, foreign: SqlConnection): Promise<void> {
+  const { id } = await createEntity(app);
+  await foreign.run(`CREATE TEMP TABLE erased_entries AS SELECT * FROM ledger_entries WHERE "subjectId" = '${id}'`);
+  const body = { subjects: [{ type: 'entity', id }], reason: 'Asked for' };
+  const erasure = (await send(app, 'POST', '/api/v1/erasures', { body })).body.id as string;
+  for (let isOver = false; !isOver;)
+    isOver = (await send(app, 'GET', `/api/v1/erasures/${erasure}`)).body.completedAt !== null;
+}
+
 describeOnSqlite('Tampering behind a running service', () => {
   let app: TestApp;
   let foreign: SqlConnection;
@@ -116,11 +129,13 @@ describeOnSqlite('Tampering behind a running service', () => {
   const rows: string[][] = [];
 
   beforeAll(async () => {
-    app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
+    const environment = { ...EVERY_ACTION_ENVIRONMENT, RETAIN_AT_LEAST: 'PT0S' };
+    app = await createTestApp({ modules: [ActionsModule], environment });
+    foreign = await foreignConnection(app);
     await fill(app);
+    await erasedAfterCopy(app, foreign);
     checkpoint = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.checkpoint;
     ({ location } = app.application.get(Database));
-    foreign = await foreignConnection(app);
     verifier = startLastingVerifier();
     for (const table of [...RECORDS, ...LEDGER, LEFTOVERS]) {
       await foreign.run(`CREATE TEMP TABLE before_${table} AS SELECT * FROM ${table}`);
@@ -271,6 +286,13 @@ describeOnSqlite('Tampering behind a running service', () => {
     [
       'an item of an unknown list inserted, for an existing record',
       [`INSERT INTO ledger_list_items SELECT 'unheard-of', "createdSequence", id FROM agents LIMIT 1`],
+    ],
+    [
+      'the contents of an erased entry put back',
+      [
+        'DELETE FROM ledger_entries WHERE sequence IN (SELECT sequence FROM erased_entries)',
+        'INSERT INTO ledger_entries SELECT * FROM erased_entries',
+      ],
     ],
     [
       'an existing entity recorded as removed in `ledger_leftovers`',

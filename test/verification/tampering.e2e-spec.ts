@@ -67,7 +67,8 @@ describe('Verification finds', () => {
     const columns = Object.entries(await entry(sequence));
     expect(columns.length).toBeGreaterThan(20);
     for (const [column, value] of columns) {
-      for (const altered of alterations(value)) {
+      // The only number that may be missing.
+      for (const altered of column === 'erased' ? [sequence + 1] : alterations(value)) {
         await change(sequence, column, altered);
         const { valid, firstInvalid, brokenLinks, invalidHashes } = await verify();
         const found = { column, altered, valid, isAtTheEntry: firstInvalid === sequence };

@@ -9,7 +9,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
 import { addClaim, createEntity } from '../support/application/factories';
 import { noteOf, ORIGIN, verifierKey } from './literal-notes';
-import { canonicalHash, type Proof } from './recompute-chain';
+import { hashesOf, type Proof } from './recompute-chain';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 import { send } from '../support/application/send';
 
@@ -132,8 +132,8 @@ describe('The offline verifier', () => {
     expect((await runVerifier([first, last])).exitCode).toBe(3);
     expect((await runVerifier(['-'], unended)).exitCode).toBe(3);
     // A fault takes precedence over a missing end.
-    expect((await verify(unended.replace('"v":1', '"v":2'))).exitCode).toBe(1);
-    expect((await verify(unended.replace('"v":1', '"v":2'), '--allow-unended')).exitCode).toBe(1);
+    expect((await verify(unended.replace('"v":2', '"v":1'))).exitCode).toBe(1);
+    expect((await verify(unended.replace('"v":2', '"v":1'), '--allow-unended')).exitCode).toBe(1);
     expect(JSON.parse((await verify(exported, '--json')).output)).toMatchObject({ valid: true, complete: true });
   });
 
@@ -177,7 +177,7 @@ describe('The offline verifier', () => {
       () => exportOf([...entries.slice(0, 3), ...entries.slice(2)]),
       /entry 3: does not follow entry 3/,
     ],
-    ['a member twice', () => exported.replace('{"v":1,', '{"v":2,"v":1,'), /a member twice/],
+    ['a member twice', () => exported.replace('{"v":2,', '{"v":1,"v":2,'), /a member twice/],
     [
       'a member of a state twice',
       () => exported.replace('"properties":{', '"properties":{"a":1,"a":1,'),
@@ -190,7 +190,7 @@ describe('The offline verifier', () => {
     ],
     ['digits that get lost', () => written('1e+21', '1000000000000000000001'), /1000000000000000000001 is not as/],
     ['another zero', () => written('[1e+21,0,', '[1e+21,-0,'), /-0 is not as/],
-    ['an unknown member', () => exported.replace('{"v":1,', '{"x":1,"v":1,'), /unknown member "x"/],
+    ['an unknown member', () => exported.replace('{"v":2,', '{"x":1,"v":2,'), /unknown member "x"/],
     [
       'an unknown member of the audit entry',
       () => exported.replace('"audit":{', '"audit":{"x":1,'),
@@ -198,7 +198,7 @@ describe('The offline verifier', () => {
     ],
     [
       'JSON deeper than any of the service',
-      () => exported.replace('"v":1', `"v":${nested(200_000)}`),
+      () => exported.replace('"v":2', `"v":${nested(200_000)}`),
       /deeper than 100/,
     ],
     ['a line that is cut before others', () => exported.replace(/.{20}\n/, '\n'), /not JSON/],
@@ -217,7 +217,11 @@ describe('The offline verifier', () => {
       /says that the chain ends at/,
     ],
     ['an empty line', () => exported.replace('\n', '\n\n'), /not JSON/],
-    ['another version', () => exportOf(rechained(entries.map((entry) => ({ ...entry, v: 2 })))), /knows version 1/],
+    [
+      'another version',
+      () => exportOf(rechained(entries.map((entry) => ({ ...entry, v: 3 })))),
+      /knows versions 1 and 2/,
+    ],
     [
       'a state without one of its members',
       () => exportOf(rechained(entries.map(withoutRevision))),
@@ -382,11 +386,9 @@ function alteredValues(value: unknown): unknown[] {
 function rechained(entries: readonly Proof[]): Proof[] {
   let previousHash = '0'.repeat(64);
   return entries.map((entry) => {
-    const { audit, state } = entry;
-    const stateHash = state === null ? null : canonicalHash(state);
-    const chained = { ...entry, auditHash: canonicalHash(audit), stateHash, previousHash };
-    const sealed = Object.entries(chained).filter(([name]) => !['hash', 'audit', 'state'].includes(name));
-    previousHash = canonicalHash(Object.fromEntries(sealed));
+    const { detailsHash, auditHash, stateHash } = hashesOf(entry);
+    const chained = { ...entry, detailsHash, auditHash: String(auditHash), stateHash, previousHash };
+    previousHash = String(hashesOf(chained).hash);
     return { ...chained, hash: previousHash };
   });
 }

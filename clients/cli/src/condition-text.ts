@@ -2,9 +2,47 @@ import { shownJson } from './output.js';
 import type { Schemas } from '../../typescript/src/index.js';
 
 type Condition = Schemas['ConditionResponse'];
+type Part = Schemas['PolicyPart'];
+type Rules = Partial<
+  Pick<
+    Schemas['CreatePolicyRequest'],
+    'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'onBehalfOf'
+  >
+>;
+
+const PARTS = {
+  subject: 'subjects',
+  action: 'actions',
+  resource: 'resources',
+  resourceType: 'resource types',
+  conditions: 'conditions',
+  onBehalfOf: 'principals',
+} as const satisfies Readonly<Record<Part, string>>;
+
+/** Such as "refunds 1 would change this to allow if its actions matched". */
+export function nearText(
+  { name, version, effect }: Pick<Schemas['CreatePolicyRequest'], 'name' | 'version' | 'effect'>,
+  missing: readonly Part[],
+): string {
+  const parts = missing.map((part) => PARTS[part]).join(' and ');
+  return `${name} ${version} would change this to ${effect} if its ${parts} matched`;
+}
+
+/** What a policy has in the part that keeps it from matching; of conditions, those that fail. */
+export function missingLines(part: Part, rules: Rules, parameters: unknown): string[] {
+  if (part === 'conditions') return failingConditions(rules.conditions ?? [], parameters);
+  const lists = {
+    subject: 'subjects',
+    action: 'actions',
+    resource: 'resources',
+    resourceType: 'resourceTypes',
+    onBehalfOf: 'onBehalfOf',
+  } as const;
+  return [(rules[lists[part]] ?? []).join(', ')];
+}
 
 /** Conditions that do not hold, or that only the service can judge, each with the value that it saw. */
-export function failingConditions(conditions: readonly Condition[], parameters: unknown): string[] {
+function failingConditions(conditions: readonly Condition[], parameters: unknown): string[] {
   return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
 }
 
@@ -15,7 +53,8 @@ function textOf({ parameter, clock, days, op, value }: Condition, parameters: un
   const other = isReference(value)
     ? `, and ${value.parameter} is ${shownValue(valueAt(parameters, value.parameter))}`
     : '';
-  return `${parameter} ${wanted}: it is ${shownValue(found)}${other}`;
+  const isUnknown = found === undefined && op !== 'exists' && !parameter.includes('*');
+  return `${parameter} ${wanted}: it is ${shownValue(found)}${isUnknown ? ', so this is unknown' : ''}${other}`;
 }
 
 function shownValue(value: unknown): string {

@@ -79,10 +79,13 @@ export async function executionsOf(
 
 /** Whole, for one who is about to decide. */
 export function printCase({ decision, execution, proposer, reasons }: Case): void {
-  const { id, status, riskLevel, title, type, description, context, reviews } = decision;
+  const { id, status, riskLevel, title, type, description, context, reviews, erased } = decision;
   printLine(`${styled('bold', plain(id))} is ${plain(status)}: ${riskLevel} risk, ${times(decision)}.`);
   printPart('asked by', proposer);
-  if (execution === null) {
+  if (erased === true) {
+    printPart('erased', 'what it was about, and what its reviewers wrote');
+    if (execution !== null) printPart('action', execution.action);
+  } else if (execution === null) {
     printPart('what', title);
     printPart('type', type);
     if (description !== '') printPart('in words', description);

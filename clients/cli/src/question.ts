@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { SettingsError } from './settings.js';
 
 /**
  * What the user types on the terminal; empty where the input has ended. The question does not go into the output, which may be a
@@ -17,6 +18,16 @@ export async function answerTo(question: string): Promise<string> {
 }
 
 /** Whether the answer is yes; everything else is no. */
-export async function isConfirmed(question: string): Promise<boolean> {
+async function isConfirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await answerTo(question)).trim());
+}
+
+/**
+ * For each command that asks: without a terminal, where nobody reads the question, only --yes is a yes.
+ *
+ * @throws SettingsError unless somebody at a terminal says yes. @param otherwise such as "Nothing was applied"
+ */
+export async function requireWanted(question: string, otherwise: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new SettingsError(`${otherwise}: without a terminal, --yes has to be given.`);
+  if (!(await isConfirmed(`${question} [y/N] `))) throw new SettingsError(`${otherwise}.`);
 }

@@ -96,7 +96,7 @@ function explanationLines(explained: Explanation | null): string[] {
     ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
     ...(explanation?.nearest ?? []).map(
       ({ policy: { name, version }, missing }) =>
-        `The policy ${name} ${version} would change that, but for its ${missing.join(', ')}.`,
+        `The policy ${name} ${version} would change that if its ${missing.join(' and ')} matched.`,
     ),
   ];
 }

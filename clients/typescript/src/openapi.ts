@@ -222,6 +222,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List stops
+         * @description Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.
+         *
+         *     Scope: any.
+         */
+        get: operations["stops_list"];
+        put?: never;
+        /**
+         * Stop agents
+         * @description From this commit on nothing is authorised that it covers, whatever the policies allow, and the signals of its running handlers are aborted. All that is given must meet; nothing given is everything. For people (a key or token that is bound to an agent of kind `human`) and `admin`.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["stops_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stops/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a stop
+         * @description What it covers, why, and whether it still does.
+         *
+         *     Scope: any.
+         */
+        get: operations["stops_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stops/{id}/lift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lift a stop
+         * @description For who made it, and `admin`. Repeating this changes nothing.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["stops_lift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies": {
         parameters: {
             query?: never;
@@ -264,6 +336,28 @@ export interface paths {
          *     Scope: `read`.
          */
         get: operations["policies_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what is used of the limits of a policy
+         * @description The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.
+         *
+         *     Scope: `read`.
+         */
+        get: operations["policies_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -514,6 +608,28 @@ export interface paths {
         get: operations["decisions_listApprovers"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/decisions/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve decisions together
+         * @description All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["decisions_approveTogether"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1092,6 +1208,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/executions/{id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the decision file of an execution
+         * @description Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.
+         *
+         *     Scope: `audit`.
+         */
+        get: operations["decisionFiles_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List erasures
+         * @description Also those of which not all is gone yet.
+         *
+         *     Scope: `audit`.
+         */
+        get: operations["erasures_list"];
+        put?: never;
+        /**
+         * Erase what records contain
+         * @description The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and when stays, and so does every hash: the chain and every proof ever given still verify. `completedAt` says when all is gone.
+         *
+         *     Scope: `admin`.
+         */
+        post: operations["erasures_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an erasure
+         * @description It says whether all is gone, and how much that was.
+         *
+         *     Scope: `audit`.
+         */
+        get: operations["erasures_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1436,6 +1624,12 @@ export interface components {
             status: components["schemas"]["AgentStatus"];
             /**
              * Format: date-time
+             * @description Until then, what no policy allows is authorised for it, and noted as `observed`.
+             * @example null
+             */
+            observeUntil: string | null;
+            /**
+             * Format: date-time
              * @example 2026-11-20T06:18:03.123Z
              */
             createdAt: string;
@@ -1516,6 +1710,11 @@ export interface components {
              *     ]
              */
             roles?: string[] | null;
+            /**
+             * Format: date-time
+             * @description Machines only, with the scope `admin`: until this time, at most 30 days ahead, what no policy allows is authorised for the agent, and noted as `observed`. null ends it.
+             */
+            observeUntil?: string | null;
         };
         ChangeStatusRequest: {
             /**
@@ -1523,6 +1722,88 @@ export interface components {
              * @example Unusual activity since this morning.
              */
             reason?: string | null;
+        };
+        CreateStopRequest: {
+            /**
+             * @description Id or name of the agent that is stopped. Left out: every agent.
+             * @example reminder-bot
+             */
+            agentId?: string | null;
+            /** @description Only agents, and other subjects, that have this role. Left out: whatever their roles. */
+            role?: string | null;
+            /**
+             * @description Only these actions: exact names; with a final `*`, every action that begins with the rest. Left out: every action.
+             * @example [
+             *       "delete-*"
+             *     ]
+             */
+            actions?: string[] | null;
+            /**
+             * @description Why. Goes on record.
+             * @example It deletes what it should archive.
+             */
+            reason: string;
+        };
+        /**
+         * @description Whether it still stops what it covers.
+         * @enum {string}
+         */
+        StopStatus: "active" | "lifted";
+        StopResponse: {
+            /** @example stp_00000000000000000000000001 */
+            id: string;
+            /**
+             * @description The agent that is stopped; null: every agent.
+             * @example agt_00000000000000000000000001
+             */
+            agentId: string | null;
+            /**
+             * @description The role that is stopped; null: whatever the roles.
+             * @example null
+             */
+            role: string | null;
+            /**
+             * @description The actions that are stopped; none: every action.
+             * @example [
+             *       "delete-*"
+             *     ]
+             */
+            actions: string[];
+            /** @example It deletes what it should archive. */
+            reason: string;
+            /**
+             * @description Whether it still stops what it covers.
+             * @example active
+             */
+            status: components["schemas"]["StopStatus"];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was lifted.
+             * @example null
+             */
+            liftedAt: string | null;
+        };
+        StopPage: {
+            data: components["schemas"]["StopResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
+            nextCursor?: string;
+        };
+        LiftStopRequest: {
+            /**
+             * @description Why it may go on. Goes on record.
+             * @example It archives again.
+             */
+            reason: string;
         };
         /** @enum {string} */
         PolicyStatus: "active" | "superseded" | "inactive";
@@ -1554,6 +1835,29 @@ export interface components {
             value: ({
                 [key: string]: unknown;
             } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
+        };
+        /** @enum {string} */
+        LimitPeriod: "hour" | "day" | "week" | "month";
+        /**
+         * @description Whether it counts for each agent, or for all together.
+         * @enum {string}
+         */
+        LimitScope: "agent" | "policy";
+        PolicyLimitResponse: {
+            /** @example 1000 */
+            max: number;
+            /**
+             * @description A JSON Pointer to the amount among the parameters. Without it each execution counts 1.
+             * @example /amount
+             */
+            of?: string;
+            /** @example day */
+            per: components["schemas"]["LimitPeriod"];
+            /**
+             * @description Whether it counts for each agent, or for all together.
+             * @example agent
+             */
+            by: components["schemas"]["LimitScope"];
         };
         /** @enum {string} */
         RiskLevel: "low" | "medium" | "high" | "critical";
@@ -1629,6 +1933,16 @@ export interface components {
              * @example []
              */
             conditions: components["schemas"]["ConditionResponse"][];
+            /**
+             * @description How much it allows by itself.
+             * @example []
+             */
+            limits: components["schemas"]["PolicyLimitResponse"][];
+            /**
+             * @description On whose behalf; none: anybody’s, or nobody’s.
+             * @example []
+             */
+            onBehalfOf: string[];
             /**
              * @description What has to be approved; null unless the effect is `require_approval`.
              * @example null
@@ -1727,6 +2041,28 @@ export interface components {
                     [key: string]: unknown;
                 } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
             }[] | null;
+            /** @description With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same. Without it `[]`. */
+            limits?: {
+                /**
+                 * @description From 0, with at most 15 digits and no exponent.
+                 * @example 1000
+                 */
+                max: number;
+                /**
+                 * @description A JSON Pointer to the amount among the parameters. Without it each execution counts 1.
+                 * @example /amount
+                 */
+                of?: string | null;
+                per: components["schemas"]["LimitPeriod"];
+                by: components["schemas"]["LimitScope"];
+            }[] | null;
+            /**
+             * @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Without it `[]`.
+             * @example [
+             *       "role:finance"
+             *     ]
+             */
+            onBehalfOf?: string[] | null;
             /** @description With `require_approval` only. Members left out get their defaults, which are returned. */
             approval?: {
                 /**
@@ -1746,6 +2082,36 @@ export interface components {
                 /** @description How long an approval is valid. Without it `"PT1H"`. */
                 executeWithin?: string | null;
             } | null;
+        };
+        UsedLimitResponse: {
+            /**
+             * @description The index of the limit.
+             * @example 0
+             */
+            limit: number;
+            /**
+             * @description The agent; null where those of all count together.
+             * @example null
+             */
+            key: string | null;
+            /** @example 250.5 */
+            used: string;
+            /** @example 1000 */
+            max: string;
+            /**
+             * Format: date-time
+             * @description When the next window begins.
+             * @example 2026-11-21T00:00:00.000Z
+             */
+            resetsAt: string;
+        };
+        UsageResponse: {
+            data: components["schemas"]["UsedLimitResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
         };
         DecidingPolicyResponse: {
             /** @example pol_00000000000000000000000001 */
@@ -1769,7 +2135,7 @@ export interface components {
             lostTo: "priority" | "effect" | null;
         };
         /** @enum {string} */
-        PolicyPart: "subject" | "action" | "resource" | "resourceType" | "conditions";
+        PolicyPart: "subject" | "action" | "resource" | "resourceType" | "conditions" | "onBehalfOf";
         NearPolicyResponse: {
             policy: components["schemas"]["DecidingPolicyResponse"];
             /**
@@ -1778,6 +2144,40 @@ export interface components {
              *     ]
              */
             missing: components["schemas"]["PolicyPart"][];
+        };
+        LimitedPolicyResponse: {
+            /** @example pol_00000000000000000000000001 */
+            id: string;
+            /** @example spend-alone */
+            name: string;
+            /** @example 1.0 */
+            version: string;
+        };
+        ExplainedLimitResponse: {
+            policy: components["schemas"]["LimitedPolicyResponse"];
+            /**
+             * @description The index of the limit.
+             * @example 0
+             */
+            limit: number;
+            /** @example 1000 */
+            max: string;
+            /**
+             * @description In this window.
+             * @example 250.5
+             */
+            used: string;
+            /**
+             * @description Null if the parameters have no amount that counts.
+             * @example 80
+             */
+            asked: string | null;
+            /**
+             * Format: date-time
+             * @description When the next window begins.
+             * @example 2026-11-21T00:00:00.000Z
+             */
+            resetsAt: string;
         };
         ExplanationResponse: {
             /**
@@ -1789,8 +2189,10 @@ export interface components {
             matched: components["schemas"]["MatchedPolicyResponse"][];
             /** @description Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age. */
             nearest: components["schemas"]["NearPolicyResponse"][];
+            /** @description What the limits of policies that match otherwise are asked for. Of an earlier time: none, as none counts as reached. */
+            limits: components["schemas"]["ExplainedLimitResponse"][];
             /**
-             * @description The best effect that this request could have with any parameters: each policy with conditions may match or not. `deny`: no parameters could make it allowed.
+             * @description The best effect that this request could have with any parameters: each policy with conditions or limits may match or not. `deny`: no parameters could make it allowed.
              * @example allow
              */
             bestEffect: components["schemas"]["PolicyEffect"];
@@ -1803,11 +2205,13 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
             approval: components["schemas"]["ApprovalResponse"];
+            /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
+            observed?: boolean;
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
             /**
@@ -1824,11 +2228,13 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
             approval: components["schemas"]["ApprovalResponse"];
+            /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
+            observed?: boolean;
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
         };
@@ -1858,6 +2264,26 @@ export interface components {
                  */
                 kind?: "machine" | "human" | null;
             } | null;
+            /** @description For whom the agent acts. As in execute. */
+            onBehalfOf?: {
+                /**
+                 * @description `<type>:<id>`, or `agent:<id or name>` of a registered person.
+                 * @example user:4711
+                 */
+                subject: string;
+                /**
+                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @example [
+                 *       "finance"
+                 *     ]
+                 */
+                roles?: string[] | null;
+            } | null;
+            /**
+             * @description The conversation or task that this is part of, as the program of the agent names it.
+             * @example conversation-4711
+             */
+            run?: string | null;
             /**
              * @description As in execute.
              * @example send-reminder
@@ -1901,6 +2327,21 @@ export interface components {
                      */
                     kind?: "machine" | "human" | null;
                 } | null;
+                onBehalfOf?: {
+                    /**
+                     * @description `<type>:<id>`, or `agent:<id or name>` of a registered person.
+                     * @example user:4711
+                     */
+                    subject: string;
+                    /**
+                     * @description Its roles, as the caller knows them. A registered person has its own.
+                     * @example [
+                     *       "finance"
+                     *     ]
+                     */
+                    roles?: string[] | null;
+                } | null;
+                run?: string | null;
                 action?: string | null;
                 resourceType?: string | null;
                 resourceId?: string | null;
@@ -1925,6 +2366,21 @@ export interface components {
                  * @enum {string|null}
                  */
                 kind?: "machine" | "human" | null;
+            } | null;
+            /** @description For whom the agent acts. As in execute. */
+            onBehalfOf?: {
+                /**
+                 * @description `<type>:<id>`, or `agent:<id or name>` of a registered person.
+                 * @example user:4711
+                 */
+                subject: string;
+                /**
+                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @example [
+                 *       "finance"
+                 *     ]
+                 */
+                roles?: string[] | null;
             } | null;
             /**
              * @description As in execute.
@@ -2114,6 +2570,15 @@ export interface components {
             /** @example deny */
             effect: components["schemas"]["PolicyEffect"];
         };
+        NearTestedPolicyResponse: {
+            policy: components["schemas"]["TestedPolicyResponse"];
+            /**
+             * @example [
+             *       "conditions"
+             *     ]
+             */
+            missing: components["schemas"]["PolicyPart"][];
+        };
         FailedPolicyTestResponse: {
             /**
              * @description Its place in `tests`, from 0.
@@ -2132,9 +2597,11 @@ export interface components {
              * @example policy_denied
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
             /** @description The first that decide, oldest first. */
             policies: components["schemas"]["TestedPolicyResponse"][];
+            /** @description Where more was expected, as `nearest` of evaluate; of the first 50 that failed, and absent if there are none. */
+            nearest?: components["schemas"]["NearTestedPolicyResponse"][];
         };
         PolicyTestsResponse: {
             /**
@@ -2173,7 +2640,7 @@ export interface components {
         };
         PolicyReplayResponse: {
             /**
-             * @description Number of executions that were evaluated again.
+             * @description Number of recorded executions in the period.
              * @example 1200
              */
             executions: number;
@@ -2182,6 +2649,11 @@ export interface components {
              * @example 1
              */
             changed: number;
+            /**
+             * @description How many of them could not be evaluated again, because their contents were erased.
+             * @example 0
+             */
+            skipped: number;
             /**
              * @description Whether `REPLAY_LIMIT` or 30 seconds ended it early.
              * @example false
@@ -2213,7 +2685,7 @@ export interface components {
             /** @description Policies of the set that never decide, since another one takes precedence and matches everything they match. */
             shadowed: components["schemas"]["ShadowedPolicyResponse"][];
             /**
-             * @description Parts of the policies to come into force that match nothing, or more than they seem to. The first 1,000; if there are more, a last one says so.
+             * @description Parts of the policies to come into force that match nothing, or more than they seem to; roles and names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; if there are more, a last one says so.
              * @example []
              */
             warnings: string[];
@@ -2288,7 +2760,41 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /** @description For whom the agent acts. Without it, the one that the token of the caller names, if it does. */
+            onBehalfOf?: {
+                /**
+                 * @description `<type>:<id>`, or `agent:<id or name>` of a registered person.
+                 * @example user:4711
+                 */
+                subject: string;
+                /**
+                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @example [
+                 *       "finance"
+                 *     ]
+                 */
+                roles?: string[] | null;
+            } | null;
+            /**
+             * @description The conversation or task that this is part of, as the program of the agent names it.
+             * @example conversation-4711
+             */
+            run?: string | null;
         };
+        OnBehalfOfResponse: {
+            /**
+             * @description `agent:<id>` of a registered person, whose own roles count.
+             * @example user:4711
+             */
+            subject: string;
+            /**
+             * @description In order; absent if there are none.
+             * @example [
+             *       "finance"
+             *     ]
+             */
+            roles?: string[];
+        } | null;
         RejectionResponse: {
             /** @example Not this supplier. */
             comment: string | null;
@@ -2332,7 +2838,7 @@ export interface components {
              */
             reason: string | null;
             /**
-             * @description Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId and parameters.
+             * @description Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.
              * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
              */
             actionHash: string | null;
@@ -2373,7 +2879,32 @@ export interface components {
              */
             completedAt: string | null;
             /**
-             * @description What the reviewer who rejected it said. Only where a single execution is read, and one did.
+             * @description The W3C trace of the request that made it: from its `traceparent` header. Null without one.
+             * @example null
+             */
+            traceId: string | null;
+            /**
+             * @description On whose behalf the agent acts. Null: on nobody in particular.
+             * @example null
+             */
+            onBehalfOf: components["schemas"]["OnBehalfOfResponse"];
+            /**
+             * @description The conversation or task of the agent.
+             * @example null
+             */
+            run: string | null;
+            /**
+             * @description True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.
+             * @example true
+             */
+            observed?: boolean;
+            /**
+             * @description True once its contents were erased; absent until then.
+             * @example true
+             */
+            erased?: boolean;
+            /**
+             * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
              * @example null
              */
             rejection?: components["schemas"]["RejectionResponse"];
@@ -2523,6 +3054,26 @@ export interface components {
              * @example null
              */
             executeWithin: string | null;
+            /**
+             * @description The W3C trace of the request that made it: from its `traceparent` header. Null without one.
+             * @example null
+             */
+            traceId: string | null;
+            /**
+             * @description On whose behalf the execution is. Null: on nobody in particular.
+             * @example null
+             */
+            onBehalfOf: components["schemas"]["OnBehalfOfResponse"];
+            /**
+             * @description The run that the execution is part of.
+             * @example null
+             */
+            run: string | null;
+            /**
+             * @description True once its contents were erased; absent until then.
+             * @example true
+             */
+            erased?: boolean;
         };
         DecisionPage: {
             data: components["schemas"]["DecisionResponse"][];
@@ -2618,6 +3169,43 @@ export interface components {
              */
             feasible: boolean | null;
         };
+        SeenDecisionRequest: {
+            /**
+             * @description Its id.
+             * @example dec_00000000000000000000000001
+             */
+            id: string;
+            /**
+             * @description Of the action that the reviewer saw; null where the decision has none.
+             * @example null
+             */
+            actionHash: string | null;
+        };
+        ApproveTogetherRequest: {
+            /**
+             * @description At least one, each once.
+             * @example [
+             *       {
+             *         "id": "dec_00000000000000000000000005",
+             *         "actionHash": null
+             *       }
+             *     ]
+             */
+            decisions: components["schemas"]["SeenDecisionRequest"][];
+            /**
+             * @description Id or name of the approving agent.
+             * @example agt_00000000000000000000000002
+             */
+            approverId: string;
+            /** @example The runs of this morning. */
+            comment?: string | null;
+        };
+        ApprovedTogetherResponse: {
+            /** @description In the order of the request. */
+            data: components["schemas"]["DecisionResponse"][];
+            /** @example 1 */
+            total: number;
+        };
         ApproveDecisionRequest: {
             /**
              * @description Id or name of the approving agent.
@@ -2666,6 +3254,13 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
+            /**
+             * @description Patterns of the principals on whose behalf its holder may act.
+             * @example [
+             *       "user:*"
+             *     ]
+             */
+            principals: string[];
             /**
              * @description What the secret begins with.
              * @example agk_00000000000000000000000001
@@ -2720,6 +3315,13 @@ export interface components {
              */
             agentId?: string | null;
             /**
+             * @description Of a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and `role:<name>`: people registered with that role, and the roles that it may say others have. Without it `[]`.
+             * @example [
+             *       "user:*"
+             *     ]
+             */
+            principals?: string[] | null;
+            /**
              * Format: date-time
              * @description From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.
              */
@@ -2742,6 +3344,13 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
+            /**
+             * @description Patterns of the principals on whose behalf its holder may act.
+             * @example [
+             *       "user:*"
+             *     ]
+             */
+            principals: string[];
             /**
              * @description What the secret begins with.
              * @example agk_00000000000000000000000001
@@ -2855,12 +3464,12 @@ export interface components {
              */
             reason: string | null;
             /**
-             * @description Names of changed fields, ids, verdicts, policies, numbers; never free-form content.
+             * @description Names of changed fields, ids, verdicts, policies, numbers; never free-form content. Null once erased, as are `reason`, `requestId` and `ip`.
              * @example {}
              */
             details: {
                 [key: string]: unknown;
-            };
+            } | null;
             /** @example 01KAGQ5W3R8YB1N7Q4D6M2ZC9X */
             requestId: string | null;
             /** @example 127.0.0.1 */
@@ -3179,8 +3788,8 @@ export interface components {
         };
         ProvenanceEntryResponse: {
             /**
-             * @description Version of the hashed form.
-             * @example 1
+             * @description Version of the sealed form: 1 or 2.
+             * @example 2
              */
             v: number;
             /**
@@ -3204,12 +3813,17 @@ export interface components {
             /** @example aud_00000000000000000000000001 */
             auditId: string;
             /**
-             * @description SHA-256 of the canonical JSON of the audit entry.
+             * @description SHA-256 of the canonical JSON of `details`, `ip`, `reason` and `requestId` of the audit entry with their salt; null in version 1. Not covered by `hash`: `auditHash` covers it.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            detailsHash: string | null;
+            /**
+             * @description SHA-256 of the canonical JSON of the audit entry: in version 2 with `detailsHash` in place of those four members.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             auditHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of the subject after the entry; null when it no longer exists.
+             * @description SHA-256 of the canonical JSON of the subject after the entry, in version 2 with its salt; null when it no longer exists.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             stateHash: string | null;
@@ -3219,10 +3833,12 @@ export interface components {
              */
             previousHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of all the other members.
+             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
+            /** @description Sequence of the entry that says that the contents were erased. Absent while they are there. */
+            erased?: number;
         };
         ProvenanceEntryPage: {
             data: components["schemas"]["ProvenanceEntryResponse"][];
@@ -3314,7 +3930,7 @@ export interface components {
          * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another. `table`: something else is in its place, or hides its rows.
          * @enum {string}
          */
-        DerivedData: "counter" | "listItems" | "head" | "table";
+        DerivedData: "counter" | "sum" | "listItems" | "head" | "table";
         InvalidDerivedResponse: {
             /**
              * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another. `table`: something else is in its place, or hides its rows.
@@ -3336,6 +3952,11 @@ export interface components {
             brokenLinks: number;
             /** @example 0 */
             invalidHashes: number;
+            /**
+             * @description Entries whose contents were erased.
+             * @example 0
+             */
+            erased: number;
             /** @description Where the chain ended according to the head record when the verification began. */
             head: components["schemas"]["ChainHeadResponse"];
             /**
@@ -3363,10 +3984,22 @@ export interface components {
             /** @description With `state`: the first ten of them. */
             firstInvalidDerived?: components["schemas"]["InvalidDerivedResponse"][];
         };
+        SaltsResponse: {
+            /**
+             * @description Null once erased.
+             * @example nC1eW3pQZ0m8sVtYx5ufAg
+             */
+            details: string | null;
+            /**
+             * @description Null where `stateHash` is, too.
+             * @example nC1eW3pQZ0m8sVtYx5ufAg
+             */
+            state: string | null;
+        } | null;
         ProvenanceProofResponse: {
             /**
-             * @description Version of the hashed form.
-             * @example 1
+             * @description Version of the sealed form: 1 or 2.
+             * @example 2
              */
             v: number;
             /**
@@ -3390,12 +4023,17 @@ export interface components {
             /** @example aud_00000000000000000000000001 */
             auditId: string;
             /**
-             * @description SHA-256 of the canonical JSON of the audit entry.
+             * @description SHA-256 of the canonical JSON of `details`, `ip`, `reason` and `requestId` of the audit entry with their salt; null in version 1. Not covered by `hash`: `auditHash` covers it.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            detailsHash: string | null;
+            /**
+             * @description SHA-256 of the canonical JSON of the audit entry: in version 2 with `detailsHash` in place of those four members.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             auditHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of the subject after the entry; null when it no longer exists.
+             * @description SHA-256 of the canonical JSON of the subject after the entry, in version 2 with its salt; null when it no longer exists.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             stateHash: string | null;
@@ -3405,15 +4043,210 @@ export interface components {
              */
             previousHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of all the other members.
+             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
+            /** @description Sequence of the entry that says that the contents were erased. Absent while they are there. */
+            erased?: number;
             audit: components["schemas"]["AuditEntryResponse"];
             /** @description What `stateHash` was computed from. */
             state: {
                 [key: string]: unknown;
             } | null;
+            /** @description Null in version 1, which has no salts. */
+            salts: components["schemas"]["SaltsResponse"];
+        };
+        ProvenEntryResponse: {
+            /**
+             * @description Version of the sealed form: 1 or 2.
+             * @example 2
+             */
+            v: number;
+            /**
+             * @description Place in the chain: 1, 2, 3 …
+             * @example 1
+             */
+            sequence: number;
+            /** @example prv_00000000000000000000000001 */
+            id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            timestamp: string;
+            /** @example entity.created */
+            action: string;
+            /** @example entity */
+            subjectType: string;
+            /** @example ent_00000000000000000000000001 */
+            subjectId: string;
+            /** @example aud_00000000000000000000000001 */
+            auditId: string;
+            /**
+             * @description SHA-256 of the canonical JSON of `details`, `ip`, `reason` and `requestId` of the audit entry with their salt; null in version 1. Not covered by `hash`: `auditHash` covers it.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            detailsHash: string | null;
+            /**
+             * @description SHA-256 of the canonical JSON of the audit entry: in version 2 with `detailsHash` in place of those four members.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            auditHash: string;
+            /**
+             * @description SHA-256 of the canonical JSON of the subject after the entry, in version 2 with its salt; null when it no longer exists.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            stateHash: string | null;
+            /**
+             * @description `hash` of the previous entry; 64 zeros for the first.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            previousHash: string;
+            /**
+             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            hash: string;
+            /** @description Sequence of the entry that says that the contents were erased. Absent while they are there. */
+            erased?: number;
+            audit: components["schemas"]["AuditEntryResponse"];
+            /** @description What `stateHash` was computed from. */
+            state: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Null in version 1, which has no salts. */
+            salts: components["schemas"]["SaltsResponse"];
+            /**
+             * @description The audit path of the entry to the root of the checkpoint, from the leaf on.
+             * @example [
+             *       "9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a"
+             *     ]
+             */
+            proof: string[];
+        };
+        /** @enum {string} */
+        PolicyDefaultEffect: "allow" | "deny";
+        DecisionRulesResponse: {
+            /**
+             * @description `rules` in the details of entries.
+             * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
+             */
+            hash: string;
+            /** @example deny */
+            defaultEffect: components["schemas"]["PolicyDefaultEffect"];
+            /**
+             * @description Version of the rules by which policies are evaluated.
+             * @example 1
+             */
+            evaluation: number;
+            /**
+             * @description Ids of the policies in force, in order.
+             * @example [
+             *       "pol_00000000000000000000000001"
+             *     ]
+             */
+            policies: string[];
+        };
+        DecisionFileResponse: {
+            /** @enum {string} */
+            format: "agent-governance-evidence/1";
+            /** @example exe_00000000000000000000000001 */
+            executionId: string;
+            /** @description A signed checkpoint that covers all entries. */
+            checkpoint: string;
+            /** @description By sequence. */
+            entries: components["schemas"]["ProvenEntryResponse"][];
+            /** @description Those that the entries name, in the order in which they do. */
+            rules: components["schemas"]["DecisionRulesResponse"][];
+            /** @description The contents of all policies of `rules`, each once, by id: as hashed, without `status`, `warnings` and `createdAt`. */
+            policies: {
+                [key: string]: unknown;
+            }[];
+        };
+        /**
+         * @description The kind of record.
+         * @enum {string}
+         */
+        ErasableType: "entity" | "decision" | "execution";
+        ErasureSubjectRequest: {
+            /**
+             * @description The kind of record.
+             * @example entity
+             */
+            type: components["schemas"]["ErasableType"];
+            /**
+             * @description Its id.
+             * @example ent_00000000000000000000000001
+             */
+            id: string;
+        };
+        CreateErasureRequest: {
+            /**
+             * @description What is to be forgotten, at least one. An entity goes with its claims, an execution with its decision, and a decision with its execution.
+             * @example [
+             *       {
+             *         "type": "entity",
+             *         "id": "ent_00000000000000000000000001"
+             *       }
+             *     ]
+             */
+            subjects: components["schemas"]["ErasureSubjectRequest"][];
+            /**
+             * @description Goes on record and stays there, so it must hold no personal data.
+             * @example Request 2026-118 of a data subject
+             */
+            reason: string;
+        };
+        ErasureSubjectResponse: {
+            /** @example execution */
+            type: components["schemas"]["ErasableType"];
+            /** @example exe_00000000000000000000000001 */
+            id: string;
+        };
+        ErasureResponse: {
+            /** @example ers_00000000000000000000000001 */
+            id: string;
+            /** @description As they were named. */
+            subjects: components["schemas"]["ErasureSubjectResponse"][];
+            /** @example Request 2026-118 of a data subject */
+            reason: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When all of it was gone; null, as are the counts, until then.
+             * @example null
+             */
+            completedAt: string | null;
+            /**
+             * @description Entries that lost their contents.
+             * @example null
+             */
+            entries: number | null;
+            /**
+             * @description Records that were erased.
+             * @example null
+             */
+            records: number | null;
+            /**
+             * @description Entries of version 1 among them: what they held can still be guessed from the hash.
+             * @example null
+             */
+            unsalted: number | null;
+        };
+        ErasurePage: {
+            data: components["schemas"]["ErasureResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
+            nextCursor?: string;
         };
         /** @enum {string} */
         HealthStatus: "healthy" | "unhealthy";
@@ -3453,7 +4286,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. */
@@ -3568,11 +4401,21 @@ export interface components {
             access_evaluations_endpoint: string;
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "own_agent" | "not_an_approver" | "approval_too_large" | "approval_rejected" | "approval_insufficient" | "extension_refused";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
         ConflictError: {
             error: {
                 /** @enum {string} */
                 code: "CONFLICT";
+                /** @description For people; the wording may change. */
+                message: string;
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
+                requestId: string;
+            };
+        };
+        ContentErasedError: {
+            error: {
+                /** @enum {string} */
+                code: "CONTENT_ERASED";
                 /** @description For people; the wording may change. */
                 message: string;
                 /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
@@ -3883,6 +4726,19 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["PreconditionFailedError"];
+            };
+        };
+        /** @description What is asked for was erased; the entries that it had remain, without their contents. */
+        CONTENT_ERASED: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ContentErasedError"];
             };
         };
     };
@@ -4651,6 +5507,228 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    stops_list: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
+                order?: components["schemas"]["SortOrder"];
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
+                cursor?: string;
+                /** @description Only stops of this status. */
+                status?: components["schemas"]["StopStatus"];
+                /** @description With `If-None-Match`: answers as soon as the list is another than that copy, or with 304 after this many seconds. */
+                wait?: number;
+            };
+            header?: {
+                /** @description ETag of a copy the client has (one, a list, or `*`): 304 if it is current. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Stops in order of creation. */
+            200: {
+                headers: {
+                    /**
+                     * @description Of what the answer says, for `If-None-Match`.
+                     * @example "9f2c"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopPage"];
+                };
+            };
+            /** @description The copy named in `If-None-Match` is current. */
+            304: {
+                headers: {
+                    /**
+                     * @description Of what the answer says, for `If-None-Match`.
+                     * @example "9f2c"
+                     */
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    stops_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agentId": "reminder-bot",
+                 *       "actions": [
+                 *         "delete-*"
+                 *       ],
+                 *       "reason": "It deletes what it should archive."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateStopRequest"];
+            };
+        };
+        responses: {
+            /** @description An active stop says the same: the first one. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopResponse"];
+                };
+            };
+            /** @description The stop. */
+            201: {
+                headers: {
+                    /** @description Path of the new record. */
+                    Location?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    stops_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the stop. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    stops_lift: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the stop. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "It archives again."
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiftStopRequest"];
+            };
+        };
+        responses: {
+            /** @description The stop, which is lifted. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StopResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     policies_list: {
         parameters: {
             query?: {
@@ -4782,6 +5860,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    policies_usage: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows. Default: 50. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the policy. The example stands for the policy "collections-may-remind". */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is used; amounts are text. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -5146,6 +6263,12 @@ export interface operations {
                 resourceType?: string;
                 /** @description Only executions on this resource. */
                 resourceId?: string;
+                /** @description Only executions of this W3C trace. */
+                traceId?: string;
+                /** @description Only executions on behalf of this subject, such as `user:4711`. */
+                principal?: string;
+                /** @description Only executions in this run. */
+                run?: string;
                 /** @description Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC). */
                 from?: string;
                 /** @description Only executions begun up to and including this time. */
@@ -5254,6 +6377,10 @@ export interface operations {
                 proposedBy?: string;
                 /** @description Only the decision of the execution with this id. */
                 executionId?: string;
+                /** @description Only decisions of this W3C trace. */
+                traceId?: string;
+                /** @description Only decisions of executions in this run. */
+                run?: string;
                 /** @description Only the proposed decisions that the agent with this id or name could approve now. */
                 awaiting?: string;
             };
@@ -5402,6 +6529,76 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    decisions_approveTogether: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decisions": [
+                 *         {
+                 *           "id": "dec_00000000000000000000000005",
+                 *           "actionHash": null
+                 *         }
+                 *       ],
+                 *       "approverId": "agt_00000000000000000000000002",
+                 *       "comment": "The runs of this morning."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApproveTogetherRequest"];
+            };
+        };
+        responses: {
+            /** @description The decisions, each as approving it alone answers. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovedTogetherResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            /** @description The caller or the agent may not do this; `reason` says why. A policy denies this; `policy` names it. */
+            403: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermissionDeniedError"] | components["schemas"]["PolicyDeniedError"];
+                };
+            };
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -5800,7 +6997,10 @@ export interface operations {
                  *         "execute",
                  *         "propose"
                  *       ],
-                 *       "agentId": "agt_00000000000000000000000001"
+                 *       "agentId": "agt_00000000000000000000000001",
+                 *       "principals": [
+                 *         "user:*"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["CreateApiKeyRequest"];
@@ -6696,6 +7896,188 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProvenanceProofResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    decisionFiles_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the execution. The example stands for what "reminder-bot" executed. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as an attachment. If it cannot be sent in full, the connection is reset. */
+            200: {
+                headers: {
+                    /** @description Names the file. */
+                    "Content-Disposition"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionFileResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            410: components["responses"]["CONTENT_ERASED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    erasures_list: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
+                order?: components["schemas"]["SortOrder"];
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erasures in order of creation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasurePage"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    erasures_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "subjects": [
+                 *         {
+                 *           "type": "entity",
+                 *           "id": "ent_00000000000000000000000001"
+                 *         }
+                 *       ],
+                 *       "reason": "Request 2026-118 of a data subject"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateErasureRequest"];
+            };
+        };
+        responses: {
+            /** @description Nothing was left to erase: the newest erasure that took one of them. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            /** @description The erasure, which has begun. */
+            201: {
+                headers: {
+                    /** @description Path of the new record. */
+                    Location?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    erasures_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the erasure. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The erasure. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];

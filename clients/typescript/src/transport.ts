@@ -5,6 +5,7 @@ import { wasNeverConnected } from './never-connected.js';
 import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
 import { sleep } from './sleep.js';
+import { currentTraceparent } from './trace-context.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
@@ -202,6 +203,8 @@ function headersOf({ method, path, body, headers: given }: SentRequest): Headers
   const own = new Headers();
   if (body !== undefined) own.set('Content-Type', 'application/json');
   if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', newIdempotencyKey());
+  const traceparent = currentTraceparent();
+  if (traceparent !== null) own.set('traceparent', traceparent);
   own.forEach((value, name) => {
     if (!headers.has(name)) headers.set(name, value);
   });

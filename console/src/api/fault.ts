@@ -24,6 +24,7 @@ function adviceFor({ code, reason, status }: GovernanceError): string {
   if (code === 'UNAUTHORIZED') return 'Check the key, or ask an administrator for another one.';
   if (code === 'CONFLICT' || code === 'PRECONDITION_FAILED')
     return 'Something has changed since this page showed it. Look at it again.';
+  if (code === 'CONTENT_ERASED') return 'What was erased cannot be shown again.';
   if (code === 'NOT_FOUND') return 'It may be gone, or your key may not see it.';
   if (reason === 'scope_missing') return 'Ask an administrator for a key with that scope.';
   if (reason === 'reviewer_not_bound') return 'Sign in with a key of your own, bound to you as an agent.';

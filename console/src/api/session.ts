@@ -66,7 +66,7 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
   // Agents keep their names.
   feed.listen((entry) => {
     if (entry === null) entityNames.renewFirst();
-    else if (entry.action === 'entity.updated' && [entry.details['fields']].flat().includes('name'))
+    else if (entry.action === 'entity.updated' && [entry.details?.['fields']].flat().includes('name'))
       entityNames.renew(entry.subjectId);
   });
   await feed.prepare();

@@ -20,5 +20,6 @@ export type NewPolicy = Schemas['CreatePolicyRequest'];
 export type Verification = Schemas['VerificationResponse'];
 export type InclusionProof = Schemas['InclusionProofResponse'];
 export type ChainEntry = Schemas['ProvenanceProofResponse'];
+export type Stop = Schemas['StopResponse'];
 export type Claim = Schemas['ClaimResponse'];
 export type Checkpoint = Schemas['CheckpointResponse'];

@@ -43,10 +43,9 @@ export const SCREENS: readonly Screen[] = [
 ];
 
 /** The screens that are reached by links: one decision or execution. */
-export const RECORDS: ReadonlyMap<
-  string,
-  { readonly name: string; readonly show: FunctionComponent<{ readonly id: string }> }
-> = new Map([
-  ['decisions', { name: 'Decision', show: DecisionScreen }],
-  ['executions', { name: 'Execution', show: ExecutionScreen }],
-]);
+export const RECORDS: ReadonlyMap<string, Pick<Screen, 'name' | 'scopes'> & Required<Pick<Screen, 'detail'>>> = new Map(
+  [
+    ['decisions', { name: 'Decision', scopes: ['review', 'read', 'propose'], detail: DecisionScreen }],
+    ['executions', { name: 'Execution', scopes: ['read', 'review', 'execute'], detail: ExecutionScreen }],
+  ],
+);

@@ -15,6 +15,8 @@ import { showCount } from './count.js';
 import { EndsSoon, SignedInUntil } from './session-end.js';
 import { PlaceContext, usePlace } from './router.js';
 import { RECORDS, type Screen, SCREENS } from './screens.js';
+import { StopBanner } from './stops/stop-banner.js';
+import { StopButton } from './stops/stop-button.js';
 
 const MODES = {
   live: 'Live',
@@ -59,13 +61,15 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
                 />
               ))}
             </nav>
+            <StopButton />
             <Who signOut={signOut} />
           </aside>
           <main id="main" ref={main} tabIndex={-1} aria-label={title}>
+            <StopBanner />
             <EndsSoon />
             <UnsavedKeyList />
             <CreationProvider value={creation}>
-              {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
+              <Shown screen={record ?? screen} id={id} />
             </CreationProvider>
           </main>
         </div>
@@ -75,7 +79,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
 }
 
 interface ShownProps {
-  readonly screen: Screen | undefined;
+  readonly screen: (Pick<Screen, 'name' | 'scopes' | 'detail'> & Partial<Pick<Screen, 'component'>>) | undefined;
   readonly id: string;
 }
 
@@ -97,7 +101,7 @@ function Shown({ screen, id }: ShownProps): ComponentChildren {
     );
   }
   if (id !== '' && screen.detail !== undefined) return <screen.detail key={id} id={id} />;
-  return <screen.component />;
+  return screen.component === undefined ? null : <screen.component />;
 }
 
 interface NavLinkProps {

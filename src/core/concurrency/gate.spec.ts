@@ -31,8 +31,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What the gate must do, derived from the list of all that came. */
 class Model {
   readonly all: Entered[] = [];
-  /** Those that have to wait, in the order in which they are to enter. */
+  /** Those that have to wait, in order of arrival. */
   readonly queue: Entered[] = [];
+  private clients: string[] = [];
 
   get inside(): Entered[] {
     return this.all.filter(({ pass }) => pass !== null);
@@ -46,16 +47,21 @@ class Model {
     return this.inside.reduce((sum, entered) => sum + (who === undefined || entered.who === who ? entered.held : 0), 0);
   }
 
-  /** Clients take turns: the others of its client go to the end. */
-  entered(entered: Entered): void {
-    if (!this.queue.includes(entered)) return;
-    const others = this.waiting.filter(({ who }) => who !== entered.who);
-    this.queue.splice(0, Infinity, ...others, ...this.waiting.filter(({ who }) => who === entered.who));
+  waits(entered: Entered): void {
+    const isFirst = this.waiting.every(({ who }) => who !== entered.who);
+    this.queue.push(entered);
+    if (isFirst) this.toEnd(entered);
   }
 
-  /** The first whose client has room; undefined if there is none. */
+  /** Clients take turns: one that has entered goes to the end. */
+  toEnd({ who }: Entered): void {
+    this.clients = [...this.clients.filter((other) => other !== who), who];
+  }
+
+  /** The first of the first client that has room; undefined if there is none. */
   get next(): Entered | undefined {
-    return this.waiting.find(({ who, weight }) => this.heldBy(who) + weight <= SETTINGS.mostEach);
+    const first = this.clients.flatMap((client) => this.waiting.find(({ who }) => who === client) ?? []);
+    return first.find(({ who, weight }) => this.heldBy(who) + weight <= SETTINGS.mostEach);
   }
 }
 
@@ -79,7 +85,7 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
       gate.enter(who, { weight: action.weight, leaving }).then(
         (pass) => {
           entered.pass = pass;
-          model.entered(entered);
+          if (model.queue.includes(entered)) model.toEnd(entered);
         },
         () => (entered.isRefused = true),
       );
@@ -100,7 +106,7 @@ async function perform(gate: Gate, model: Model, action: Step): Promise<void> {
   // Whoever was admitted or refused learns it in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
   const newest = model.all.at(-1);
-  if ('who' in action && newest?.pass === null && !newest.isRefused) model.queue.push(newest);
+  if ('who' in action && newest?.pass === null && !newest.isRefused) model.waits(newest);
 }
 
 describe('Gate', () => {

@@ -32,7 +32,6 @@ export interface Entering {
 }
 
 interface Waiting {
-  readonly who: string;
   readonly weight: number;
   readonly admit: (pass: Pass) => void;
 }
@@ -44,7 +43,8 @@ interface Waiting {
  */
 export class Gate {
   private readonly weights = new Map<string, number>();
-  private readonly queue = new Set<Waiting>();
+  /** Of each client in order of arrival; first the client whose turn it is. */
+  private readonly queues = new Map<string, Set<Waiting>>();
   private inside = 0;
 
   constructor(private readonly settings: GateSettings) {}
@@ -56,14 +56,14 @@ export class Gate {
 
   /** How many wait. */
   get waiting(): number {
-    return this.queue.size;
+    return Array.from(this.queues.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0);
   }
 
   /** Null if there is no room now, or others have waited for it longer. */
   tryEnter(who: string, weight = 1): Pass | null {
     const counted = Math.min(weight, this.settings.mostEach);
     const isFree = this.clientHasRoom(who, counted) && this.inside + counted <= this.settings.most;
-    return isFree && !this.hasNext() ? this.pass(who, counted) : null;
+    return isFree && this.next() === undefined ? this.pass(who, counted) : null;
   }
 
   /**
@@ -87,12 +87,14 @@ export class Gate {
 
   private turn(who: string, weight: number, leaving: AbortSignal | undefined): Promise<Pass> {
     const { what, mostWaiting, longest } = this.settings;
-    if (this.waitingOf(who).length >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
+    const queue = this.queues.get(who) ?? new Set<Waiting>();
+    if (queue.size >= mostWaiting) throw unavailable(`Too many ${what} at a time.`, RETRY_AFTER);
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
         leaving?.removeEventListener('abort', onAbort);
-        this.queue.delete(waiting);
+        queue.delete(waiting);
+        if (queue.size === 0) this.queues.delete(who);
       };
       const refuse = (reason: Error): void => {
         end();
@@ -106,34 +108,30 @@ export class Gate {
         end();
         resolve(pass);
       };
-      const waiting: Waiting = { who, weight, admit };
+      const waiting: Waiting = { weight, admit };
       leaving?.addEventListener('abort', onAbort);
-      this.queue.add(waiting);
+      this.queues.set(who, queue.add(waiting));
     });
   }
 
   private admitWaiting(): void {
-    for (const { who, weight, admit } of this.queue) {
-      if (!this.clientHasRoom(who, weight)) continue;
-      // This one is next: none of less weight may overtake it.
+    for (let next = this.next(); next !== undefined; next = this.next()) {
+      const [who, queue, { weight, admit }] = next;
+      // None of less weight may overtake it.
       if (this.inside + weight > this.settings.most) return;
-      const pass = this.pass(who, weight);
-      for (const other of this.waitingOf(who)) {
-        this.queue.delete(other);
-        this.queue.add(other);
-      }
-      admit(pass);
+      this.queues.delete(who);
+      this.queues.set(who, queue);
+      admit(this.pass(who, weight));
     }
   }
 
-  private waitingOf(who: string): Waiting[] {
-    return [...this.queue].filter((waiting) => waiting.who === who);
-  }
-
-  /** Whether somebody waits whose client has room. */
-  private hasNext(): boolean {
-    for (const { who, weight } of this.queue) if (this.clientHasRoom(who, weight)) return true;
-    return false;
+  /** Who has waited longest in the first client that has room. */
+  private next(): readonly [who: string, queue: Set<Waiting>, waiting: Waiting] | undefined {
+    for (const [who, queue] of this.queues) {
+      const [first] = queue;
+      if (first !== undefined && this.clientHasRoom(who, first.weight)) return [who, queue, first];
+    }
+    return undefined;
   }
 
   private clientHasRoom(who: string, weight: number): boolean {

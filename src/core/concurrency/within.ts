@@ -1,12 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
-/** The result of the promise, or the other value if that takes longer than the given milliseconds. */
-export async function within<Result>(
+/**
+ * The result of the promise, or the other value if that takes longer than the given milliseconds. What has arrived while
+ * the process itself was busy counts as in time.
+ */
+export async function within<Result, Otherwise = Result>(
   promise: Promise<Result>,
   milliseconds: number,
-  otherwise: Result,
-): Promise<Result> {
+  otherwise: Otherwise,
+): Promise<Result | Otherwise> {
   const enough = new AbortController();
-  const limit = sleep(milliseconds, otherwise, { signal: enough.signal }).catch(() => otherwise);
+  const limit = sleep(milliseconds, otherwise, { signal: enough.signal })
+    .then((late) => setImmediate(late))
+    .catch(() => otherwise);
   return Promise.race([promise, limit]).finally(() => enough.abort());
 }

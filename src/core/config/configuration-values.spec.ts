@@ -80,6 +80,9 @@ describe('values', () => {
     ['maxPolicyText', 'MAX_POLICY_TEXT', '1', 1],
     ['planTimeout', 'PLAN_TIMEOUT', '1', 1],
     ['replayLimit', 'REPLAY_LIMIT', '7', 7],
+    ['retainAtLeast', 'RETAIN_AT_LEAST', 'PT0S', 0],
+    ['retainAtLeast', 'RETAIN_AT_LEAST', 'P3650D', 315_360_000_000],
+    ['retainContent', 'RETAIN_CONTENT', 'P730D', 63_072_000_000],
     ['maxConnectionsPerAddress', 'MAX_CONNECTIONS_PER_ADDRESS', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
@@ -199,6 +202,8 @@ describe('values', () => {
     WEBHOOK_ALLOW_PRIVATE: ['yes', '1', 'True'],
     PLAN_TIMEOUT: ['0', '600001', '10s'],
     REPLAY_LIMIT: ['0', '10000001', 'all'],
+    RETAIN_AT_LEAST: ['0', 'P3651D', '1 day', '-P1D'],
+    RETAIN_CONTENT: ['PT23H', 'PT0S', 'P3651D', 'for ever'],
     MAX_POLICY_TEXT: ['0', '2147483648', '32MiB', '-1'],
     MAX_CONNECTIONS_PER_ADDRESS: ['0', 'all', '1000001'],
     TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
@@ -236,8 +241,8 @@ describe('values', () => {
 
   it.each(Object.values<Variable<unknown>>(VARIABLES).filter(({ mask }) => mask === undefined))(
     'accept the example of $name',
-    (variable) => {
-      expect(configurationFaults({ OIDC_ISSUER, [variable.name]: variable.example, API_KEY: KEY })).toEqual([]);
+    ({ name, example, default: usual }) => {
+      expect(configurationFaults({ OIDC_ISSUER, [name]: example ?? usual, API_KEY: KEY })).toEqual([]);
     },
   );
 });

@@ -43,6 +43,8 @@ describe('defaults', () => {
       maxPolicyText: 33_554_432,
       planTimeout: 10_000,
       replayLimit: 100_000,
+      retainAtLeast: 86_400_000,
+      retainContent: null,
       maxPendingApprovals: 100,
       maxWaiting: 1000,
       maxEventStreams: 200,
@@ -121,6 +123,15 @@ describe('faults', () => {
     ]);
     const OIDC_ISSUER = 'https://login.example.com';
     expect(readConfiguration({ OIDC_CLIENT_ID: 'console', OIDC_SCOPE: 'openid', OIDC_ISSUER })).toBeDefined();
+  });
+
+  it('include contents that would be erased before they may be', () => {
+    expect(configurationFaults({ RETAIN_CONTENT: 'P182D', RETAIN_AT_LEAST: 'P183D' })).toEqual([
+      'RETAIN_CONTENT: got "P182D", which is shorter than RETAIN_AT_LEAST=P183D; make RETAIN_CONTENT at least as long, or shorten RETAIN_AT_LEAST',
+    ]);
+    for (const atLeast of ['P183D', 'PT0S', ''])
+      expect(readConfiguration({ RETAIN_CONTENT: 'P183D', RETAIN_AT_LEAST: atLeast })).toBeDefined();
+    expect(readConfiguration({ RETAIN_CONTENT: 'P1D' })).toBeDefined();
   });
 
   it('require a key in production', () => {

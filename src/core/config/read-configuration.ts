@@ -1,4 +1,5 @@
 import type { Configuration } from './configuration';
+import { editsBetween } from '../values/edits';
 import type { ConfiguredDatabase } from './variables/database-url';
 import {
   type Environment,
@@ -23,6 +24,7 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
       if (value === undefined || isRefusedInProduction(variable, text, environment))
         faults.push(faultLine(variable, text));
       else if (isWithoutEffect(variable, environment)) faults.push(withoutEffectLine(variable, text));
+      else faults.push(...contradictionLines(variable, text, environment));
       values[member] = value;
     }
     return values;
@@ -73,9 +75,14 @@ function withoutEffectLine({ name, onlyWith = '', mask = JSON.stringify }: Varia
   return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
 }
 
+function contradictionLines(variable: Variable<unknown>, text: string, environment: Environment): string[] {
+  const contradiction = variable.contradiction?.(text, environment);
+  return contradiction === undefined ? [] : [`${variable.name}: got ${JSON.stringify(text)}, ${contradiction}`];
+}
+
 /** One line: name, actual value unless it is secret, what is expected, an example. */
 function faultLine(variable: Variable<unknown>, text: string): string {
-  const { name, mask = JSON.stringify, explain, expected, example } = variable;
+  const { name, mask = JSON.stringify, explain, expected, example = variable.default } = variable;
   const got = text === '' ? 'nothing, although NODE_ENV is production' : shorten(mask(text));
   const reason = explain?.(text);
   return `${name}: got ${got}${reason === undefined ? '' : ` (${reason})`}; expected ${expected}; example: ${name}=${example}`;
@@ -118,26 +125,15 @@ export function nearMissWarnings(environment: Environment, names: readonly strin
 function isNearly(name: string, meant: string): boolean {
   const [given, expected] = [plain(name), plain(meant)];
   if (expected.length < SHORTEST) return false;
-  return given === expected || (expected.length >= LONG && isOneSlip(given, expected));
+  return (
+    given === expected ||
+    (expected.length >= LONG && Math.abs(given.length - expected.length) <= 1 && editsBetween(given, expected) <= 1)
+  );
 }
 
 /** Without separators between words, in lower case. */
 function plain(name: string): string {
   return name.replace(/[^a-z0-9]/gi, '').toUpperCase();
-}
-
-/** One character more, fewer or different, or two adjacent ones swapped. */
-function isOneSlip(given: string, expected: string): boolean {
-  if (Math.abs(given.length - expected.length) > 1) return false;
-  let start = 0;
-  while (start < given.length && given[start] === expected[start]) start += 1;
-  const [left, right] = [given.slice(start), expected.slice(start)];
-  return (
-    left.slice(1) === right ||
-    left === right.slice(1) ||
-    left.slice(1) === right.slice(1) ||
-    left === right.charAt(1) + right.charAt(0) + right.slice(2)
-  );
 }
 
 /** The settings of a module. Provided as a value, and read together with those of the service. */

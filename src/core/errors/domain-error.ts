@@ -85,6 +85,11 @@ export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }
 
+/** @param by sequence of the entry that says so. */
+export function contentErased(what: string, by: number): DomainError {
+  return new DomainError('CONTENT_ERASED', `The contents of ${what} were erased, as the entry ${by} records.`);
+}
+
 export function permissionDenied(reason: DenialReason, message: string, extras: ErrorExtras = {}): DomainError {
   return new DomainError('PERMISSION_DENIED', message, { ...extras, reason });
 }
@@ -94,7 +99,7 @@ export function policyDenied(policy: PolicyReference, message: string): DomainEr
 }
 
 const HAS_CHANGED =
-  'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.';
+  'The record has changed since the revision named in If-Match; a weak tag (W/…) names none. Read it again and repeat the change on its current revision.';
 
 export function preconditionFailed(message = HAS_CHANGED): DomainError {
   return new DomainError('PRECONDITION_FAILED', message);
@@ -169,6 +174,14 @@ export function callerSuspended(): CallerRefusal {
 /** A caller bound to an agent can only act as that agent. */
 export function notThisAgent(): CallerRefusal {
   return new CallerRefusal('not_this_agent', 'The key or token acts as one agent, and this is another.');
+}
+
+/** A caller can only act on behalf of whom its key or token vouches for. */
+export function notThisPrincipal(): CallerRefusal {
+  return new CallerRefusal(
+    'not_this_principal',
+    'The key or token may not act on behalf of this principal, or not with these roles.',
+  );
 }
 
 /** A caller cannot change the agent that it acts as. */

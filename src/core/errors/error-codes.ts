@@ -63,12 +63,17 @@ export const ERRORS = table({
       'The state of the record does not allow this, a name is in use, or the `Idempotency-Key` was used with another body.',
     example: { message: 'An agent with the name "reminder-bot" exists already; names are unique.' },
   },
+  CONTENT_ERASED: {
+    status: 410,
+    meaning: 'What is asked for was erased; the entries that it had remain, without their contents.',
+    example: { message: 'The contents of this execution were erased, as the entry 4711 records.' },
+  },
   PRECONDITION_FAILED: {
     status: 412,
     meaning: 'The record has another revision than `If-Match` names.',
     example: {
       message:
-        'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.',
+        'The record has changed since the revision named in If-Match; a weak tag (W/…) names none. Read it again and repeat the change on its current revision.',
     },
   },
   PAYLOAD_TOO_LARGE: {
@@ -117,13 +122,17 @@ export const DENIAL_REASONS = [
   'policy_denied',
   'self_approval',
   'agent_suspended',
+  'principal_suspended',
+  'stopped',
   'agent_unknown',
   'scope_missing',
   'reviewer_not_bound',
   'not_this_agent',
+  'not_this_principal',
   'own_agent',
   'not_an_approver',
   'approval_too_large',
+  'limit_reached',
   'approval_rejected',
   'approval_insufficient',
   'extension_refused',

@@ -12,12 +12,12 @@ const LONGEST = 365 * DAY;
 
 /**
  * Milliseconds of an ISO 8601 duration: weeks alone (`P2W`), or days, hours, minutes and seconds (`P1DT12H`). A day is
- * 24 hours. Undefined for any other text, and for less than a second or more than 365 days.
+ * 24 hours. Undefined for any other text, and for less than a second or more than `longest`: 365 days.
  */
-export function parseDuration(text: string): number | undefined {
+export function parseDuration(text: string, longest = LONGEST): number | undefined {
   const weeks = WEEKS.exec(text)?.[1];
   const milliseconds = weeks === undefined ? ofDateAndTime(text) : Number(weeks) * WEEK;
-  return milliseconds >= SHORTEST && milliseconds <= LONGEST ? milliseconds : undefined;
+  return milliseconds >= SHORTEST && milliseconds <= longest ? milliseconds : undefined;
 }
 
 /** What a duration has to be, as the message of a fault; undefined if it is valid. */

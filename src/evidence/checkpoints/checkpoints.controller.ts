@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
-import { ApiSequence, sequenceOf } from '../../http/query/sequence-parameter';
+import { ApiSequence, sequenceOf } from './sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
 import { CheckpointResponse, ConsistencyProofResponse, InclusionProofResponse } from './dto/checkpoint.responses';
 import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries';

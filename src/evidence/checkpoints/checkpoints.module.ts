@@ -23,6 +23,6 @@ import { TreeProofs } from './tree-proofs';
     Checkpoints,
     TreeProofs,
   ],
-  exports: [Checkpoints, LogSigner],
+  exports: [Checkpoints, CheckpointFiles, LogSigner, TreeProofs],
 })
 export class CheckpointsModule {}

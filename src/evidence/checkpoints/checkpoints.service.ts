@@ -11,7 +11,7 @@ import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import { formatNote } from '../../core/signed-notes/signed-note';
+import { formatNote, signatureVerdict } from '../../core/signed-notes/signed-note';
 import { within } from '../../core/concurrency/within';
 import { type Checkpoint, type IssuedCheckpoint, nameOf } from './checkpoint';
 import { DatabaseCheck } from './found-database-check';
@@ -84,6 +84,13 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
    */
   issue(): Promise<IssuedCheckpoint> {
     return this.runs.call(0);
+  }
+
+  /** The last one that was kept; null if there is none, or another key has signed it. */
+  last(): IssuedCheckpoint | null {
+    const kept = this.kept.read();
+    if (kept === null || signatureVerdict(kept.note, [this.signer.verifierKey]) !== 'valid') return null;
+    return { ...kept, text: formatNote(kept.note) };
   }
 
   private async signNext(): Promise<IssuedCheckpoint> {

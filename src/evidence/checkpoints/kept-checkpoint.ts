@@ -16,6 +16,8 @@ export abstract class CheckpointFiles {
   abstract readonly checkpoint: string;
   /** Held while a checkpoint is written; null if no other process writes one there. */
   abstract readonly lock: string | null;
+  /** The ids of what was erased. */
+  abstract readonly erasures: string;
   /** The signing key, if the service generated it. */
   abstract readonly signingKey: string;
 }
@@ -30,7 +32,12 @@ export function checkpointFiles(
   makeFolder(folder);
   const name = join(folder, isFile ? basename(location) : location.slice(location.lastIndexOf('/') + 1));
   const checkpoint = `${name}.checkpoint`;
-  return { checkpoint, lock: isFile ? null : `${checkpoint}.lock`, signingKey: `${name}.signing-key` };
+  return {
+    checkpoint,
+    lock: isFile ? null : `${checkpoint}.lock`,
+    erasures: `${name}.erasures`,
+    signingKey: `${name}.signing-key`,
+  };
 }
 
 /** The same, with a warning if others may write there; existing files are closed to others. */
@@ -43,6 +50,7 @@ export function privateCheckpointFiles(
   // The folder of a database file was checked already.
   if (folder !== dirname(database.location)) warnWhereOthersMayWrite(folder);
   closeToOthers(files.checkpoint);
+  closeToOthers(files.erasures);
   if (files.lock !== null) closeToOthers(files.lock);
   return files;
 }

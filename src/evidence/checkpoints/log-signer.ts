@@ -30,6 +30,10 @@ export class LogSigner {
     return this.signer.publicKey;
   }
 
+  get verifierKey(): VerifierKey {
+    return this.signer.verifierKey;
+  }
+
   /** The keys whose signatures identify a checkpoint of this log. */
   get verifierKeys(): readonly VerifierKey[] {
     return [this.signer.verifierKey, ...this.configuration.previousVerifierKeys];

@@ -1,9 +1,10 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiEventStream, EventStream } from '../../http/answers/event-stream';
-import { Caller } from '../../http/pipeline/caller.decorator';
-import { LastEventId } from '../../http/pipeline/last-event-id.decorator';
+import { Caller } from '../../http/input/caller.decorator';
+import { LastEventId } from '../../http/input/last-event-id.decorator';
 import { RepeatableParameters, RequiresScope } from '../../http/request/routes';
 import { EventsQuery } from './dto/events.query';
 import { EventsService } from './events.service';
@@ -17,13 +18,12 @@ export class EventsController {
 
   @Get()
   @RepeatableParameters('action')
-  @ApiOperation({
-    summary: 'Follow the audit trail',
-    description:
-      'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +
+  @ApiRoute(
+    'Follow the audit trail',
+    'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +
       'with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when ' +
       'its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops.',
-  })
+  )
   @ApiEventStream({
     'X-Head-Sequence': {
       schema: { type: 'integer' },

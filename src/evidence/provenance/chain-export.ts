@@ -1,9 +1,6 @@
-import { addAbortSignal, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { unavailable } from '../../core/errors/domain-error';
-import { countedClient } from '../../http/request/arrival';
-import { Gates } from '../../http/gates';
-import { ShutdownGuard } from '../../http/shutdown/shutdown';
+import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
 import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';
 import { entriesFromJson } from '../../ledger/chain/entry-columns';
 import type { StoredEntry } from '../../ledger/chain/hash-chain';
@@ -20,7 +17,7 @@ const CHARACTERS_TOGETHER = 64 * 1024;
 export interface OpenedExport {
   readonly head: ChainHeadResponse;
   /** Fails rather than end before the head, or omit an entry. */
-  readonly lines: Readable;
+  readonly stream: Readable;
 }
 
 /**
@@ -30,37 +27,22 @@ export interface OpenedExport {
 export class ChainExport {
   constructor(
     private readonly entries: EntryReader,
-    private readonly gate: ShutdownGuard,
-    private readonly gates: Gates,
+    private readonly streams: StreamedAnswers,
   ) {}
 
   /**
    * @param after the sequence before the first entry; a fault in the first lines is thrown, not streamed.
-   * @param address of the client.
-   * @param leaving aborted when the client leaves: the export ends, and its place is released.
-   * @throws UNAVAILABLE when too many exports, or too many of one client, are running.
+   * @throws UNAVAILABLE as `StreamedAnswers` does.
    */
-  async open(after: number, address: string | null, leaving: AbortSignal): Promise<OpenedExport> {
-    const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));
-    try {
-      const opened = await this.opened(after);
-      // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
-      if (leaving.aborted || this.gate.isClosed) throw unavailable('The service is stopping, or the client has left.');
-      for (const signal of [leaving, this.gate.signal]) addAbortSignal(signal, opened.lines);
-      // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
-      opened.lines.once('close', () => pass.leave());
-      return opened;
-    } catch (error) {
-      pass.leave();
-      throw error;
-    }
+  open(after: number, receiver: Receiver): Promise<OpenedExport> {
+    return this.streams.open(receiver, () => this.opened(after));
   }
 
   private async opened(after: number): Promise<OpenedExport> {
     const extent = await this.entries.extent();
     const chunks = this.chunks(after, extent);
     const first = await chunks.next();
-    return { head: headOf(extent), lines: Readable.from(resumed(first, chunks)) };
+    return { head: headOf(extent), stream: Readable.from(resumed(first, chunks)) };
   }
 
   private async *chunks(after: number, extent: ChainExtent): AsyncGenerator<string, void> {

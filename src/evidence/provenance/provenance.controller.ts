@@ -6,13 +6,14 @@ import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { found } from '../../core/errors/domain-error';
 import { IgnoresIdempotencyKey, RequiresScope, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { ApiNdjson, ndjsonStream } from '../../http/answers/ndjson';
+import { ApiNdjson, NDJSON } from '../../http/answers/ndjson';
+import { streamedFile } from '../../http/answers/streamed-answers';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { ApiSequence, sequenceOf } from '../../http/query/sequence-parameter';
+import { ApiSequence, sequenceOf } from '../checkpoints/sequence-parameter';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ChainExport } from './chain-export';
@@ -99,15 +100,15 @@ export class ProvenanceController {
     'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
   })
   async export(
-    @Caller() { ip }: Caller,
+    @Caller() { ip: address }: Caller,
     @Query() { after = 0 }: ExportQuery,
     @ClientLeft() leaving: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const { head, lines } = await this.exports.open(after, ip, leaving);
+    const { head, stream } = await this.exports.open(after, { address, leaving });
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
-    return ndjsonStream(lines, response);
+    return streamedFile(stream, response, { type: NDJSON });
   }
 
   @Get(':sequence')

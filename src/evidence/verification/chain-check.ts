@@ -17,6 +17,8 @@ export interface CheckOrder {
   readonly previous: ChainEnd;
   /** Sizes of the Merkle tree whose roots are wanted; null if the check does not begin at the first entry. */
   readonly sizes: ReadonlySet<number> | null;
+  /** Sequences of entries that hold contents which a later entry says to be erased. */
+  readonly restored: ReadonlySet<number>;
 }
 
 /** What a verification found. */
@@ -25,6 +27,8 @@ export interface ChainVerdict {
   readonly entriesVerified: number;
   readonly brokenLinks: number;
   readonly invalidHashes: number;
+  /** Entries whose contents were erased. */
+  readonly erased: number;
   readonly head: ChainEnd;
   /** The first faulty sequence; for a chain whose end differs from its head, the one after its end. */
   readonly firstInvalid: number | null;
@@ -48,21 +52,30 @@ export class ChainCheck {
   private entriesVerified = 0;
   private brokenLinks = 0;
   private invalidHashes = 0;
+  private erased = 0;
   private firstInvalid: number | null = null;
   private previous: ChainEnd;
+  private readonly erasures = new NamedErasures();
   private readonly tree: TreeCheck | null;
+  private readonly restored: ReadonlySet<number>;
 
-  constructor({ previous, sizes }: CheckOrder) {
+  constructor({ previous, sizes, restored }: CheckOrder) {
     this.previous = previous;
+    this.restored = restored;
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
   add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
-    const isIntact = hashesMatch(entry);
+    const isIntact = hashesMatch(entry) && !this.restored.has(entry.sequence);
     if (!isLinked) this.brokenLinks += 1;
     if (!isIntact) this.invalidHashes += 1;
-    if (!isLinked || !isIntact) this.firstInvalid ??= entry.sequence;
+    if (!isLinked || !isIntact) this.noteInvalid(entry.sequence);
+    this.noteUnnamed(this.erasures.endAt(entry));
+    if (entry.erased !== null) {
+      this.erased += 1;
+      if (isIntact) this.noteUnnamed(this.erasures.add(entry));
+    }
     this.tree?.add(entry.hash);
     this.entriesVerified += 1;
     this.previous = { sequence: entry.sequence, hash: entry.hash };
@@ -70,6 +83,7 @@ export class ChainCheck {
 
   /** @param head where the chain ends according to the head record. */
   finish(head: ChainEnd): ChainVerdict {
+    this.noteUnnamed(this.erasures.end());
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
     const brokenLinks = this.brokenLinks + (endsAtHead ? 0 : 1);
     return {
@@ -77,9 +91,69 @@ export class ChainCheck {
       entriesVerified: this.entriesVerified,
       brokenLinks,
       invalidHashes: this.invalidHashes,
+      erased: this.erased,
       head,
       firstInvalid: this.firstInvalid ?? (endsAtHead ? null : this.previous.sequence + 1),
       tree: this.tree?.finish() ?? null,
+    };
+  }
+
+  private noteUnnamed({ entries, first }: Unnamed): void {
+    this.invalidHashes += entries;
+    if (entries > 0) this.noteInvalid(first);
+  }
+
+  private noteInvalid(sequence: number): void {
+    this.firstInvalid = Math.min(this.firstInvalid ?? sequence, sequence);
+  }
+}
+
+/** Entries without their contents that no later entry says to be erased: how many, and the first. */
+interface Unnamed {
+  readonly entries: number;
+  readonly first: number;
+}
+
+const NONE: Unnamed = { entries: 0, first: 0 };
+
+interface ErasedRecord extends Unnamed {
+  readonly subjectType: string;
+  readonly subjectId: string | null;
+}
+
+/**
+ * What erased entries name: a later `….erased` of the same record, or of the entity that a claim belonged to. Holds one
+ * item for each erased record until the check has come to the entry that it names.
+ */
+class NamedErasures {
+  private readonly expected = new Map<unknown, ErasedRecord>();
+
+  /** @returns the entry itself if what it names cannot be the erasure of its record. */
+  add({ sequence, erased, subjectType, subjectId, entityId }: StoredEntry): Unnamed {
+    const named = subjectType === 'claim' ? { subjectType: 'entity', subjectId: entityId } : { subjectType, subjectId };
+    const known = this.expected.get(erased) ?? { ...named, entries: 0, first: sequence };
+    const isSame = known.subjectType === named.subjectType && known.subjectId === named.subjectId;
+    if (!isSame || Number(erased) <= sequence) return { entries: 1, first: sequence };
+    this.expected.set(erased, { ...known, entries: known.entries + 1 });
+    return NONE;
+  }
+
+  /** @returns those that name this entry wrongly. */
+  endAt({ sequence, action, subjectType, subjectId }: StoredEntry): Unnamed {
+    const named = this.expected.get(sequence);
+    if (named === undefined) return NONE;
+    this.expected.delete(sequence);
+    const isErasure = action === `${named.subjectType}.erased`;
+    return isErasure && subjectType === named.subjectType && subjectId === named.subjectId ? NONE : named;
+  }
+
+  /** @returns those that name an entry which does not exist. */
+  end(): Unnamed {
+    const left = [...this.expected.values()];
+    if (left.length === 0) return NONE;
+    return {
+      entries: left.reduce((sum, { entries }) => sum + entries, 0),
+      first: left.reduce((least, { first }) => Math.min(least, first), Infinity),
     };
   }
 }

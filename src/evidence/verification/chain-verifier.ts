@@ -14,6 +14,7 @@ import {
   withEntriesBeyond,
 } from './chain-check';
 import { type ChainHasher, openHasher } from './chain-hasher';
+import { RestoredEntries } from './restored-entries';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
@@ -58,6 +59,7 @@ export class ChainVerifier implements OnModuleDestroy {
   constructor(
     private readonly entries: EntryReader,
     private readonly tree: TreeReader,
+    private readonly restored: RestoredEntries,
   ) {}
 
   /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
@@ -79,7 +81,8 @@ export class ChainVerifier implements OnModuleDestroy {
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const previous = (await this.entries.before(from)) ?? CHAIN_START;
-    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null });
+    const restored = await this.restored.all();
+    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, restored });
     try {
       if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
       const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };

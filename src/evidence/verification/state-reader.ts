@@ -13,6 +13,7 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import type { SqlConnection, SqlValue } from '../../ledger/database/sql-connection';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
+import type { SaidByEntry } from '../../ledger/record-kind';
 import { rowLists } from '../../ledger/reading/row-lists';
 
 /** Most records of a chunk, and most bytes of their texts. */
@@ -42,8 +43,10 @@ export interface LiveRecord {
   readonly firstSequence: SqlValue;
   /** Of its last entry. */
   readonly subjectType: SqlValue;
+  readonly v: SqlValue;
+  readonly stateSalt: SqlValue;
   readonly stateHash: SqlValue;
-  readonly entityId: SqlValue;
+  readonly entry: SaidByEntry;
   /** False if the record it belongs to does not exist. */
   readonly hasOwner: boolean;
   /** True if its owner was removed, and it is still to be deleted. */
@@ -207,8 +210,15 @@ function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRecord {
   const [
     firstSequence = null,
     subjectType = null,
+    v = null,
+    stateSalt = null,
     stateHash = null,
+    timestamp = null,
     entityId = null,
+    agentId = null,
+    actorType = null,
+    actorId = null,
+    details = null,
     owners = null,
     leftovers = null,
     items = null,
@@ -218,8 +228,10 @@ function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRecord {
     values: row.slice(0, width),
     firstSequence,
     subjectType,
+    v,
+    stateSalt,
     stateHash,
-    entityId,
+    entry: { timestamp, entityId, agentId, actorType, actorId, details },
     hasOwner: Number(owners) > 0,
     isLeftover: Number(leftovers) > 0,
     items: itemsIn(items),
@@ -236,8 +248,15 @@ function itemsIn(text: SqlValue): SqlValue[][] {
 const SEALED_COLUMNS = [
   'ledger.firstSequence',
   'ledger.subjectType',
+  'ledger.v',
+  'ledger.stateSalt',
   'ledger.stateHash',
+  'ledger.timestamp',
   'ledger.entityId',
+  'ledger.agentId',
+  'ledger.actorType',
+  'ledger.actorId',
+  'ledger.details',
   'ledger.owners',
   'ledger.leftovers',
   'ledger.items',
@@ -286,7 +305,9 @@ export function liveRecordsSql(
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
   const sealed = [
     `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
-    ...['subjectType', 'stateHash', 'entityId'].map((name) => `last.${quoted(name)}`),
+    ...['subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp'].map((name) => `last.${quoted(name)}`),
+    ...['entityId', 'agentId', 'actorType', 'actorId'].map((name) => `last.${quoted(name)}`),
+    kind.isSaidInDetails === true ? 'last."details"' : 'NULL',
     ownerTable === null ? '1' : owners,
     ownerTable === null ? '0' : leftovers,
     kind.listColumns === undefined ? 'NULL' : items,

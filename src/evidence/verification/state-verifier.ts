@@ -7,9 +7,11 @@ import { EntryReader } from '../../ledger/reading/entry-reader';
 import { counterName, listItems } from '../../ledger/records/counter-name';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { SingleFlight } from '../../core/concurrency/single-flight';
-import { sha256 } from '../../ledger/chain/hash-chain';
+import { sealedState } from '../../ledger/chain/hash-chain';
 import { type LiveRecord, type MissingRecord, StateReader } from './state-reader';
+import { wrongRepetitions } from './repetitions';
 import type { SqlValue } from '../../ledger/database/sql-connection';
+import { SumCheck } from './sum-check';
 import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../../ledger/chain/ulid-sequence';
 
@@ -28,9 +30,9 @@ interface InvalidRecord {
   readonly fault: RecordFault;
 }
 
-export const DERIVED_DATA = ['counter', 'listItems', 'head', 'table'] as const;
+export const DERIVED_DATA = ['counter', 'sum', 'listItems', 'head', 'table'] as const;
 
-/** Counters by name, list items by the id of their record, the head by its column, tables by name. */
+/** Counters by name, sums by what they are of, list items by the id of their record, the head by its column, tables by name. */
 export interface InvalidDerived {
   readonly data: (typeof DERIVED_DATA)[number];
   readonly name: string;
@@ -63,6 +65,7 @@ export class StateVerifier implements OnModuleDestroy {
   constructor(
     private readonly states: StateReader,
     private readonly derived: DerivedDataReader,
+    private readonly sums: SumCheck,
     private readonly entries: EntryReader,
     private readonly database: Database,
   ) {}
@@ -91,6 +94,7 @@ export class StateVerifier implements OnModuleDestroy {
     await this.checkMissing(findings, each);
     for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
     for await (const names of each(this.derived.wrongCounters())) findings.addDerived('counter', names);
+    for await (const names of each(this.sums.wrong())) findings.addDerived('sum', names);
     await this.checkStrayCounters(findings, each);
     await this.checkHead(findings, each);
     // A view may have taken the place of a table before that was read.
@@ -111,6 +115,8 @@ export class StateVerifier implements OnModuleDestroy {
       for (const record of there) checkRecord(record, removedOwners, findings);
       findings.verified(there.length);
     }
+    for await (const ids of each(wrongRepetitions(this.database.chain, codec)))
+      for (const id of ids) findings.addRecord(codec.kind.subjectType, id, 'changed');
   }
 
   private async checkMissing(findings: StateFindings, each: Pace): Promise<void> {
@@ -229,17 +235,18 @@ function lostOwnerOf(record: LiveRecord): string | null {
 
 /** Undefined: the record matches the ledger. */
 function recordFault(record: LiveRecord): RecordFault | undefined {
-  const { codec, stateHash, subjectType, firstSequence } = record;
+  const { codec, v, stateSalt, stateHash, subjectType, firstSequence } = record;
   if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
   const isAsLeft =
-    sha256(codec.stateOf(record.values)) === stateHash && columnOf(record, 'createdSequence') === firstSequence;
+    sealedState({ v, state: codec.stateOf(record.values), stateSalt }) === stateHash &&
+    columnOf(record, 'createdSequence') === firstSequence;
   return isAsLeft && unhashedAgree(record) ? undefined : 'changed';
 }
 
-function unhashedAgree({ codec, values, entityId }: LiveRecord): boolean {
+function unhashedAgree({ codec, values, entry }: LiveRecord): boolean {
   const { unhashedAgree: agree } = codec.kind;
   if (agree === undefined) return true;
-  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), { entityId });
+  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), entry);
 }
 
 /** True if filters find the record by exactly the items of its lists. */

@@ -1,4 +1,5 @@
-import { isIP, BlockList } from 'node:net';
+import { BlockList, isIP } from 'node:net';
+import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
 
 /** What the operator permits as targets of deliveries. */
 export interface WebhookTerms {
@@ -65,7 +66,6 @@ const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8],
 ];
 
-const GROUPS = 8;
 /** Prefixes, in groups, of addresses that embed an IPv4 address, and the group at which it starts. */
 const TRANSLATED: readonly { readonly begin: readonly number[]; readonly at: number; readonly isInverted?: true }[] = [
   // Compatible, mapped, translated (SIIT) and NAT64.
@@ -97,38 +97,16 @@ export function isRefusedAddress(address: string): boolean {
       return refused.check(bare, 'ipv4');
     case 6:
       return (
-        refused.check(bare, 'ipv6') || embeddedIpv4(groupsOf(bare)).some((inside) => refused.check(inside, 'ipv4'))
+        refused.check(bare, 'ipv6') || embeddedIn(ipv6Groups(bare)).some((inside) => refused.check(inside, 'ipv4'))
       );
     default:
       return true;
   }
 }
 
-function embeddedIpv4(groups: readonly number[]): string[] {
+function embeddedIn(groups: readonly number[]): string[] {
   const found = TRANSLATED.filter(({ begin }) => begin.every((group, index) => groups[index] === group));
-  const inside = found.map(({ at, isInverted }) => ipv4At(groups, at, isInverted === true ? 0xffff : 0));
+  const inside = found.map(({ at, isInverted }) => embeddedIpv4(groups, at, isInverted === true ? 0xffff : 0));
   const isIsatap = groups[5] === ISATAP_MARK && ISATAP.includes(groups[4] ?? -1);
-  return isIsatap ? [...inside, ipv4At(groups, 6, 0)] : inside;
-}
-
-function ipv4At(groups: readonly number[], at: number, mask: number): string {
-  const [high, low] = [(groups[at] ?? 0) ^ mask, (groups[at + 1] ?? 0) ^ mask];
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-}
-
-/** The eight groups of an IPv6 address, however it is written. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.split('::');
-  const [before, after] = [partsOf(head), partsOf(tail ?? '')];
-  const zeros = tail === undefined ? 0 : GROUPS - before.length - after.length;
-  return [...before, ...Array.from({ length: zeros }, () => 0), ...after];
-}
-
-function partsOf(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((part) => {
-    if (!part.includes('.')) return [parseInt(part, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
-    return [(a << 8) | b, (c << 8) | d];
-  });
+  return isIsatap ? [...inside, embeddedIpv4(groups, 6)] : inside;
 }

@@ -1,11 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiErrors, AnswersSecret, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
 import {
@@ -29,7 +30,7 @@ export class WebhooksController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List webhooks', description: 'Including those that are failing.' })
+  @ApiRoute('List webhooks', 'Including those that are failing.')
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
     const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
@@ -38,12 +39,11 @@ export class WebhooksController {
 
   @Post()
   @AnswersSecret()
-  @ApiOperation({
-    summary: 'Create a webhook',
-    description:
-      'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
+  @ApiRoute(
+    'Create a webhook',
+    'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
       'with a 2xx status. The secret is returned only in this answer.',
-  })
+  )
   @ApiExamples({ 'one to keep': {}, 'one to delete': { description: 'Was tried out.' } })
   @ApiCreatedResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its secret.' })
   @ApiErrors('CONFLICT')
@@ -52,7 +52,7 @@ export class WebhooksController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read a webhook', description: 'Includes how far its deliveries have come.' })
+  @ApiRoute('Read a webhook', 'Includes how far its deliveries have come.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
   @ApiErrors('NOT_FOUND')
@@ -61,11 +61,10 @@ export class WebhooksController {
   }
 
   @Patch(':id')
-  @ApiOperation({
-    summary: 'Change a webhook',
-    description:
-      'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
-  })
+  @ApiRoute(
+    'Change a webhook',
+    'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
+  )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
   @ApiErrors('NOT_FOUND')
@@ -80,10 +79,7 @@ export class WebhooksController {
   @Post(':id/test')
   @IgnoresIdempotencyKey()
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Try a webhook',
-    description: 'Delivers one `webhook.test` event; its result changes nothing.',
-  })
+  @ApiRoute('Try a webhook', 'Delivers one `webhook.test` event; its result changes nothing.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
   @ApiErrors('NOT_FOUND')
@@ -94,11 +90,10 @@ export class WebhooksController {
   @Post(':id/rotate-secret')
   @HttpCode(200)
   @AnswersSecret()
-  @ApiOperation({
-    summary: 'Give a webhook a new secret',
-    description:
-      'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
-  })
+  @ApiRoute(
+    'Give a webhook a new secret',
+    'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
+  )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
   @ApiErrors('NOT_FOUND')
@@ -108,11 +103,10 @@ export class WebhooksController {
 
   @Post(':id/replay')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Deliver again',
-    description:
-      'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
-  })
+  @ApiRoute(
+    'Deliver again',
+    'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
+  )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
   @ApiErrors('NOT_FOUND')
@@ -126,10 +120,7 @@ export class WebhooksController {
 
   @Post(':id/resume')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Resume a webhook',
-    description: 'A failing one continues where it stopped; one that is waiting to retry does so now.',
-  })
+  @ApiRoute('Resume a webhook', 'A failing one continues where it stopped; one that is waiting to retry does so now.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
   @ApiErrors('NOT_FOUND')
@@ -139,7 +130,7 @@ export class WebhooksController {
 
   @Delete(':id')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing more is delivered; its history stays.' })
+  @ApiRoute('Delete a webhook', 'Nothing more is delivered; its history stays.')
   @ApiRecordId(WEBHOOK, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
   @ApiErrors('NOT_FOUND')

@@ -39,6 +39,10 @@ export class Agent {
   @Column('text')
   readonly status!: AgentStatus;
 
+  /** Until then, what no policy allows is authorised and noted; null if it is not observed. */
+  @Column('text', { nullable: true })
+  readonly observeUntil!: string | null;
+
   @Column('text')
   readonly createdAt!: string;
 
@@ -55,7 +59,7 @@ export const AGENT: RecordKind<Agent> = {
   idPrefix: 'agt',
   table: Agent,
   hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-  laterMembers: { kind: 'machine' },
+  laterMembers: { kind: 'machine', observeUntil: null },
   uniqueKeys: [['name']],
   counter: 'agents',
   countedBy: ['status', 'kind'],

@@ -1,8 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -26,7 +27,7 @@ export class AgentsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({ summary: 'List agents', description: 'Oldest first; filtered by capability, role or status.' })
+  @ApiRoute('List agents', 'Oldest first; filtered by capability, role or status.')
   @ApiList(AgentResponse, 'Agents in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
     const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);
@@ -42,11 +43,10 @@ export class AgentsController {
   @Post()
   @RequiresScope('agents')
   @Revisioned()
-  @ApiOperation({
-    summary: 'Create an agent',
-    description:
-      'It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.',
-  })
+  @ApiRoute(
+    'Create an agent',
+    'It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.',
+  )
   @ApiExamples({
     'a proposer': {},
     'an approver': {
@@ -66,7 +66,7 @@ export class AgentsController {
   @Get(':id')
   @RequiresScope('read')
   @Revisioned()
-  @ApiOperation({ summary: 'Read an agent', description: 'The agent with this id or name.' })
+  @ApiRoute('Read an agent', 'The agent with this id or name.')
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
   @ApiErrors('NOT_FOUND')
@@ -77,10 +77,7 @@ export class AgentsController {
   @Patch(':id')
   @RequiresScope('agents')
   @Revisioned()
-  @ApiOperation({
-    summary: 'Update an agent',
-    description: 'Absent members stay as they are; a list is replaced as a whole.',
-  })
+  @ApiRoute('Update an agent', 'Absent members stay as they are; a list is replaced as a whole.')
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
   @ApiErrors('NOT_FOUND')
@@ -97,10 +94,10 @@ export class AgentsController {
   @RequiresScope('agents')
   @HttpCode(200)
   @Revisioned()
-  @ApiOperation({
-    summary: 'Suspend an agent',
-    description: 'From then on it cannot execute, propose or approve anything. Repeating it changes nothing.',
-  })
+  @ApiRoute(
+    'Suspend an agent',
+    'From then on it cannot execute, propose or approve anything. Repeating it changes nothing.',
+  )
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
@@ -117,7 +114,7 @@ export class AgentsController {
   @RequiresScope('agents')
   @HttpCode(200)
   @Revisioned()
-  @ApiOperation({ summary: 'Resume a suspended agent', description: 'Repeating it changes nothing.' })
+  @ApiRoute('Resume a suspended agent', 'Repeating it changes nothing.')
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, found } from '../../core/errors/domain-error';
+import { conflict, found, invalidField } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -8,7 +8,15 @@ import { byKey } from '../../ledger/lookup';
 import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { agentLookup, findAgent, findAgentAsOf, requireMayChange, requireMayKeep } from './find-agent';
+import {
+  agentLookup,
+  findAgent,
+  findAgentAsOf,
+  requireMayChange,
+  requireMayKeep,
+  requireMayObserve,
+} from './find-agent';
+import { observationFault } from './observation';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest } from './dto/agent.requests';
 import { SuspendedAgents, WatchedAgents } from './suspended-agents';
@@ -41,16 +49,18 @@ export class AgentsService {
       if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
       const id = transaction.newId(AGENT);
       const times = { createdAt: now, updatedAt: now, revision: 1 };
-      const agent = { id, name, kind, description, capabilities, roles, status: 'active', ...times } as const;
+      const state = { status: 'active', observeUntil: null } as const;
+      const agent = { id, name, kind, description, capabilities, roles, ...state, ...times };
       return transaction.insert(AGENT, agent, noteOn(id, 'agent.created'));
     });
   }
 
-  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
+      this.requireObservable(caller, agent, update);
       precondition.require(agent.revision);
       const fields = changedFields(agent, update);
       if (fields.length === 0) return agent;
@@ -68,6 +78,13 @@ export class AgentsService {
   /** Idempotent. @throws NOT_FOUND */
   resume(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
     return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
+  }
+
+  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: AgentUpdate): void {
+    if (observeUntil === undefined) return;
+    requireMayObserve(caller, agent);
+    const fault = observationFault(observeUntil, this.ledger.clockTime);
+    if (fault !== undefined) throw invalidField('observeUntil', fault);
   }
 
   private changeStatus(
@@ -105,9 +122,10 @@ interface AgentUpdate {
   readonly description?: string | undefined;
   readonly capabilities?: readonly string[] | undefined;
   readonly roles?: readonly string[] | undefined;
+  readonly observeUntil?: string | null | undefined;
 }
 
-const CHANGEABLE = ['description', 'capabilities', 'roles'] as const;
+const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil'] as const;
 
 type ChangedField = (typeof CHANGEABLE)[number];
 
@@ -121,7 +139,8 @@ function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
 
 function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
   const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
-  return { ...agent, description, capabilities, roles, ...nextRevision(agent, now) };
+  const { observeUntil = agent.observeUntil } = update;
+  return { ...agent, description, capabilities, roles, observeUntil, ...nextRevision(agent, now) };
 }
 
 function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {

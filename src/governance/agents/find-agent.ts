@@ -73,10 +73,23 @@ export async function withAgentId<Member extends string, Filtered extends Readon
   return agent === undefined ? filters : { ...filters, [member]: agent.id };
 }
 
+/** The same of a person in `agent:<name>`, a subject on whose behalf agents act; any other subject stays. */
+export async function withPersonId<Filtered extends { readonly principal?: string }>(
+  records: AgentLookup,
+  filters: Filtered,
+): Promise<Filtered> {
+  const { principal } = filters;
+  if (principal?.startsWith(PERSON) !== true) return filters;
+  const { agentId } = await withAgentId(records, { agentId: principal.slice(PERSON.length) }, 'agentId');
+  return { ...filters, principal: `${PERSON}${agentId}` };
+}
+
 /** Whether a filter names its agent by id, or none. */
 export function hasAgentId({ agentId }: { readonly agentId?: string }): boolean {
   return agentId === undefined || isId(agentId);
 }
+
+const PERSON = 'agent:';
 
 function isId(idOrName: string): boolean {
   return idOrName.startsWith(`${AGENT.idPrefix}_`);
@@ -118,6 +131,15 @@ export async function actingAgent(transaction: LedgerTransaction, field: string,
 export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' | 'kind'>): void {
   if (caller.agentId === id) throw ownAgent();
   requireMayKeep(caller, kind);
+}
+
+/**
+ * Only admins may let an agent act without a policy, and only machines can be observed.
+ * @throws PERMISSION_DENIED, VALIDATION_ERROR
+ */
+export function requireMayObserve({ grants }: Pick<Caller, 'grants'>, { kind }: Pick<Agent, 'kind'>): void {
+  if (!grants.has('admin')) throw scopeMissing(['admin']);
+  if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
 }
 
 /**

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { SuspendedAgents } from '../agents/suspended-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
-import { grantsOf, type Identity } from '../../ledger/caller';
+import { grantsOf, type Identity, type Vouching } from '../../ledger/caller';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -97,13 +97,14 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
   }
 
-  private held({ id, prefix, scopes, agentId, secretHash, expiresAt }: ApiKey): HeldKey {
+  private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
     const refusal = (ledgerTime?: string): DomainError | null => {
       if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
       return agentId !== null && this.suspended.has(agentId) ? callerSuspended() : null;
     };
     const actor = { type: 'api_key', id } as const;
-    const identity = { actor, agentId, scopes, grants: grantsOf(scopes), expiresAt, refusal };
+    const principals: Vouching = agentId === null ? 'anybody' : patterns;
+    const identity = { actor, agentId, principals, scopes, grants: grantsOf(scopes), expiresAt, refusal };
     const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
     return key;
   }

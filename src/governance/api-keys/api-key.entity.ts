@@ -29,6 +29,10 @@ export class ApiKey {
   @Column('text', { nullable: true })
   readonly agentId!: string | null;
 
+  /** Patterns of the principals on whose behalf its holder may act; of an unbound key none, as it may for anybody. */
+  @Column('simple-json', { default: '[]' })
+  readonly principals!: readonly string[];
+
   /** The prefix of the secret: it identifies the key. */
   @Column('text')
   readonly prefix!: string;
@@ -67,6 +71,7 @@ export const API_KEY: RecordKind<ApiKey> = {
     'expiresAt',
     'revokedAt',
   ],
+  laterMembers: { principals: [] },
   counter: 'api_keys',
   countedBy: ['status', 'agentId'],
   isKeptInMemory: true,

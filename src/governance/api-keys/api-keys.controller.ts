@@ -1,9 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AnswersSecret, RequiresScope, ApiErrors, AnyScope } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
@@ -25,10 +26,7 @@ export class ApiKeysController {
   ) {}
 
   @Get()
-  @ApiOperation({
-    summary: 'List API keys',
-    description: 'Including those that have ended; the key of the environment is not listed.',
-  })
+  @ApiRoute('List API keys', 'Including those that have ended; the key of the environment is not listed.')
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
@@ -39,18 +37,17 @@ export class ApiKeysController {
 
   @Post()
   @AnswersSecret()
-  @ApiOperation({
-    summary: 'Issue an API key',
-    description:
-      'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
-  })
+  @ApiRoute(
+    'Issue an API key',
+    'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
+  )
   @ApiCreatedResponse({ type: IssuedApiKeyResponse, description: 'The key and its secret.' })
   async issue(@Caller() caller: Caller, @Body() body: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
     return IssuedApiKeyResponse.of(await this.keys.issue(caller, body));
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read an API key' })
+  @ApiRoute('Read an API key')
   @ApiRecordId(API_KEY)
   @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, without its secret.' })
   @ApiErrors('NOT_FOUND')
@@ -60,11 +57,10 @@ export class ApiKeysController {
 
   @Post(':id/revoke')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Revoke an API key',
-    description:
-      'From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.',
-  })
+  @ApiRoute(
+    'Revoke an API key',
+    'From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.',
+  )
   @ApiRecordId(API_KEY)
   @ApiBody({ type: RevokeApiKeyRequest, required: false })
   @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, which has ended.' })
@@ -83,10 +79,7 @@ export class ApiKeysController {
 @Controller('me')
 export class MeController {
   @Get()
-  @ApiOperation({
-    summary: 'Show who you are',
-    description: 'What your key or token allows you to do, and on whose behalf.',
-  })
+  @ApiRoute('Show who you are', 'What your key or token allows you to do, and on whose behalf.')
   @ApiOkResponse({ type: MeResponse, description: 'The caller.' })
   get(@Caller() caller: Caller): MeResponse {
     return MeResponse.of(caller);

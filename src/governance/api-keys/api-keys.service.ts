@@ -17,6 +17,8 @@ export interface NewKey {
   readonly scopes: readonly Scope[];
   /** Id or name. */
   readonly agentId?: string | undefined;
+  /** Patterns of the principals on whose behalf the holder may act. */
+  readonly principals?: readonly string[] | undefined;
   readonly expiresAt?: string | undefined;
 }
 
@@ -70,7 +72,12 @@ export class ApiKeysService {
 
 function issued(
   transaction: LedgerTransaction,
-  { name, scopes, expiresAt = null }: Omit<NewKey, 'expiresAt'> & { readonly expiresAt?: string | null | undefined },
+  {
+    name,
+    scopes,
+    principals = [],
+    expiresAt = null,
+  }: Omit<NewKey, 'expiresAt'> & { readonly expiresAt?: string | null | undefined },
   agentId: string | null,
   random: string,
 ): { readonly key: Omit<ApiKey, 'createdSequence'>; readonly secret: string } {
@@ -82,6 +89,7 @@ function issued(
     name,
     scopes,
     agentId,
+    principals,
     prefix,
     secretHash: hashOfSecret(secret),
     status: 'active',

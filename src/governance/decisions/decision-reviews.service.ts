@@ -5,7 +5,7 @@ import { Configuration } from '../../core/config/configuration';
 import { conflict, type DomainError, found, policyDenied } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
-import { LedgerService } from '../../ledger/ledger.service';
+import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { groupsOf } from '../policies/approval/approver-groups';
 import { ReviewPolicies, unboundRefusal } from './reviewers';
@@ -21,6 +21,20 @@ export interface ReviewRequest {
   /** Id or name of an agent. Null: the holder of the API key rejects. */
   readonly approver: string | null;
   readonly comment: string | null;
+}
+
+/** One of several decisions that are approved together. */
+export interface SeenDecision {
+  readonly id: string;
+  /** What the reviewer saw; null for a decision about no execution. */
+  readonly actionHash: string | null;
+}
+
+/** A review that nothing stands against, not yet written. */
+interface AdmittedReview {
+  readonly decision: Decision;
+  readonly review: Review;
+  readonly approver: Agent | null;
 }
 
 interface Parties {
@@ -50,22 +64,58 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
-    const { approver } = request;
-    // The proposer of a decision never changes, so it may be read beforehand.
-    const proposerId = (await this.reader.find(DECISION, decisionId, SYSTEM_CALLER))?.proposedBy ?? null;
-    const agents = [approver, proposerId].flatMap((idOrName) => (idOrName === null ? [] : [agentLookup(idOrName)]));
-    return this.ledger
-      .prefetching(byId(DECISION, decisionId), ...agents)
-      .write(caller, (transaction) => this.settle(transaction, decisionId, request));
+    const write = await this.prefetching([decisionId], request.approver);
+    return write.write(caller, async (transaction) => {
+      const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
+      const admitted = await this.admitted(transaction, decision, request);
+      return admitted instanceof Refusal ? admitted : this.settle(transaction, admitted);
+    });
   }
 
-  private async settle(
+  /**
+   * All in one commit or none: the first that `review` would refuse is the answer, and what that leaves on record is all
+   * that is.
+   * @throws as `review`; CONFLICT for a decision whose action is not the one that the reviewer saw.
+   */
+  async approveTogether(
+    caller: Caller,
+    decisions: readonly SeenDecision[],
+    request: Omit<ReviewRequest, 'verdict'>,
+  ): Promise<Decision[]> {
+    const write = await this.prefetching(
+      decisions.map(({ id }) => id),
+      request.approver,
+    );
+    return write.write(caller, async (transaction) => {
+      const reviews: AdmittedReview[] = [];
+      for (const { id, actionHash } of decisions) {
+        const decision = found(await transaction.findVisible(DECISION, id), `decision ${id}`);
+        if (decision.actionHash !== actionHash) throw conflict(`The action of the decision ${id} is another one.`);
+        const admitted = await this.admitted(transaction, decision, { ...request, verdict: 'approve' });
+        if (admitted instanceof Refusal) return admitted;
+        reviews.push(admitted);
+      }
+      const settled: Decision[] = [];
+      for (const review of reviews) settled.push(await this.settle(transaction, review));
+      return settled;
+    });
+  }
+
+  private async prefetching(decisionIds: readonly string[], approver: string | null): Promise<LedgerWriter> {
+    // The proposer of a decision never changes, so it may be read beforehand.
+    const decisions = await Promise.all(decisionIds.map((id) => this.reader.find(DECISION, id, SYSTEM_CALLER)));
+    const proposers = new Set(decisions.flatMap((decision) => (decision === undefined ? [] : [decision.proposedBy])));
+    const agents = [...(approver === null ? [] : [approver]), ...proposers].map(agentLookup);
+    return this.ledger.prefetching(...decisionIds.map((id) => byId(DECISION, id)), ...agents);
+  }
+
+  /** Writes nothing but a refusal. */
+  private async admitted(
     transaction: LedgerTransaction,
-    decisionId: string,
+    decision: Decision,
     request: ReviewRequest,
-  ): Promise<Decision | Refusal> {
+  ): Promise<AdmittedReview | Refusal> {
     const { verdict, comment } = request;
-    const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
@@ -78,12 +128,16 @@ export class DecisionReviewsService {
     const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer, groups });
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
     const review = { approverId, verdict, comment, createdAt: transaction.now, ...(groups !== null && { groups }) };
+    return { decision, review, approver };
+  }
+
+  private settle(transaction: LedgerTransaction, { decision, review, approver }: AdmittedReview): Promise<Decision> {
     const after = reviewed(decision, review);
     return settleDecision(
       transaction,
       after,
-      reviewNote(after, review),
-      approverId === null ? {} : { reviewerId: approverId },
+      reviewNote(after, review, { rules: this.policies.rules, approverRevision: approver?.revision ?? null }),
+      approver === null ? {} : { reviewerId: approver.id },
     );
   }
 

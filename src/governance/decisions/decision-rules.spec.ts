@@ -23,6 +23,10 @@ const PROPOSED: Decision = {
   actionHash: null,
   approvers: null,
   executeWithin: null,
+  onBehalfOf: null,
+  run: null,
+  erased: false,
+  traceId: null,
 };
 
 const review = (verdict: Review['verdict'], approverId: string): Review => ({

@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup } from '../policies/approval/approval-requirement';
+import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
 
 export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
@@ -23,6 +24,8 @@ export interface Review {
 
 /** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
+/** The condition of the index of those that are part of a trace. */
+const IS_TRACED = `"traceId" IS NOT NULL`;
 
 /** Something an agent proposed, and its outcome. */
 @Entity('decisions')
@@ -35,6 +38,9 @@ export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 @Index(['status', 'type', 'createdSequence'])
 @Index(['status', 'proposedBy', 'createdSequence'])
 @Index(['executionId', 'createdSequence'])
+@Index(['traceId', 'createdSequence'], { where: IS_TRACED })
+@Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
+@Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Decision {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -99,4 +105,19 @@ export class Decision {
   /** How long its execution may be started after approval: an ISO 8601 duration. */
   @Column('text', { nullable: true })
   readonly executeWithin!: string | null;
+
+  /** On whose behalf its execution is, repeated for lists. Not hashed, like `run`. */
+  @Column('simple-json', { nullable: true })
+  readonly onBehalfOf!: OnBehalfOf | null;
+
+  @Column('text', { nullable: true })
+  readonly run!: string | null;
+
+  /** Whether its contents were erased. */
+  @Column('simple-json', { default: 'false' })
+  readonly erased!: boolean;
+
+  /** The W3C trace of the request that proposed it; null if it named none. */
+  @Column('text', { nullable: true })
+  readonly traceId!: string | null;
 }

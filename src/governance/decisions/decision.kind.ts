@@ -27,7 +27,15 @@ export const DECISION: RecordKind<Decision> = {
     'updatedAt',
     'resolvedAt',
   ],
-  laterMembers: { executionId: null, actionHash: null, approvers: null, executeWithin: null },
+  laterMembers: {
+    executionId: null,
+    actionHash: null,
+    approvers: null,
+    executeWithin: null,
+    erased: false,
+    traceId: null,
+  },
+  repeats: { table: 'executions', by: 'executionId', columns: ['onBehalfOf', 'run'] },
   counter: 'decisions',
   freeForm: ['context'],
   due: { timeColumn: 'expiresAt', where: CAN_EXPIRE },
@@ -47,14 +55,20 @@ export function proposedNote({
   return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
 }
 
+/** What a review was admitted by: the `rules` of the policies in force, and the approver as it was, if one is named. */
+interface ReviewBasis extends JsonObject {
+  readonly rules: string;
+  readonly approverRevision: number | null;
+}
+
 /** The entry of a review, named after its effect. */
-export function reviewNote(decision: Decision, { verdict, approverId }: Review): EntryNote {
+export function reviewNote(decision: Decision, { verdict, approverId }: Review, basis: ReviewBasis): EntryNote {
   const { status, requiredApprovals, reviews } = decision;
   if (status === 'expired' || status === 'cancelled') throw new Error(`A review cannot make a decision ${status}.`);
   return {
     action: SETTLED_ACTION[status],
     agentId: approverId,
-    details: { verdict, approvals: approvalsOf(reviews), requiredApprovals },
+    details: { verdict, approvals: approvalsOf(reviews), requiredApprovals, ...basis },
   };
 }
 

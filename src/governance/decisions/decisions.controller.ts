@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } fro
 import { withAgentId } from '../agents/find-agent';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -21,12 +21,13 @@ import { DecisionsService } from './decisions.service';
 import {
   ApproveDecisionRequest,
   ApproverListQuery,
+  ApproveTogetherRequest,
   CancelDecisionRequest,
   DecisionListQuery,
   ProposeDecisionRequest,
   RejectDecisionRequest,
 } from './dto/decision.requests';
-import { ApproverListResponse, DecisionResponse } from './dto/decision.response';
+import { ApprovedTogetherResponse, ApproverListResponse, DecisionResponse } from './dto/decision.response';
 
 @ApiTags('Decisions')
 @Controller('decisions')
@@ -62,6 +63,8 @@ export class DecisionsController {
       type: ['type', 'equals'],
       proposedBy: ['proposedBy', 'equals'],
       executionId: ['executionId', 'equals'],
+      traceId: ['traceId', 'equals'],
+      run: ['run', 'equals'],
     });
     const request = list.request(conditions);
     const page =
@@ -81,6 +84,7 @@ export class DecisionsController {
   @ApiExamples({
     'one to cancel': {},
     'one to reject': { title: 'Deploy release 4.3 of the payment gateway', context: { change: 'CHG-1043' } },
+    'one to approve together': { title: 'Deploy release 4.4 of the payment gateway', context: { change: 'CHG-1044' } },
   })
   @ApiCreatedResponse({ type: DecisionResponse, description: 'The recorded decision.' })
   @ApiErrors('PERMISSION_DENIED')
@@ -126,6 +130,27 @@ export class DecisionsController {
     @Query() { limit = 50, offset = 0 }: ApproverListQuery,
   ): Promise<ApproverListResponse> {
     return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }, leaving));
+  }
+
+  @Post('approve')
+  @RequiresScope('review')
+  @OwnAgentIn('approverId')
+  @AdmittedBy(BoundReviewers)
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Approve decisions together',
+    description:
+      'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
+  })
+  @ApiOkResponse({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async approveTogether(
+    @Caller() caller: Caller,
+    @Body() { decisions, approverId, comment }: ApproveTogetherRequest,
+  ): Promise<ApprovedTogetherResponse> {
+    const review = { approver: approverId, comment: comment ?? null };
+    const data = (await this.reviews.approveTogether(caller, decisions, review)).map(DecisionResponse.from);
+    return { data, total: data.length };
   }
 
   @Post(':id/approve')

@@ -4,7 +4,8 @@ import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { conflict, found } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
-import type { Caller } from '../../ledger/caller';
+import { EXECUTION } from '../executions/execution.entity';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
@@ -27,7 +28,11 @@ export class DecisionsService {
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
-    return found(await this.history.find(DECISION, id, asOf, caller), 'decision');
+    const decision = found(await this.history.find(DECISION, id, asOf, caller), 'decision');
+    if (asOf === undefined || decision.executionId === null) return decision;
+    // A past state has hashed members only. These of its execution never change, and who sees the decision sees them.
+    const execution = await this.history.find(EXECUTION, decision.executionId, undefined, SYSTEM_CALLER);
+    return { ...decision, onBehalfOf: execution?.onBehalfOf ?? null, run: execution?.run ?? null };
   }
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
@@ -42,7 +47,9 @@ export class DecisionsService {
         return new Refusal(refused);
       }
       const id = transaction.newId(DECISION);
-      const decision = this.proposed(id, { ...request, proposedBy: proposer.id }, groups, transaction.now);
+      const { now } = transaction;
+      const { traceId } = transaction.caller;
+      const decision = { ...this.proposed(id, { ...request, proposedBy: proposer.id }, groups, now), traceId };
       return transaction.insert(DECISION, decision, proposedNote(decision));
     });
   }
@@ -67,7 +74,7 @@ export class DecisionsService {
     request: ProposeDecisionRequest,
     approvers: readonly ApproverGroup[] | null,
     now: string,
-  ): Omit<Decision, 'createdSequence'> {
+  ): Omit<Decision, 'createdSequence' | 'traceId'> {
     const required = this.configuration.requiredApprovals;
     const { type, title, description = '', context = {}, proposedBy, riskLevel, expiresAt = null } = request;
     return {
@@ -89,6 +96,9 @@ export class DecisionsService {
       actionHash: null,
       approvers,
       executeWithin: null,
+      onBehalfOf: null,
+      run: null,
+      erased: false,
     };
   }
 }

@@ -27,10 +27,10 @@ export class BoundReviewers implements AdmissionRule {
     this.areRequired = requireBoundReviewers;
   }
 
-  async refusalOf(caller: Caller, { params }: Request<{ id: string }>): Promise<DomainError | null> {
+  async refusalOf(caller: Caller, { params }: Request<{ id?: string }>): Promise<DomainError | null> {
     if (caller.agentId !== null) return null;
     if (this.areRequired) return reviewerNotBound();
-    if (isOperator(caller)) return null;
+    if (isOperator(caller) || params.id === undefined) return null;
     // Only for the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
     return decision === undefined ? null : unboundRefusal(caller, decision);
@@ -50,6 +50,11 @@ function isOperator({ actor }: Caller): boolean {
 @Injectable()
 export class ReviewPolicies {
   constructor(private readonly policies: ActivePolicies) {}
+
+  /** See {@link ActivePolicies.rules}. */
+  get rules(): string {
+    return this.policies.rules;
+  }
 
   /** The policies in force that deny an agent this verdict, oldest first; none if it may give it. */
   denying(

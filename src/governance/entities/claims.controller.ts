@@ -1,8 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
@@ -24,10 +25,10 @@ export class ClaimsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({
-    summary: "List an entity's claims",
-    description: 'Oldest first; filtered by predicate. Claims that contradict each other are all listed.',
-  })
+  @ApiRoute(
+    "List an entity's claims",
+    'Oldest first; filtered by predicate. Claims that contradict each other are all listed.',
+  )
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
   async list(
@@ -43,10 +44,7 @@ export class ClaimsController {
 
   @Post()
   @RequiresScope('entities')
-  @ApiOperation({
-    summary: 'Add a claim to an entity',
-    description: 'Claims may contradict each other; all of them are kept.',
-  })
+  @ApiRoute('Add a claim to an entity', 'Claims may contradict each other; all of them are kept.')
   @ApiRecordId(ENTITY)
   @ApiExamples({
     'one to keep': {},
@@ -63,10 +61,7 @@ export class ClaimsController {
 
   @Get(':claimId')
   @RequiresScope('read')
-  @ApiOperation({
-    summary: 'Read a claim',
-    description: 'A statement about the entity, and the context in which it was made.',
-  })
+  @ApiRoute('Read a claim', 'A statement about the entity, and the context in which it was made.')
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId' })
   @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
@@ -77,7 +72,7 @@ export class ClaimsController {
   @Delete(':claimId')
   @RequiresScope('entities')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Remove a claim', description: 'Its content stays in the audit trail and the chain.' })
+  @ApiRoute('Remove a claim', 'Its content stays in the audit trail and the chain.')
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
   @ApiNoContentResponse({ description: 'Removed; its history stays.' })

@@ -1,9 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { invalidField } from '../../core/errors/domain-error';
 import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -27,10 +28,7 @@ export class EntitiesController {
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({
-    summary: 'List entities',
-    description: 'Oldest first, a page at a time; filtered by type and by name.',
-  })
+  @ApiRoute('List entities', 'Oldest first, a page at a time; filtered by type and by name.')
   @ApiList(EntityResponse, 'Entities in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
     const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
@@ -42,11 +40,10 @@ export class EntitiesController {
   @Post()
   @RequiresScope('entities')
   @Revisioned()
-  @ApiOperation({
-    summary: 'Create an entity',
-    description:
-      'What agents work with: a customer, a service, a document. Its `properties` are free-form and are returned as they were sent.',
-  })
+  @ApiRoute(
+    'Create an entity',
+    'What agents work with: a customer, a service, a document. Its `properties` are free-form and are returned as they were sent.',
+  )
   @ApiExamples({ 'one to keep': {}, 'one to delete': { name: 'Fax gateway', properties: { owner: 'team-payments' } } })
   @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
   async create(@Caller() caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
@@ -56,10 +53,7 @@ export class EntitiesController {
   @Get(':id')
   @RequiresScope('read')
   @Revisioned()
-  @ApiOperation({
-    summary: 'Read an entity',
-    description: 'Its `ETag` names its revision, for changes with `If-Match`.',
-  })
+  @ApiRoute('Read an entity', 'Its `ETag` names its revision, for changes with `If-Match`.')
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
   @ApiErrors('NOT_FOUND')
@@ -70,12 +64,11 @@ export class EntitiesController {
   @Put(':id')
   @RequiresScope('entities')
   @Revisioned()
-  @ApiOperation({
-    summary: 'Update an entity',
-    description:
-      'Absent members stay as they are; `properties` is replaced as a whole. An answer can be edited and sent back. An update that changes ' +
+  @ApiRoute(
+    'Update an entity',
+    'Absent members stay as they are; `properties` is replaced as a whole. An answer can be edited and sent back. An update that changes ' +
       'nothing does not create an audit entry.',
-  })
+  )
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
   @ApiErrors('NOT_FOUND')
@@ -92,10 +85,7 @@ export class EntitiesController {
   @Delete(':id')
   @RequiresScope('entities')
   @HttpCode(204)
-  @ApiOperation({
-    summary: 'Delete an entity and its claims',
-    description: 'Its history stays: entries about it can still be read and verified.',
-  })
+  @ApiRoute('Delete an entity and its claims', 'Its history stays: entries about it can still be read and verified.')
   @ApiRecordId(ENTITY, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
   @ApiErrors('NOT_FOUND')

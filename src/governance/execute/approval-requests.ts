@@ -1,11 +1,11 @@
 import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { DECISION, proposedNote } from '../decisions/decision.kind';
 import { isExpired, rejectionWords } from '../decisions/decision-rules';
-import { expireDecision } from '../decisions/decision-settlement';
+import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
 import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
-import { expireApproval } from '../executions/execution-approvals';
-import { decidedNote, EXECUTION, type Execution, type ExecutionOutcome } from '../executions/execution.entity';
+import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { isApprovalOver } from '../executions/execution-rules';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { endOf } from '../../core/values/duration';
@@ -22,10 +22,10 @@ const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 /** What decides which of several executions is the answer; their parameters may be large. */
 type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
-/** What policies require, and the set of policies that requires it. */
+/** What policies require, and what that was decided by. */
 export interface RequiredApproval {
   readonly requirement: ApprovalRequirement;
-  readonly policySet: string;
+  readonly basis: DecisionBasis;
 }
 
 /**
@@ -36,20 +36,21 @@ export type ApprovalAnswer =
   | { readonly refusal: DomainError; readonly decisionId: string | null };
 
 /**
- * Asks for the approval of an action. A repeated request gets the current answer; a rejection is binding until its
- * decision would have expired, at most for a day.
+ * Asks for the approval of an action. A repeated request of the same run gets the current answer; a rejection is binding in
+ * every run until its decision would have expired, at most for a day.
  * @throws CONFLICT when the agent has too many requests pending, with nothing written.
  */
 export async function askForApproval(
   transaction: LedgerTransaction,
   asked: AskedExecution,
-  { requirement, policySet }: RequiredApproval,
+  { requirement, basis }: RequiredApproval,
   maxPending: number,
 ): Promise<ApprovalAnswer> {
   // Everything is read before anything is changed: reading settles what is due.
-  const pending = await requestsFor(transaction, asked, 'pending_approval');
-  const approved = await requestsFor(transaction, asked, 'approved');
-  const rejected = await requestsFor(transaction, asked, 'rejected');
+  const { actionHash, run } = asked;
+  const pending = await requestsFor(transaction, { actionHash, run, outcome: 'pending_approval' });
+  const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
+  const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
   const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
   const open = await openRequests(transaction, [...pending, ...approved]);
   const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
@@ -57,10 +58,29 @@ export async function askForApproval(
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
   refuseTooManyPending(pendingOfAgent, maxPending);
-  return { execution: requested(transaction, asked, { requirement, policySet }), isNew: true };
+  return { execution: requested(transaction, asked, { requirement, basis }), isNew: true };
 }
 
-interface OpenRequest {
+/** The requests for approval of an action that are still pending or approved, in whichever run, once due ones are settled. */
+export async function openRequestsFor(
+  transaction: LedgerTransaction,
+  asked: Pick<AskedExecution, 'actionHash'>,
+): Promise<OpenRequest[]> {
+  const { actionHash } = asked;
+  const pending = await requestsFor(transaction, { actionHash, outcome: 'pending_approval' });
+  const approved = await requestsFor(transaction, { actionHash, outcome: 'approved' });
+  return openRequests(transaction, [...pending, ...approved]);
+}
+
+/** Cancels requests for approval, which nothing has to wait for any more: a pending one with its decision. */
+export async function cancelRequests(transaction: LedgerTransaction, requests: readonly OpenRequest[]): Promise<void> {
+  for (const { request, decision } of requests) {
+    if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);
+    else cancelApproved(transaction, await executionOf(transaction, request), null);
+  }
+}
+
+export interface OpenRequest {
   readonly request: Request;
   readonly decision: Decision;
 }
@@ -97,11 +117,11 @@ function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
 }
 
 function rejectedError(decision: Decision): DomainError {
-  const { id, expiresAt } = decision;
+  const { id } = decision;
   const rejection = rejectionWords(decision);
   return permissionDenied(
     'approval_rejected',
-    `This action was rejected by the decision ${id}. It can be requested again once that decision would have expired (${String(expiresAt)}), or after a day.`,
+    `This action was rejected by the decision ${id}. It can be requested again from ${rejectionEnd(decision)} on.`,
     { decisionId: id, ...(rejection !== null && { rejection }) },
   );
 }
@@ -109,10 +129,9 @@ function rejectedError(decision: Decision): DomainError {
 /** The newest first. */
 function requestsFor(
   transaction: LedgerTransaction,
-  { actionHash }: AskedExecution,
-  outcome: ExecutionOutcome,
+  asked: Pick<Execution, 'actionHash' | 'outcome'> & { readonly run?: string | null },
 ): Promise<Request[]> {
-  return transaction.findNewest(EXECUTION, OF_REQUESTS, { actionHash, outcome }, MOST_READ);
+  return transaction.findNewest(EXECUTION, OF_REQUESTS, asked, MOST_READ);
 }
 
 async function executionOf(transaction: LedgerTransaction, { id }: Request): Promise<Execution> {
@@ -151,13 +170,13 @@ function refuseTooManyPending(pending: number, maximum: number): void {
 function requested(
   transaction: LedgerTransaction,
   asked: AskedExecution,
-  { requirement, policySet }: RequiredApproval,
+  { requirement, basis }: RequiredApproval,
 ): Execution {
   const { now } = transaction;
   const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
   transaction.insert(DECISION, decision, proposedNote(decision));
   const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
-  return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', policySet));
+  return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', basis));
 }
 
 function proposedDecision(
@@ -187,5 +206,9 @@ function proposedDecision(
     actionHash: asked.actionHash,
     approvers,
     executeWithin,
+    onBehalfOf: asked.onBehalfOf,
+    run: asked.run,
+    erased: false,
+    traceId: asked.traceId,
   };
 }

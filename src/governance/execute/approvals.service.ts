@@ -12,17 +12,20 @@ import {
   permissionDenied,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import { expireApproval } from '../executions/execution-approvals';
-import { decidedNote, EXECUTION, type Execution, outcomeNote } from '../executions/execution.entity';
-import { cancelConflict, endedExecution, isApprovalOver, resumeConflict } from '../executions/execution-rules';
+import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
+import { cancelConflict, isApprovalOver, resumeConflict } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { decisionOf } from './approval-requests';
+import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
+import { foundPrincipal } from './found-principal';
+import { takeUses } from './limit-uses';
 import { type Permission, Permissions } from '../permissions/permissions';
+import type { Principal } from '../permissions/principals';
 import { areFilled, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
 
@@ -64,8 +67,7 @@ export class ApprovalsService {
       if (obstacle !== null) throw obstacle;
       if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
       if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
-      const cancelled = endedExecution(execution, 'cancelled', transaction.now);
-      return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
+      return cancelApproved(transaction, execution, reason);
     });
   }
 
@@ -74,36 +76,68 @@ export class ApprovalsService {
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const obstacle = resumeConflict(execution);
     if (obstacle !== null) throw obstacle;
-    const { permission, refusal } = await this.held(transaction, execution);
-    if (refusal !== null) return recordDenied(transaction, execution, permission, refusal);
-    const { policies, policySet } = permission;
-    const resumed = { ...execution, ...this.runner.startOf(execution.action), policies };
-    return transaction.update(EXECUTION, resumed, decidedNote(resumed, 'execution.resumed', policySet));
+    const held = await this.held(transaction, execution, (agent, principal) =>
+      this.permissions.of(transaction, agent, execution, principal),
+    );
+    if (held.refusal !== null) return recordDenied(transaction, execution, held, held.refusal);
+    const { policies, basis, used } = held.permission;
+    const others = used.length > 0 ? await this.othersOpen(transaction, execution) : [];
+    const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
+    const resumed = { ...execution, ...started, policies };
+    const note = decidedNote(resumed, 'execution.resumed', basis, held.approvers);
+    const written = transaction.update(EXECUTION, resumed, note);
+    await takeUses(transaction, execution.agentId, used);
+    await cancelRequests(transaction, others);
+    return written;
+  }
+
+  /** Other requests for approval of the same action. */
+  private async othersOpen(transaction: LedgerTransaction, { id, actionHash }: Execution): Promise<OpenRequest[]> {
+    if (actionHash === null) return [];
+    const open = await openRequestsFor(transaction, { actionHash });
+    return open.filter(({ request }) => request.id !== id);
   }
 
   private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
     if (first.outcome !== 'authorized') return null;
     const execution = await requiredExecution(transaction, first.id);
-    const { permission, refusal } = await this.held(transaction, execution);
-    return refusal === null ? null : recordDenied(transaction, execution, permission, refusal);
+    // It has taken from limits what it takes.
+    const aside = (agent: Agent, principal: Principal | null): Permission =>
+      this.permissions.limitsAside(agent, execution, principal, transaction.now);
+    const held = await this.held(transaction, execution, aside);
+    return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
   }
 
   /** Checks the approval against the agent and the policies as they are now. */
-  private async held(transaction: LedgerTransaction, execution: Execution): Promise<Held> {
+  private async held(
+    transaction: LedgerTransaction,
+    execution: Execution,
+    permissionOf: (agent: Agent, principal: Principal | null) => Permission | Promise<Permission>,
+  ): Promise<Held> {
     const agent = await transaction.find(AGENT, execution.agentId);
     if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
-    const permission = this.permissions.of(agent, execution, transaction.now);
+    const { onBehalfOf } = execution;
+    const kept = onBehalfOf === null ? null : { ...onBehalfOf, roles: onBehalfOf.roles ?? [] };
+    const principal = kept === null ? null : await foundPrincipal(transaction, kept);
+    const permission = await permissionOf(agent, principal);
     const { requirement } = permission;
-    if (requirement === null) return { permission, refusal: permission.refusal };
+    if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
     const decision = await decisionOf(transaction, execution);
     const approvals = await approvalsOf(transaction, decision.reviews);
-    return { permission, refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals) };
+    const approvers = approvals.map(({ approver: { id: agentId, revision } }) => ({ agentId, revision }));
+    return {
+      permission,
+      refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals),
+      approvers,
+    };
   }
 }
 
 interface Held {
   readonly permission: Permission;
   readonly refusal: DomainError | null;
+  /** Whose approvals were looked at. */
+  readonly approvers: readonly CountedAgent[];
 }
 
 async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
@@ -147,10 +181,10 @@ function refuseLate(transaction: LedgerTransaction, execution: Execution): Refus
 function recordDenied(
   transaction: LedgerTransaction,
   execution: Execution,
-  { policies, policySet }: Permission,
+  { permission: { policies, basis }, approvers }: Held,
   refusal: DomainError,
 ): Refusal {
-  const note = decidedNote({ ...execution, policies }, 'execution.resume_denied', policySet);
+  const note = decidedNote({ ...execution, policies }, 'execution.resume_denied', basis, approvers);
   transaction.record(EXECUTION, execution, { ...note, outcome: 'denied', reason: refusal.extras.reason ?? null });
   return new Refusal(refusal);
 }

@@ -7,10 +7,15 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { existence, type Lookup } from '../../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import type { RequestedAction } from '../permissions/permissions';
+import type { GivenPrincipal } from '../permissions/principals';
+import type { OnBehalfOf } from '../policies/patterns/principals';
 
 /** An action that an agent wants to perform on a resource. */
 export interface ActionRequest extends RequestedAction {
   readonly parameters: JsonObject;
+  readonly onBehalfOf?: GivenPrincipal | undefined;
+  /** The conversation or task that it is part of. */
+  readonly run?: string | undefined;
 }
 
 /** An execution as requested, before it has an outcome. */
@@ -21,15 +26,18 @@ export type AskedExecution = Omit<Execution, 'outcome' | 'createdSequence' | 'ac
 export async function askedExecution(
   transaction: LedgerTransaction,
   agent: Agent,
-  { action, resourceType, resourceId, parameters }: ActionRequest,
+  { action, resourceType, resourceId, parameters, run }: ActionRequest,
+  onBehalfOf: OnBehalfOf | null,
   policies: readonly DecidingPolicy[],
 ): Promise<AskedExecution> {
-  const asked = { agentId: agent.id, action, resourceType, resourceId, parameters };
+  const asked = { agentId: agent.id, action, resourceType, resourceId, parameters, onBehalfOf };
   return {
     id: transaction.newId(EXECUTION),
     agentName: agent.name,
     ...asked,
     actionHash: actionHash(asked),
+    principal: onBehalfOf?.subject ?? null,
+    run: run ?? null,
     policies,
     decisionId: null,
     result: null,
@@ -38,6 +46,9 @@ export async function askedExecution(
     approvedUntil: null,
     completedAt: null,
     runBy: '',
+    observed: false,
+    erased: false,
+    traceId: transaction.caller.traceId,
     createdAt: transaction.now,
     entityId: await entityIdOf(transaction, resourceId),
   };

@@ -8,7 +8,7 @@ import { ExecutionsService } from '../executions/executions.service';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecuteActionRequest } from './dto/execute-action.request';
 import { ExecutionResponse } from '../executions/dto/execution.response';
@@ -98,8 +98,7 @@ export class ApprovalsController {
   ): Promise<ExecutionResponse> {
     const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
     const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
-    const rejection = await this.approvals.rejectionOf(execution);
-    return { ...ExecutionResponse.from(execution), ...(rejection !== null && { rejection }) };
+    return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 
   @Post(':id/resume')

@@ -3,14 +3,18 @@ import { agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { type DomainError, found } from '../../core/errors/domain-error';
-import { decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
+import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { askForApproval } from './approval-requests';
+import type { LimitUse } from '../policies/limits/limit';
+import { askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
+import { takeUses } from './limit-uses';
 import { type ActionRequest, askedExecution, type AskedExecution, entityLookups } from './asked-execution';
 import { type Permission, Permissions } from '../permissions/permissions';
+import { namedPeople, type Principal } from '../permissions/principals';
+import { foundPrincipal } from './found-principal';
 
 /** An execution, and whether this request was the first to ask for its approval. */
 export interface AnsweredExecution {
@@ -36,36 +40,62 @@ export class ExecuteService {
    * POLICY_DENIED, with the refused execution recorded.
    */
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<AnsweredExecution> {
-    const kept = await this.ledger.prefetching(agentLookup(agent), ...entityLookups(request.resourceId)).write(
+    const people = namedPeople(caller, request.onBehalfOf ?? null).map(agentLookup);
+    const lookups = [agentLookup(agent), ...people, ...entityLookups(request.resourceId)];
+    const kept = await this.ledger.prefetching(...lookups).write(
       caller,
       async (transaction) => {
-        const found = await requiredAgent(transaction, agent);
-        return this.answer(transaction, found, request, this.permissions.of(found, request, transaction.now));
+        const asker = await requiredAsker(transaction, agent, request);
+        return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
       },
-      { beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first) },
+      {
+        beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
+        foreseenSums: async (transaction) => {
+          const found = await findAgent(transaction, agent);
+          return found === undefined ? [] : this.permissions.foreseenSums(found, request, transaction.now);
+        },
+      },
     );
     return { execution: await this.runner.carriedOut(caller, kept), isRequested: kept.isRequested === true };
   }
 
-  private async answer(
+  private permissionOf(
     transaction: LedgerTransaction,
-    agent: Agent,
+    { agent, principal }: Asker,
     request: ActionRequest,
-    { refusal, requirement, policies, policySet }: Permission,
-  ): Promise<Kept | Refusal> {
-    const asked = await askedExecution(transaction, agent, request, policies);
-    if (refusal !== null) return recordRefused(transaction, asked, refusal, policySet);
-    if (requirement === null) return this.authorise(transaction, asked, policySet);
-    const { maxPendingApprovals } = this.configuration;
-    const answer = await askForApproval(transaction, asked, { requirement, policySet }, maxPendingApprovals);
-    if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
-    return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, policySet);
+  ): Promise<Permission> {
+    return this.permissions.of(transaction, agent, request, principal);
   }
 
-  private authorise(transaction: LedgerTransaction, asked: AskedExecution, policySet: string): Execution {
+  private async answer(
+    transaction: LedgerTransaction,
+    { agent, principal }: Asker,
+    request: ActionRequest,
+    { refusal, requirement, policies, basis, used }: Permission,
+  ): Promise<Kept | Refusal> {
+    const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
+    if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
+    if (requirement === null) return this.authorise(transaction, asked, basis, used);
+    const { maxPendingApprovals } = this.configuration;
+    const answer = await askForApproval(transaction, asked, { requirement, basis }, maxPendingApprovals);
+    if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
+    return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
+  }
+
+  /** Requests for approval of what is now allowed within limits are cancelled, so that nothing is done twice. */
+  private async authorise(
+    transaction: LedgerTransaction,
+    asked: AskedExecution,
+    basis: DecisionBasis,
+    used: readonly LimitUse[],
+  ): Promise<Execution> {
     const { outcome, runBy } = this.runner.startOf(asked.action);
-    const authorised = { outcome, ...asked, runBy };
-    return transaction.insert(EXECUTION, authorised, decidedNote(asked, 'execution.authorized', policySet));
+    const waiting = used.length > 0 ? await openRequestsFor(transaction, asked) : [];
+    const authorised = { outcome, ...asked, runBy, observed: basis.observed === true };
+    const execution = transaction.insert(EXECUTION, authorised, decidedNote(asked, 'execution.authorized', basis));
+    await takeUses(transaction, asked.agentId, used);
+    await cancelRequests(transaction, waiting);
+    return execution;
   }
 
   /**
@@ -78,12 +108,31 @@ export class ExecuteService {
     request: ActionRequest,
     first: Kept,
   ): Promise<Kept | Refusal | null> {
-    if (first.outcome !== 'authorized') return null;
-    const agent = await requiredAgent(transaction, idOrName);
-    const permission = this.permissions.of(agent, request, transaction.now);
-    const isAllowed = permission.refusal === null && permission.requirement === null;
-    return isAllowed ? null : this.answer(transaction, agent, request, permission);
+    const asker = await requiredAsker(transaction, idOrName, request);
+    // The token of a replay may name another principal.
+    const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
+    if (isSame && first.outcome !== 'authorized') return null;
+    // It has taken from limits what it takes.
+    const { agent, principal } = asker;
+    const { refusal, requirement } = this.permissions.limitsAside(agent, request, principal, transaction.now);
+    if (isSame && refusal === null && requirement === null) return null;
+    return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }
+}
+
+/** Who asks, and for whom. */
+interface Asker {
+  readonly agent: Agent;
+  readonly principal: Principal | null;
+}
+
+async function requiredAsker(
+  transaction: LedgerTransaction,
+  idOrName: string,
+  { onBehalfOf }: ActionRequest,
+): Promise<Asker> {
+  const agent = await requiredAgent(transaction, idOrName);
+  return { agent, principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
 }
 
 async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
@@ -98,7 +147,7 @@ function recordRefused(
   transaction: LedgerTransaction,
   asked: AskedExecution,
   refusal: DomainError,
-  policySet: string,
+  basis: DecisionBasis,
 ): Refusal {
   const reason = refusal.extras.reason ?? null;
   const denied = {
@@ -108,7 +157,7 @@ function recordRefused(
     failureReason: refusal.message,
     completedAt: transaction.now,
   } as const;
-  const note = decidedNote(asked, 'execution.denied', policySet);
+  const note = decidedNote(asked, 'execution.denied', basis);
   transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason });
   return new Refusal(refusal);
 }

@@ -40,6 +40,12 @@ export async function settleExecutionOf(
   transaction.update(EXECUTION, settled, { ...note, ...added, details });
 }
 
+/** Gives up an approval; its decision stays. */
+export function cancelApproved(transaction: LedgerTransaction, execution: Execution, reason: string | null): Execution {
+  const cancelled = endedExecution(execution, 'cancelled', transaction.now);
+  return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
+}
+
 /** Ends an approval that has expired. */
 export function expireApproval(transaction: LedgerTransaction, execution: Execution): Execution {
   const expired = endedExecution(execution, 'expired', transaction.now);

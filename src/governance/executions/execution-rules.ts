@@ -5,7 +5,10 @@ import { endOf } from '../../core/values/duration';
 import type { Execution, ExecutionOutcome } from './execution.entity';
 
 /** What an approval is for: if any of these differs, it is another action. */
-type ApprovedAction = Pick<Execution, 'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters'>;
+type ApprovedAction = Pick<
+  Execution,
+  'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters' | 'onBehalfOf'
+>;
 
 /** Outcomes that never change again. */
 export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
@@ -13,8 +16,10 @@ export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 
 const OPEN_OUTCOMES: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'running']);
 
 /** Hex SHA-256 of the RFC 8785 form of what was asked for. */
-export function actionHash({ agentId, action, resourceType, resourceId, parameters }: ApprovedAction): string {
-  return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters }));
+export function actionHash(asked: ApprovedAction): string {
+  const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = asked;
+  const principal = onBehalfOf === null ? {} : { onBehalfOf: { ...onBehalfOf } };
+  return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters, ...principal }));
 }
 
 /** Whether waiting makes sense: its next outcome depends on something other than its caller. */
@@ -46,7 +51,8 @@ export function resumeConflict({ outcome }: Execution): DomainError | null {
 }
 
 /** Why no result can be reported; null if one can. */
-export function resultConflict({ outcome }: Execution): DomainError | null {
+export function resultConflict({ outcome, erased }: Execution): DomainError | null {
+  if (erased) return conflict('The contents of the execution were erased; no result is taken any more.');
   if (outcome === 'authorized') return null;
   return conflict(`The execution is ${outcome}; a result can be reported once, and only for one that is authorized.`);
 }

@@ -1,8 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import type { OnBehalfOf } from '../policies/patterns/principals';
+import type { RecordedUse } from '../policies/limits/limit';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
+import type { EntryNote, SqlValue } from '../../ledger/ledger-transaction';
 
 export const EXECUTION_OUTCOMES = [
   'authorized',
@@ -21,6 +23,8 @@ export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 
 /** The condition of the index of approvals that can expire. */
 const AWAITS_RESUME = `"outcome" = 'approved'`;
+/** The condition of the index of those that are part of a trace; most are part of none. */
+export const IS_TRACED = `"traceId" IS NOT NULL`;
 
 /** What an agent asked to do, and its outcome, as it is stored. */
 @Entity('executions')
@@ -36,7 +40,11 @@ const AWAITS_RESUME = `"outcome" = 'approved'`;
 @Index(['actionHash', 'outcome', 'createdSequence'])
 @Index(['resourceType', 'createdSequence'])
 @Index(['resourceId', 'createdSequence'])
+@Index(['traceId', 'createdSequence'], { where: IS_TRACED })
+@Index(['principal', 'createdSequence'], { where: '"principal" IS NOT NULL' })
+@Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
+@Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Execution {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -108,6 +116,29 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly entityId!: string | null;
 
+  /** Whether it was authorised although no policy allows it, because its agent was observed. */
+  @Column('simple-json', { default: 'false' })
+  readonly observed!: boolean;
+
+  /** Whether its contents were erased. */
+  @Column('simple-json', { default: 'false' })
+  readonly erased!: boolean;
+
+  /** The W3C trace of the request that asked for it; null if it named none. */
+  @Column('text', { nullable: true })
+  readonly traceId!: string | null;
+  /** For whom the agent acts; null: for nobody in particular. */
+  @Column('simple-json', { nullable: true })
+  readonly onBehalfOf!: OnBehalfOf | null;
+
+  /** The subject of `onBehalfOf`, for lists. Not hashed. */
+  @Column('text', { nullable: true })
+  readonly principal!: string | null;
+
+  /** The conversation or task of the agent, as its program names it. */
+  @Column('text', { nullable: true })
+  readonly run!: string | null;
+
   /** The process that runs the handler; empty if none does. Not hashed. */
   @Column('text', { default: '' })
   readonly runBy!: string;
@@ -134,18 +165,39 @@ export const EXECUTION: RecordKind<Execution> = {
     'createdAt',
     'completedAt',
   ],
-  laterMembers: { reason: null, actionHash: null, approvedUntil: null },
+  laterMembers: {
+    ...{ reason: null, actionHash: null, approvedUntil: null, observed: false, erased: false },
+    ...{ traceId: null, onBehalfOf: null, run: null },
+  },
   counter: 'executions',
   freeForm: ['parameters', 'result'],
   visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
-  fixed: ['agentId', 'agentName', 'action', 'resourceType', 'resourceId', 'actionHash', 'entityId'],
+  fixed: [
+    'agentId',
+    'agentName',
+    'action',
+    'resourceType',
+    'resourceId',
+    'actionHash',
+    'entityId',
+    'principal',
+    'run',
+    'traceId',
+  ],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
-  unhashedAgree: ({ entityId, outcome, runBy }, entry) =>
-    entityId === entry.entityId && (outcome === 'running') === (runBy !== ''),
+  unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal }, entry) =>
+    entityId === entry.entityId &&
+    (outcome === 'running') === (runBy !== '') &&
+    principal === subjectIn(onBehalfOf ?? null),
 };
+
+/** Of a stored `onBehalfOf`, which an altered row may hold in any form. */
+function subjectIn(onBehalfOf: SqlValue): string | null {
+  return onBehalfOf === null ? null : (JSON.parse(String(onBehalfOf)) as OnBehalfOf).subject;
+}
 
 type Named = Pick<
   Execution,
@@ -173,10 +225,44 @@ export function noteOf(execution: Named, action: string): EntryNote & { readonly
   };
 }
 
-/** The same for what policies decided, with the set that was in force. */
-export function decidedNote(execution: Named, action: string, policySet: string): EntryNote {
+/** An agent as it counted in a decision. */
+export interface CountedAgent extends JsonObject {
+  readonly agentId: string;
+  readonly revision: number;
+}
+
+/** The actions of entries that take from limits. */
+export const USING_ACTIONS = ['execution.authorized', 'execution.resumed'] as const;
+
+/** What an execution was decided by, so that anybody can decide it again. */
+export interface DecisionBasis extends JsonObject {
+  /** Identify the policies in force, and everything that they decide by. */
+  readonly policySet: string;
+  readonly rules: string;
+  readonly agentRevision: number;
+  /** Of the registered person on whose behalf the agent acts, if there is one. */
+  readonly principalRevision?: number;
+  /** The stop that covers it, if one does. */
+  readonly stopId?: string;
+  /** Whether no policy allows it, and it was authorised because the agent is observed. */
+  readonly observed?: true;
+  /** What was taken from limits, and the limits that kept policies from allowing it. */
+  readonly used?: readonly RecordedUse[];
+  readonly limited?: readonly RecordedUse[];
+}
+
+/**
+ * The same for what policies decided, with what it was decided by.
+ * @param approvers the agents whose approvals were looked at.
+ */
+export function decidedNote(
+  execution: Named,
+  action: string,
+  basis: DecisionBasis,
+  approvers: readonly CountedAgent[] = [],
+): EntryNote {
   const note = noteOf(execution, action);
-  return { ...note, details: { policySet, ...note.details } };
+  return { ...note, details: { ...basis, ...note.details, ...(approvers.length > 0 && { approvers }) } };
 }
 
 const OUTCOME_ACTIONS = {

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { withAgentId } from '../agents/find-agent';
+import { withAgentId, withPersonId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
@@ -33,7 +33,7 @@ export class ExecutionsController {
     @Query() query: ExecutionListQuery,
   ): Promise<ListAnswer<ExecutionResponse>> {
     const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
-    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const filters = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
     const conditions = conditionsOf(filters, {
       agentId: ['agentId', 'equals'],
       action: ['action', 'equals'],
@@ -42,6 +42,9 @@ export class ExecutionsController {
       actionHash: ['actionHash', 'equals'],
       resourceType: ['resourceType', 'equals'],
       resourceId: ['resourceId', 'equals'],
+      traceId: ['traceId', 'equals'],
+      principal: ['principal', 'equals'],
+      run: ['run', 'equals'],
       from: ['createdAt', 'atLeast'],
       to: ['createdAt', 'atMost'],
     });

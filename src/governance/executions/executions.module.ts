@@ -10,15 +10,21 @@ import { ExecutionsController } from './executions.controller';
 import { ExecutionsService } from './executions.service';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
+import { StoppedHandlers } from './handlers/stopped-handlers';
+import { StopsModule } from '../stops/stops.module';
+import { Principals1765000000000 } from './principals.migration';
 import { InterruptedExecutions } from './interrupted-executions';
+import { TracedRequests1764900000000 } from './traced-requests.migration';
+import { ObservedExecutions1765020000000 } from './observed-executions.migration';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [EXECUTION],
-      migrations: [],
+      migrations: [TracedRequests1764900000000, Principals1765000000000, ObservedExecutions1765020000000],
     }),
     DiscoveryModule,
+    StopsModule,
   ],
   controllers: [ExecutionsController],
   providers: [
@@ -29,6 +35,7 @@ import { InterruptedExecutions } from './interrupted-executions';
     settledWhenDue(DUE_APPROVALS, 'Executions'),
     ActionHandlers,
     ActionRunner,
+    StoppedHandlers,
   ],
   exports: [ExecutionRunner, ExecutionsService],
 })

@@ -1,20 +1,37 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
+import { isObserved } from '../agents/observation';
 import { Configuration } from '../../core/config/configuration';
 import { type PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
 import { permissionDenied, policyDenied, type DomainError } from '../../core/errors/domain-error';
-import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
+import type {
+  DecidingPolicy,
+  Evaluation,
+  EvaluationRequest,
+  Facts,
+  PolicyEffect,
+} from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
 import { type ApprovalRequirement, isTooLarge } from '../policies/approval/approval-requirement';
 import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
+import { decimalText } from '../../core/values/decimal';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { SumKey } from '../../ledger/records/sum-key';
+import { type AskedUse, type LimitUse, recordedUse } from '../policies/limits/limit';
+import { gatheredFacts } from './gathered-facts';
+import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
+import { ActiveStops } from '../stops/active-stops';
+import type { Stop } from '../stops/stop.entity';
+import { stopCovering, type StopScope } from '../stops/stop-coverage';
 import { ActionGuards, type GuardRefusal } from './action-guards';
+import type { Principal } from './principals';
 
 /** What an agent asks to do. */
-export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'at' | 'isReview'>;
+export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'principal' | 'at' | 'isReview'>;
 
 /** Why something is not simply allowed, for machines. */
 export const ANSWER_REASONS = [
@@ -22,8 +39,11 @@ export const ANSWER_REASONS = [
   'policy_denied',
   'capability_missing',
   'agent_suspended',
+  'principal_suspended',
+  'stopped',
   'approval_required',
   'approval_too_large',
+  'limit_reached',
   'extension_refused',
 ] as const;
 export type AnswerReason = (typeof ANSWER_REASONS)[number];
@@ -36,6 +56,13 @@ export interface PermissionAnswer {
   readonly policies: readonly DecidingPolicy[];
   /** What has to be approved first; null unless the effect is `require_approval`. */
   readonly requirement: ApprovalRequirement | null;
+  /** See {@link Evaluation}. */
+  readonly used?: readonly LimitUse[];
+  readonly limited?: readonly LimitUse[];
+  /** The stop that covers it; present if there is one. */
+  readonly stopId?: string;
+  /** Present if no policy allows it, and it is allowed because the agent is observed. */
+  readonly observed?: true;
   /** Present if an extension refused what policies let through. */
   readonly refused?: GuardRefusal;
 }
@@ -44,54 +71,95 @@ export interface PermissionAnswer {
 export interface DecidingRules {
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
+  /** Those that are active, the oldest first. */
+  readonly stops: readonly Pick<Stop, 'id' | keyof StopScope>[];
   /** Absent where policies alone are asked about, such as those of an earlier time. */
   readonly guards?: ActionGuards;
   /** The time for which it is decided. */
   readonly at: string;
 }
 
-/** Considers the agent first: one that is suspended, or lacks the capability, is refused whatever the policies say. */
+/**
+ * Considers the agent first: one that is suspended, is stopped, or lacks the capability, is refused whatever the policies
+ * say; so is one that acts for a person who is suspended.
+ */
 export function answerForAgent(
   agent: Agent,
   requested: RequestedAction,
+  principal: Principal | null,
   rules: DecidingRules,
   subject = subjectOf(agent),
 ): PermissionAnswer {
-  const unable = inability(agent, requested.action);
-  if (unable !== null) return { effect: 'deny', reason: unable, policies: [], requirement: null };
-  const answer = answerForSubject(subject, requested, rules);
+  if (agent.status !== 'active') return refused('agent_suspended');
+  const stop = stopCovering(rules.stops, { agentId: agent.id, roles: agent.roles }, requested.action);
+  if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
+  if (isSuspended(principal)) return refused('principal_suspended');
+  if (!hasCapability(agent, requested.action)) return refused('capability_missing');
+  const answer = observed(agent, answerOfPolicies(subject, requested, principal, rules), rules.at);
   const { effect: verdict, policies } = answer;
   if (verdict === 'deny' || rules.guards === undefined) return answer;
   const { action, resourceType, resourceId, parameters } = requested;
   const asked = { agentId: agent.id, agentName: agent.name, action, resourceType, resourceId, parameters };
-  const refused = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
-  if (refused === null) return answer;
-  return { effect: 'deny', reason: 'extension_refused', policies: [], requirement: null, refused };
+  const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
+  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal };
 }
 
-/** Considers only policies, for a subject about which nothing else is known. */
+/** Considers only stops and policies, for a subject about which nothing else is known. */
 export function answerForSubject(
   subject: EvaluationSubject,
+  requested: RequestedAction,
+  principal: Principal | null,
+  rules: DecidingRules,
+): PermissionAnswer {
+  const stop = stopCovering(rules.stops, { roles: subject.roles }, requested.action);
+  if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
+  if (isSuspended(principal)) return refused('principal_suspended');
+  return answerOfPolicies(subject, requested, principal, rules);
+}
+
+function isSuspended(principal: Principal | null): boolean {
+  return principal?.person?.status === 'suspended';
+}
+
+/** While an agent is observed, it may do what no policy decides. */
+function observed(agent: Agent, answer: PermissionAnswer, at: string): PermissionAnswer {
+  if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
+  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true };
+}
+
+function refused(reason: AnswerReason): PermissionAnswer {
+  return { effect: 'deny', reason, policies: [], requirement: null };
+}
+
+function answerOfPolicies(
+  subject: EvaluationSubject,
   { action, resourceType, resourceId, parameters }: RequestedAction,
+  principal: Principal | null,
   { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
-  const { effect, policies, requirement } = evaluate({ subject, action, resourceType, resourceId, parameters, at });
+  const request = { subject, action, resourceType, resourceId, parameters, at };
+  const evaluation = evaluate({ ...request, principal: principal?.subject ?? null });
+  const { effect, policies, requirement, used, limited } = evaluation;
+  const uses = { ...(used !== undefined && { used }), ...(limited !== undefined && { limited }) };
+  if (effect === null && limited !== undefined)
+    return { effect: 'deny', reason: 'limit_reached', policies, requirement: null, ...uses };
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
     return { effect: defaultEffect, reason, policies, requirement: null };
   }
-  if (effect === 'allow') return { effect, reason: null, policies, requirement: null };
-  if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null };
+  if (effect === 'allow') return { effect, reason: null, policies, requirement: null, ...uses };
+  if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
   if (requirement !== null && isTooLarge(requirement))
-    return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null };
-  return { effect, reason: 'approval_required', policies, requirement };
+    return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null, ...uses };
+  return { effect, reason: 'approval_required', policies, requirement, ...uses };
 }
 
 /** The error for an agent that may not act, and may not ask for approval either; null for any other answer. */
 export function refusalOf(
-  { reason, policies, refused }: PermissionAnswer,
+  { reason, policies, stopId, refused, limited = [] }: PermissionAnswer,
   agent: Agent,
   requested: RequestedAction,
+  principal: Principal | null,
 ): DomainError | null {
   switch (reason) {
     case null:
@@ -99,12 +167,21 @@ export function refusalOf(
       return null;
     case 'agent_suspended':
       return suspension(agent);
+    case 'principal_suspended':
+      return permissionDenied(
+        'principal_suspended',
+        `The person "${String(principal?.person?.name)}", on whose behalf the agent acts, is suspended.`,
+      );
+    case 'stopped':
+      return stopped(String(stopId));
     case 'capability_missing':
       return incapable(agent, requested.action);
     case 'no_policy_allows':
       return allowedByNone(subjectOf(agent), requested);
     case 'approval_too_large':
       return tooMuchToApprove(requested);
+    case 'limit_reached':
+      return permissionDenied('limit_reached', `${limited.map(reachedText).join(' ')} No other policy allows this.`);
     case 'extension_refused':
       return permissionDenied(
         'extension_refused',
@@ -118,17 +195,26 @@ export function refusalOf(
   }
 }
 
+function reachedText({ policy: { name, version }, limit, amount, before, max, resetsAt }: LimitUse): string {
+  const which = `The limit [${limit}] of the policy "${name}" (version ${version})`;
+  if (amount === null) return `${which} counts an amount, and the parameters have none that it can count.`;
+  const [asked, used, most] = [amount, before, max].map(decimalText);
+  return `${which} leaves no ${asked}: ${used} of ${most} are used until ${resetsAt}.`;
+}
+
+function stopped(id: string): DomainError {
+  return permissionDenied(
+    'stopped',
+    `The stop ${id} covers this: nothing that it covers is authorised until it is lifted.`,
+  );
+}
+
 function tooMuchToApprove({ action, resourceId }: RequestedAction): DomainError {
   return permissionDenied(
     'approval_too_large',
     `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
       'approvers and 200 approvals.',
   );
-}
-
-function inability(agent: Agent, action: string): 'agent_suspended' | 'capability_missing' | null {
-  if (agent.status !== 'active') return 'agent_suspended';
-  return hasCapability(agent, action) ? null : 'capability_missing';
 }
 
 /** A capability that is no longer valid is ignored. */
@@ -171,9 +257,10 @@ function quotedList(texts: readonly string[]): string {
 
 /** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
 export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
+  /** What it takes from limits if it acts. */
+  readonly used: readonly LimitUse[];
   readonly refusal: DomainError | null;
-  /** The set of policies that decided. */
-  readonly policySet: string;
+  readonly basis: DecisionBasis;
 }
 
 /**
@@ -186,16 +273,64 @@ export class Permissions {
     private readonly policies: ActivePolicies,
     private readonly configuration: Configuration,
     private readonly guards: ActionGuards,
+    private readonly stops: ActiveStops,
   ) {}
 
-  /** @param at the time of its entry. */
-  of(agent: Agent, requested: RequestedAction, at: string): Permission {
+  /** By what was used of limits up to now. */
+  async of(
+    transaction: Pick<LedgerTransaction, 'now' | 'sums'>,
+    agent: Agent,
+    asked: RequestedAction,
+    principal: Principal | null,
+  ): Promise<Permission> {
+    const { now } = transaction;
+    const facts = await gatheredFacts(this.asks(agent, asked, principal, now), (keys) => transaction.sums(keys));
+    return this.decided({ agent, principal }, asked, now, facts);
+  }
+
+  /** As if no limit had been reached. @param at the time of its entry. */
+  limitsAside(agent: Agent, asked: RequestedAction, principal: Principal | null, at: string): Permission {
+    return this.decided({ agent, principal }, asked, at, undefined);
+  }
+
+  /** Sums that it depends on, but for those of policies about principals, whom nobody has looked up yet. */
+  foreseenSums(agent: Agent, asked: RequestedAction, at: string): readonly SumKey[] {
+    return this.asks(agent, asked, null, at).map(({ sum }) => sum);
+  }
+
+  private asks(
+    agent: Agent,
+    { action, resourceType, resourceId, parameters }: RequestedAction,
+    principal: Principal | null,
+    at: string,
+  ): readonly AskedUse[] {
+    const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
+    return this.policies.inForce.asks({ ...who, action, resourceType, resourceId, parameters, at });
+  }
+
+  private decided(
+    { agent, principal }: { readonly agent: Agent; readonly principal: Principal | null },
+    requested: RequestedAction,
+    at: string,
+    facts: Facts | undefined,
+  ): Permission {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const { inForce } = this.policies;
-    const evaluate = inForce.evaluate.bind(inForce);
-    const answer = answerForAgent(agent, requested, { evaluate, defaultEffect, at, guards: this.guards });
-    const { requirement, policies } = answer;
-    const refusal = refusalOf(answer, agent, requested);
-    return { refusal, requirement, policies, policySet: inForce.policySet };
+    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts);
+    const { active: stops } = this.stops;
+    const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
+    const answer = answerForAgent(agent, requested, principal, rules);
+    const { requirement, policies, stopId, observed, used = [], limited = [] } = answer;
+    const refusal = refusalOf(answer, agent, requested, principal);
+    const principalRevision = principal?.person?.revision;
+    const basis = {
+      ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },
+      ...(principalRevision !== undefined && { principalRevision }),
+      ...(stopId !== undefined && { stopId }),
+      ...(observed && { observed }),
+      ...(used.length > 0 && { used: used.map(recordedUse) }),
+      ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
+    };
+    return { refusal, requirement, policies, basis, used };
   }
 }

@@ -1,16 +1,20 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
+import { Turn } from '../../core/concurrency/turn';
 import { conflict } from '../../core/errors/domain-error';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { Condition } from '../../ledger/record-page';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
-import { LiveRows } from '../../ledger/live-rows';
+import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PolicyEvaluator, type PolicySet } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS } from './policy.entity';
+import { hashedContent } from './policy-content';
 import { PolicyCapacity, type PolicyPatterns } from './policy-capacity';
 import { unreportedWarnings } from './policy-warnings';
+import { RulesInForce } from './rules-in-force';
 
 /** Most policies read at once; fewer if they are large. */
 const CHUNK = 1_000;
@@ -25,6 +29,7 @@ export class ActivePolicies implements OnModuleInit {
   private readonly logger = new Logger('Policies');
   private readonly evaluator = new PolicyEvaluator();
   private readonly room: PolicyCapacity;
+  private readonly decidedBy = new RulesInForce();
   private readonly rows = new LiveRows<Policy>({
     kind: POLICY,
     actions: POLICY_ACTIONS,
@@ -35,7 +40,7 @@ export class ActivePolicies implements OnModuleInit {
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
     private readonly counters: CounterReader,
-    configuration: Configuration,
+    private readonly configuration: Configuration,
   ) {
     this.room = new PolicyCapacity(configuration);
   }
@@ -43,8 +48,7 @@ export class ActivePolicies implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const upTo = await this.counters.headSequence();
     const policies = await this.read();
-    await this.evaluator.change(policies, []);
-    for (const policy of policies) this.room.take(policy);
+    await this.change(policies, []);
     if (this.room.excess !== undefined) this.logger.warn(this.room.excess);
     await this.warnOf(policies);
     this.ledger.follow(this.rows, upTo);
@@ -55,9 +59,17 @@ export class ActivePolicies implements OnModuleInit {
     return this.evaluator;
   }
 
-  /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
-  catchUp(): Promise<void> {
-    return this.ledger.catchUp(this.rows);
+  /** The `rules` of decisions: what the policies in force say, and the default effect. Asked inside a command as well. */
+  get rules(): string {
+    return this.decidedBy.hash(this.configuration.policyDefaultEffect);
+  }
+
+  /**
+   * Resolves when every change that was on disk before the call has taken effect, whichever process made it.
+   * @param others what else is kept in memory, caught up with by the same read.
+   */
+  catchUp(...others: readonly FollowingRows[]): Promise<void> {
+    return this.ledger.catchUp(this.rows, ...others);
   }
 
   /** The policies in force as they are stored, in several reads: what changes in between may be missing, or no longer be in force. */
@@ -88,13 +100,33 @@ export class ActivePolicies implements OnModuleInit {
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    await this.evaluator.change(added, removed);
-    for (const id of removed) this.room.free(id);
-    for (const policy of added) this.room.take(policy);
+    await this.change(added, removed);
     await this.warnOf(added);
+  }
+
+  private async change(added: readonly Policy[], removed: readonly string[]): Promise<void> {
+    const hashes = await contentHashes(added);
+    await this.evaluator.change(added, removed);
+    for (const id of removed) {
+      this.room.free(id);
+      this.decidedBy.remove(id);
+    }
+    for (const policy of added) this.room.take(policy);
+    for (const [id, hash] of hashes) this.decidedBy.put(id, hash);
   }
 
   private async warnOf(policies: readonly Policy[]): Promise<void> {
     for (const line of await unreportedWarnings(policies)) this.logger.warn(line);
   }
+}
+
+/** By id. */
+async function contentHashes(policies: readonly Policy[]): Promise<ReadonlyMap<string, string>> {
+  const turn = new Turn();
+  const hashes = new Map<string, string>();
+  for (const policy of policies) {
+    if (turn.isOver) await turn.next();
+    hashes.set(policy.id, sha256(hashedContent(policy)));
+  }
+  return hashes;
 }

@@ -1,9 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { RequiresScope, ApiErrors } from '../../http/request/routes';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { IsList, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { Caller } from '../../http/input/caller.decorator';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -11,6 +12,8 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { CreatePolicyRequest, PolicyListQuery } from './dto/policy.requests';
 import { PolicyResponse } from './dto/policy.response';
+import { UsageQuery, UsageResponse } from './dto/usage';
+import { LimitUsage } from './limits/limit-usage';
 import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 
@@ -20,11 +23,12 @@ export class PoliciesController {
   constructor(
     private readonly policies: PoliciesService,
     private readonly lists: Lists,
+    private readonly used: LimitUsage,
   ) {}
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({ summary: 'List policies', description: 'All versions.' })
+  @ApiRoute('List policies', 'All versions.')
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
     const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
@@ -38,12 +42,11 @@ export class PoliciesController {
 
   @Post()
   @RequiresScope('policies')
-  @ApiOperation({
-    summary: 'Create a policy, or a new version of one',
-    description:
-      'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
+  @ApiRoute(
+    'Create a policy, or a new version of one',
+    'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
       'force and has the same content is returned as it is.',
-  })
+  )
   @ApiExamples({
     'one that allows': {},
     'one that denies': {
@@ -77,10 +80,7 @@ export class PoliciesController {
 
   @Get(':id')
   @RequiresScope('read')
-  @ApiOperation({
-    summary: 'Read a policy',
-    description: 'One version of it, with its status, and with those of its parts that match nothing.',
-  })
+  @ApiRoute('Read a policy', 'One version of it, with its status, and with those of its parts that match nothing.')
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
   @ApiErrors('NOT_FOUND')
@@ -88,13 +88,27 @@ export class PoliciesController {
     return PolicyResponse.from(await this.policies.get(id, asOf));
   }
 
+  @Get(':id/usage')
+  @RequiresScope('read')
+  @IsList()
+  @ApiRoute(
+    'Read what is used of the limits of a policy',
+    'The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.',
+  )
+  @ApiRecordId(POLICY)
+  @ApiOkResponse({ type: UsageResponse, description: 'What is used; amounts are text.' })
+  @ApiErrors('NOT_FOUND')
+  async usage(@Param('id') id: string, @Query() { limit = 50, offset = 0 }: UsageQuery): Promise<UsageResponse> {
+    return this.used.of(await this.policies.get(id, undefined), { limit, offset });
+  }
+
   @Post(':id/activate')
   @RequiresScope('policies')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Put a version of a policy in force',
-    description: 'The version that was in force is superseded. Repeating it changes nothing.',
-  })
+  @ApiRoute(
+    'Put a version of a policy in force',
+    'The version that was in force is superseded. Repeating it changes nothing.',
+  )
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT')
@@ -105,10 +119,7 @@ export class PoliciesController {
   @Post(':id/deactivate')
   @RequiresScope('policies')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Take a policy out of force',
-    description: 'Only the version in force can be deactivated. Repeating it changes nothing.',
-  })
+  @ApiRoute('Take a policy out of force', 'Only the version in force can be deactivated. Repeating it changes nothing.')
   @ApiRecordId(POLICY, { sample: 2 })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT')

@@ -1,21 +1,25 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { CreationWarnings } from './creation-warnings';
+import { LimitUsage } from './limits/limit-usage';
+import { MissingSums } from './limits/missing-sums';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
 import { PastPolicies } from './past-policies';
+import { PastRules } from './past-rules';
+import { Limits1765200000000 } from './limits/limits.migration';
 import { POLICY } from './policy.entity';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [POLICY],
-      migrations: [],
+      migrations: [Limits1765200000000],
     }),
   ],
   controllers: [PoliciesController],
-  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings],
-  exports: [ActivePolicies, PastPolicies, CreationWarnings],
+  providers: [PoliciesService, ActivePolicies, PastPolicies, PastRules, CreationWarnings, MissingSums, LimitUsage],
+  exports: [ActivePolicies, PastPolicies, PastRules, CreationWarnings],
 })
 export class PoliciesModule {}

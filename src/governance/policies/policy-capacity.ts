@@ -2,6 +2,8 @@ import type { PolicyRules } from './evaluation/compiled-policy';
 
 /** The most patterns that all policies in force may have. */
 const MOST_PATTERNS = 100_000;
+/** The most policies in force with limits: what they ask is read for each request. */
+const MOST_LIMITED = 100;
 
 /** The most policies in force, and the most bytes of all their patterns: both are held in memory. */
 export interface PolicyLimits {
@@ -12,13 +14,15 @@ export interface PolicyLimits {
 /** The parts whose text is held in memory. */
 export type PolicyPatterns = Pick<
   PolicyRules,
-  'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'approval'
+  'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'limits' | 'onBehalfOf' | 'approval'
 >;
 
 /** What a policy takes up. */
 interface Extent {
   readonly bytes: number;
   readonly patterns: number;
+  /** 1 for a policy with limits. */
+  readonly limited: number;
 }
 
 /** The memory taken up by the policies in force. */
@@ -26,6 +30,7 @@ export class PolicyCapacity {
   private readonly extents = new Map<string, Extent>();
   private bytes = 0;
   private patterns = 0;
+  private limited = 0;
 
   constructor(private readonly limits: PolicyLimits) {}
 
@@ -35,12 +40,14 @@ export class PolicyCapacity {
     this.extents.set(policy.id, extent);
     this.bytes += extent.bytes;
     this.patterns += extent.patterns;
+    this.limited += extent.limited;
   }
 
   free(id: string): void {
-    const { bytes = 0, patterns = 0 } = this.extents.get(id) ?? {};
+    const { bytes = 0, patterns = 0, limited = 0 } = this.extents.get(id) ?? {};
     this.bytes -= bytes;
     this.patterns -= patterns;
+    this.limited -= limited;
     this.extents.delete(id);
   }
 
@@ -53,6 +60,9 @@ export class PolicyCapacity {
       return `${count} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force first.`;
     const extents = added.map(extentOf);
     const growth = (member: keyof Extent): number => sumOf(extents, member) - sumOf(removed, member);
+    const limited = this.limited + growth('limited');
+    if (growth('limited') > 0 && limited > MOST_LIMITED)
+      return `${limited} policies with limits would be in force, and ${MOST_LIMITED} may be. Take some out of force first.`;
     const [bytes, patterns] = [this.bytes + growth('bytes'), this.patterns + growth('patterns')];
     if (growth('bytes') > 0 && bytes > maxPolicyText)
       return `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ${maxPolicyText}. ${REMEDY}`;
@@ -80,13 +90,14 @@ function sumOf(extents: readonly Extent[], member: keyof Extent): number {
   return extents.reduce((sum, extent) => sum + extent[member], 0);
 }
 
-function extentOf({ subjects, actions, resources, resourceTypes, conditions, approval }: PolicyPatterns): Extent {
+function extentOf(policy: PolicyPatterns): Extent {
+  const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
   const approvers = (approval?.approvers ?? []).map((group) => group.subjects);
   let bytes = conditions.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(conditions));
   let patterns = 0;
-  for (const texts of [subjects, actions, resources, resourceTypes, ...approvers]) {
+  for (const texts of [subjects, actions, resources, resourceTypes, onBehalfOf, ...approvers]) {
     patterns += texts.length;
     for (const text of texts) bytes += Buffer.byteLength(text);
   }
-  return { bytes, patterns };
+  return { bytes, patterns, limited: limits.length > 0 ? 1 : 0 };
 }

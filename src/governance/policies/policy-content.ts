@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RequiredApprovals } from '../../core/config/variables/governance-variables';
-import type { JsonValue } from '../../core/json/json-value';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { filledLimits } from './limits/given-limits';
 import { filledApproval } from './approval/given-approval';
 import type { CreatePolicyRequest } from './dto/policy.requests';
 import type { PolicyRules } from './evaluation/compiled-policy';
+import { POLICY, type Policy } from './policy.entity';
 
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
@@ -18,13 +20,25 @@ const COMPARED: readonly (keyof PolicyContent)[] = [
   'priority',
   'description',
   'conditions',
+  'limits',
+  'onBehalfOf',
   'approval',
 ];
 
 export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
   const { name, version, description = '', effect, subjects, actions, resources } = request;
-  const { resourceTypes = [], priority = 0, conditions = [], approval = {} } = request;
-  const rules = { effect, subjects, actions, resources, resourceTypes, priority, conditions };
+  const { resourceTypes = [], priority = 0, conditions = [], limits = [], onBehalfOf = [], approval = {} } = request;
+  const rules = {
+    effect,
+    subjects,
+    actions,
+    resources,
+    resourceTypes,
+    priority,
+    conditions,
+    limits: filledLimits(limits),
+    onBehalfOf,
+  };
   const filled = effect === 'require_approval' ? filledApproval(approval, required) : null;
   return { name, version, description, ...rules, approval: filled };
 }
@@ -37,4 +51,19 @@ export function firstDifference(left: PolicyContent, right: PolicyContent): keyo
 /** A zero has no sign once it is stored. */
 function areEqual(left: PolicyContent[keyof PolicyContent], right: PolicyContent[keyof PolicyContent]): boolean {
   return isDeepStrictEqual(left, right) || canonicalJson(left as JsonValue) === canonicalJson(right as JsonValue);
+}
+
+/** Hashed members that are no part of what a policy says. */
+const CIRCUMSTANCES: ReadonlySet<string> = new Set<keyof Policy>(['status', 'warnings', 'createdAt']);
+
+/** RFC 8785 text of the content of a stored policy: its hashed form without `status`, `warnings` and `createdAt`. */
+export function hashedContent(policy: Policy): string {
+  const content: Record<string, JsonValue> = {};
+  const members = policy as unknown as JsonObject;
+  for (const name of POLICY.hashedMembers) if (!CIRCUMSTANCES.has(name)) content[name] = members[name] ?? null;
+  for (const [name, absent = null] of Object.entries(POLICY.laterMembers ?? {})) {
+    const value = members[name] ?? null;
+    if (canonicalJson(value) !== canonicalJson(absent)) content[name] = value;
+  }
+  return canonicalJson(content);
 }

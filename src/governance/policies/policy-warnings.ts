@@ -29,7 +29,7 @@ function deadText(text: string, what: string, fault: string | undefined): string
 
 /**
  * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
- * conditions that seem to check a path and do not.
+ * conditions that seem to check a path, or to limit an amount, and do not.
  */
 export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
   const ofPaths = policy.conditions.flatMap((condition, index) =>
@@ -37,7 +37,23 @@ export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions'
       ? `conditions[${index}] does not check a path or URL: with "..", what begins with "${condition.value}" leads elsewhere. Use "within".`
       : [],
   );
-  return [...lackWarnings(policy), ...ofPaths];
+  return [...lackWarnings(policy), ...ofPaths, ...amountWarnings(policy)];
+}
+
+const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> = {
+  ...{ lt: 'upper', lte: 'upper', gt: 'lower', gte: 'lower', eq: 'both', in: 'both' },
+};
+
+/** Of parameters that an allow limits at the top only. */
+function amountWarnings({ effect, conditions }: Pick<PolicyRules, 'effect' | 'conditions'>): string[] {
+  if (effect !== 'allow') return [];
+  const bounds = conditions.flatMap((one) => (one.op === 'between' ? [] : [{ ...one, bound: BOUNDS[one.op] }]));
+  const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
+  for (const { bound, parameter } of bounds) if (bound === 'lower' || bound === 'both') below.delete(parameter);
+  return [...below].map(
+    (parameter) =>
+      `${parameter} has an upper bound and no lower one: zero and negative numbers are allowed. Add a condition with "gt" or "gte".`,
+  );
 }
 
 function lackWarnings({

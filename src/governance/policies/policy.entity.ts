@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalRequirement } from './approval/approval-requirement';
 import type { PolicyCondition } from './conditions/condition';
+import type { PolicyLimit } from './limits/limit';
 import { POLICY_EFFECTS, type PolicyEffect } from './evaluation/evaluation';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote } from '../../ledger/ledger-transaction';
@@ -55,6 +56,14 @@ export class Policy {
   @Column('simple-json', { default: '[]' })
   readonly conditions!: readonly PolicyCondition[];
 
+  /** How much it allows by itself; empty unless the effect is `allow`. */
+  @Column('simple-json', { default: '[]' })
+  readonly limits!: readonly PolicyLimit[];
+
+  /** Patterns of the principals that it is about; none: anybody, or nobody. */
+  @Column('simple-json', { default: '[]' })
+  readonly onBehalfOf!: readonly string[];
+
   /** What has to be approved; null unless the effect is `require_approval`. */
   @Column('simple-json', { nullable: true })
   readonly approval!: ApprovalRequirement | null;
@@ -91,7 +100,7 @@ export const POLICY: RecordKind<Policy> = {
     'warnings',
     'createdAt',
   ],
-  laterMembers: { approval: null, conditions: [] },
+  laterMembers: { approval: null, conditions: [], limits: [], onBehalfOf: [] },
   uniqueKeys: [['name', 'version']],
   counter: 'policies',
   countedBy: ['status', 'effect'],
@@ -102,9 +111,13 @@ export const POLICY: RecordKind<Policy> = {
     actions: 'texts',
     resources: 'texts',
     resourceTypes: 'texts',
+    onBehalfOf: 'texts',
   },
   isKeptInMemory: true,
 };
+
+/** The action of the entry that says that 80 % of a limit are used. */
+export const LIMIT_WARNED = 'policy.limit_warned';
 
 /** Every action that changes which policies are in force. */
 export const POLICY_ACTIONS = [

@@ -75,7 +75,7 @@ export class PlanService {
       complete: compared.reason === null,
       reason: compared.reason,
       shadowed: compared.shadowed,
-      warnings: await this.warningsOn(changes),
+      warnings: shortened([...(await this.warningsOn(changes)), ...compared.warnings]),
       ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
     };
     return { planned, answer };
@@ -86,13 +86,16 @@ export class PlanService {
     const created = await this.warnings.ofAll(
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
     );
-    const warnings = changes.flatMap(({ change, policy }) => {
+    return changes.flatMap(({ change, policy }) => {
       const stored = change === 'activate' ? policy.warnings : [];
       const { name, version } = policy;
       return (created.get(policy) ?? stored).map((warning) => `${name} (version ${version}): ${warning}`);
     });
-    return warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings;
   }
+}
+
+function shortened(warnings: readonly string[]): readonly string[] {
+  return warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings;
 }
 
 /** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
@@ -118,9 +121,9 @@ type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
 /** Only the members that a comparison needs: they are handed over to another thread. */
 function planned(policy: Omit<PlannedPolicy, keyof Sides>, sides: Sides): PlannedPolicy {
   const { id, name, version, effect, subjects, actions, resources, resourceTypes } = policy;
-  const { priority, conditions, approval } = policy;
+  const { priority, conditions, limits, onBehalfOf, approval } = policy;
   const rules = { id, name, version, effect, subjects, actions, resources, resourceTypes };
-  return { ...rules, priority, conditions, approval, ...sides };
+  return { ...rules, priority, conditions, limits, onBehalfOf, approval, ...sides };
 }
 
 /** A provisional id, which sorts after all existing ones. */

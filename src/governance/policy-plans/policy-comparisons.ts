@@ -2,11 +2,11 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT } from '../agents/agent.entity';
+import { type Agent, AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
-import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
+import { type CapableAgent, Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/effect';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
@@ -42,7 +42,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
     for (let start = 0; start < policies.length; start += CHUNK)
       yield { policies: policies.slice(start, start + CHUNK) };
-    for await (const agents of this.records.chunks(AGENT, [], CHUNK)) yield { agents: agents.map(subjectOf) };
+    for await (const agents of this.records.chunks(AGENT, [], CHUNK)) yield { agents: agents.map(capableAgent) };
     yield { timeout: this.configuration.planTimeout };
   }
 
@@ -83,10 +83,14 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
   throw new Error('The comparison was not asked for its answer.');
 }
 
+function capableAgent(agent: Agent): CapableAgent {
+  return { ...subjectOf(agent), capabilities: agent.capabilities };
+}
+
 /** An empty result with the reason, if the process does not finish on its own. */
 function answerOf(child: ChildProcess, timeout: number, leaving: AbortSignal): Promise<ComparedPolicies> {
   return new Promise((resolve, reject) => {
-    const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [] });
+    const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [], warnings: [] });
     const late = setTimeout(
       () => none(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`),
       2 * timeout + GRACE,

@@ -1,5 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import {
   ApiErrors,
   BodyLimit,
@@ -8,7 +9,7 @@ import {
   RequiresScope,
 } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { Caller } from '../../http/pipeline/caller.decorator';
+import { Caller } from '../../http/input/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
 import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
 import { ApplyService } from './apply.service';
@@ -31,14 +32,13 @@ export class PolicySetsController {
   @BodyLimit('planBodyLimit')
   @MostListedValues(MOST_VALUES)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Plan a set of policies',
-    description:
-      'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
+  @ApiRoute(
+    'Plan a set of policies',
+    'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
       'a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. ' +
       'One plan is made at a time; of each caller one may wait, and callers take turns; further ones get 503. `tests` are put to the planned set, as in evaluate: a ' +
       'caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.',
-  })
+  )
   @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')
   async plan(
@@ -54,12 +54,11 @@ export class PolicySetsController {
   @BodyLimit('planBodyLimit')
   @MostListedValues(MOST_VALUES)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Apply a set of policies',
-    description:
-      'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
+  @ApiRoute(
+    'Apply a set of policies',
+    'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
       'If nothing has to change, nothing is written.',
-  })
+  )
   @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
   @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')
   async apply(

@@ -4,8 +4,7 @@ import type { FieldFault } from '../../core/errors/domain-error';
 import {
   type Agents,
   agentsOf,
-  isKnown,
-  unknownAgentFaults,
+  unknownFaults,
   askedPermission,
   type AskedPermission,
   type GivenQuestion,
@@ -18,6 +17,7 @@ import { RecordHistory } from '../../ledger/record-history';
 import { Turn } from '../../core/concurrency/turn';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
 import type { PolicyEffect } from '../policies/evaluation/evaluation';
+import type { NearPolicy } from '../policies/evaluation/explanation';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
 /** A question, and the expected answer. */
@@ -32,6 +32,7 @@ export interface AskedTests {
   readonly tests: readonly PolicyTest[];
   readonly questions: readonly AskedPermission[];
   readonly agents: Agents;
+  readonly principals: Caller['principals'];
   /** Of tests that are about agents that do not exist: they have no results. */
   readonly faults: readonly FieldFault[];
 }
@@ -48,16 +49,24 @@ interface FailedTest {
   readonly expect: PolicyEffect;
   readonly answer: Pick<PermissionAnswer, 'effect' | 'reason'>;
   readonly policies: readonly TestedPolicy[];
+  /** Where more was expected: policies that lack one part to improve the answer. */
+  readonly nearest: readonly NearTestedPolicy[];
 }
+
+type NearTestedPolicy = Pick<NearPolicy, 'missing'> & { readonly policy: TestedPolicy };
 
 /** A policy that decides; its id is null if it is to be created. */
 type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
+
+/** Tests that are explained: each examines all policies. */
+const MOST_EXPLAINED = 50;
 
 /** A question with its answer, and the agents that the questions are about. */
 interface Answered {
   readonly question: AskedPermission;
   readonly answer: PermissionAnswer;
   readonly agents: Agents;
+  readonly principals: Caller['principals'];
   readonly at: string;
 }
 
@@ -72,19 +81,20 @@ export class PolicyTests {
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
-    const everybody = questions.map(({ who }) => who);
-    const agents = await agentsOf(this.history, everybody);
-    requireMayAsk(caller, everybody, agents);
-    return { tests, questions, agents, faults: unknownAgentFaults(questions, (who) => isKnown(who, agents)) };
+    const agents = await agentsOf(this.history, caller, questions);
+    requireMayAsk(caller, questions, agents);
+    const faults = questions.flatMap((question) => unknownFaults(caller, question, agents));
+    return { tests, questions, agents, principals: caller.principals, faults };
   }
 
   /** @param target the policies of the set. */
   async results(
-    { tests, questions, agents }: AskedTests,
+    { tests, questions, agents, principals }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestResults> {
     const at = this.history.now;
-    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), agents, at });
+    const basis = { agents, principals, at };
+    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), ...basis });
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -99,8 +109,12 @@ export class PolicyTests {
       const { answer } = asking.answer(question, false);
       const isAsExpected =
         answer.effect === expect &&
-        (by === undefined || (await this.decides(by, byName, { question, answer, agents, at })));
-      if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
+        (by === undefined || (await this.decides(by, byName, { question, answer, ...basis })));
+      if (isAsExpected) continue;
+      const isExplained = isMore(expect, answer.effect) && failed.length < MOST_EXPLAINED;
+      const near = isExplained ? (asking.answer(question, true).explanation?.nearest ?? []) : [];
+      const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
+      failed.push({ index, expect, answer, policies: answer.policies.map(tested), nearest });
     }
     return { passed: tests.length - failed.length, failed };
   }
@@ -112,14 +126,18 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { question, answer: { policies }, agents, at }: Answered,
+    { question, answer: { policies }, ...basis }: Answered,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), agents, at });
+    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
     return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
   }
+}
+
+function isMore(expected: PolicyEffect, effect: PolicyEffect): boolean {
+  return effect !== expected && expected !== 'deny' && effect !== 'allow';
 }

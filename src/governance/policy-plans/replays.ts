@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
+import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
@@ -16,7 +17,16 @@ import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
-const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters', 'createdAt'] as const;
+const ASKED = [
+  'agentId',
+  'action',
+  'resourceType',
+  'resourceId',
+  'parameters',
+  'onBehalfOf',
+  'createdAt',
+  'erased',
+] as const;
 const MOST_EXAMPLES = 100;
 /** Milliseconds a replay may take. */
 const LONGEST = 30_000;
@@ -40,6 +50,8 @@ export interface ReplayOrder {
 export interface Replay {
   readonly executions: number;
   readonly changed: number;
+  /** Those whose contents were erased: nobody can tell what would be decided about them. */
+  readonly skipped: number;
   /** True if a limit ended it early. */
   readonly cut: boolean;
   readonly examples: readonly ReplayedExecution[];
@@ -85,19 +97,27 @@ export class Replays {
     const agents = new AgentsThen(this.past);
     const turn = new Turn();
     const examples: ReplayedExecution[] = [];
-    let [executions, changed] = [0, 0];
+    let [executions, changed, skipped] = [0, 0, 0];
     for await (const chunk of this.newestFirst(caller, period)) {
       leaving.throwIfAborted();
       for (const execution of chunk) {
         if (turn.isOver) await turn.next();
-        if (executions >= replayLimit || performance.now() > end) return { executions, changed, cut: true, examples };
+        if (executions >= replayLimit || performance.now() > end)
+          return { executions, changed, skipped, cut: true, examples };
         executions += 1;
-        const agent = await agents.of(execution);
+        if (execution.erased) {
+          skipped += 1;
+          continue;
+        }
+        const agent = await agents.of(execution.agentId, execution);
+        const principal = await agents.principalOf(execution);
         const answer = (policies: PolicyEvaluator): PermissionAnswer =>
-          answerForAgent(agent, execution, {
+          answerForAgent(agent, execution, principal, {
             evaluate: (request) => policies.evaluate(request),
             defaultEffect,
             at: execution.createdAt,
+            // Policies are compared, not what stood above them.
+            stops: [],
           });
         const [was, now] = [answer(before), answer(after)];
         if (was.effect === now.effect) continue;
@@ -112,7 +132,7 @@ export class Replays {
           });
       }
     }
-    return { executions, changed, cut: false, examples };
+    return { executions, changed, skipped, cut: false, examples };
   }
 
   private newestFirst(caller: Caller, { from, to }: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
@@ -136,7 +156,14 @@ class AgentsThen {
 
   constructor(private readonly past: PastRecords) {}
 
-  async of({ agentId, createdSequence }: AskedExecution): Promise<Agent> {
+  async principalOf(execution: AskedExecution): Promise<Principal | null> {
+    const { onBehalfOf } = execution;
+    if (onBehalfOf === null) return null;
+    const personId = personNamedBy(onBehalfOf);
+    return keptPrincipal(onBehalfOf, personId === undefined ? undefined : await this.of(personId, execution));
+  }
+
+  async of(agentId: string, { createdSequence }: AskedExecution): Promise<Agent> {
     const known = this.known.get(agentId);
     if (known !== undefined && known.since <= createdSequence) return known.agent;
     const stood = await this.past.stateAt(AGENT, agentId, createdSequence);

@@ -1,11 +1,10 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import type { Agent } from '../agents/agent.entity';
 import { SuspendedAgents, type WatchedAgent, WatchedAgents } from '../agents/suspended-agents';
 import { Configuration } from '../../core/config/configuration';
 import { agentUnknown, callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens } from '../../http/authentication/authentication';
 import { grantsOf, type Identity } from '../../ledger/caller';
-import { parseSubject, type SubjectPattern } from '../policies/patterns/subjects';
+import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { KeySet } from './token-key';
 import { isOver, type Members, readClaims, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
@@ -18,8 +17,10 @@ const MOST_VERIFIED = 10_000;
 
 interface KnownIssuer {
   readonly issuer: TokenIssuer;
-  /** Of the agents that it may speak for. */
-  readonly agents: readonly SubjectPattern[];
+  /** The agents that it may speak for, as subjects of policies. */
+  readonly agents: ReadonlySet<string>;
+  /** The people that it may name as principals, likewise. */
+  readonly people: ReadonlySet<string>;
   readonly keys: KeySet;
 }
 
@@ -89,9 +90,14 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return key.thumbprint;
   }
 
-  private async identityOf(holder: TokenHolder, { agents, keys }: KnownIssuer, thumbprint: string): Promise<Identity> {
+  private async identityOf(
+    holder: TokenHolder,
+    { agents, people, keys }: KnownIssuer,
+    thumbprint: string,
+  ): Promise<Identity> {
     const found = holder.agent === null ? undefined : await this.agents.find(holder.agent);
-    const mayActAs = ({ now }: WatchedAgent): boolean => agents.some((pattern) => matches(pattern, now));
+    const mayActAs = ({ now }: WatchedAgent): boolean =>
+      agents.has('*') || textsOf(subjectOf(now)).some((text) => agents.has(text));
     const agent = found !== undefined && mayActAs(found) ? found : undefined;
     // Another process may have resumed it meanwhile.
     if (agent !== undefined && this.suspended.has(agent.now.id)) await this.suspended.catchUp();
@@ -104,6 +110,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return {
       actor: { type: 'token', id: holder.actorId },
       agentId: agent?.now.id ?? null,
+      principals: { claim: holder.principal, roles: holder.principalRoles, people },
       scopes: holder.scopes,
       grants: grantsOf(holder.scopes),
       expiresAt: new Date(holder.expiresAt * 1000).toISOString(),
@@ -115,29 +122,15 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     const keys = new KeySet(issuer.jwks, (error) =>
       this.logger.warn(`The keys of ${issuer.issuer} cannot be fetched: ${String(error)}`),
     );
-    return { issuer, agents: issuer.agents.map(parseSubject), keys };
+    return {
+      issuer,
+      agents: new Set(issuer.agents.map(subjectText)),
+      people: new Set(issuer.principalAgents.map(subjectText)),
+      keys,
+    };
   }
 
   private async refresh(): Promise<void> {
     await Promise.all([...this.issuers.values()].map(({ keys }) => keys.refresh()));
-  }
-}
-
-/** Matches a subject pattern, as in policies, against one agent. */
-function matches(pattern: SubjectPattern, { id, name, kind, roles }: Agent): boolean {
-  switch (pattern.kind) {
-    case 'everyone':
-    case 'anyAgent':
-      return true;
-    case 'anyRole':
-      return roles.length > 0;
-    case 'role':
-      return roles.includes(pattern.role);
-    case 'agent':
-      return pattern.idOrName === id || pattern.idOrName === name;
-    case 'agentKind':
-      return pattern.agentKind === kind;
-    case 'other':
-      return false;
   }
 }

@@ -17,11 +17,18 @@ export interface TokenIssuer {
   readonly scopes: readonly Scope[];
   /** The claim that restricts the scopes; null: none does. */
   readonly scopesClaim: string | null;
+  /** The claim with the principal, a person or user on whose behalf the agent acts; null: tokens name none. */
+  readonly principalClaim: string | null;
+  /** The claim with its roles, unless it is a registered person; null: it has none. */
+  readonly principalRolesClaim: string | null;
+  /** Subject patterns, as in policies, of the registered people that the claim may mean. */
+  readonly principalAgents: readonly string[];
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-const MEMBERS = ['issuer', 'audience', 'jwks', 'agentClaim', 'agents', 'scopes', 'scopesClaim'];
+const PRINCIPAL_MEMBERS = ['principalClaim', 'principalRolesClaim', 'principalAgents'];
+const MEMBERS = ['issuer', 'audience', 'jwks', 'agentClaim', 'agents', 'scopes', 'scopesClaim', ...PRINCIPAL_MEMBERS];
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** Parses the issuers in the text of a file, or returns what is wrong with it. */
@@ -63,8 +70,29 @@ function read(item: unknown, at: string): TokenIssuer {
     agentClaim: members['agentClaim'] === undefined ? 'sub' : text(members, 'agentClaim', at),
     agents: texts(members, 'agents', at, subjectFault),
     scopes: texts(members, 'scopes', at, scopeFault) as Scope[],
-    scopesClaim: members['scopesClaim'] === undefined ? null : text(members, 'scopesClaim', at),
+    scopesClaim: optionalText(members, 'scopesClaim', at),
+    ...readPrincipal(members, at),
   };
+}
+
+/** Without the claim itself the other two would mean nothing. */
+function readPrincipal(
+  members: Members,
+  at: string,
+): Pick<TokenIssuer, 'principalClaim' | 'principalRolesClaim' | 'principalAgents'> {
+  const alone = PRINCIPAL_MEMBERS.find((name) => members[name] !== undefined);
+  if (members['principalClaim'] === undefined && alone !== undefined)
+    throw new IssuerFault(`${at}.${alone} goes with principalClaim`);
+  return {
+    principalClaim: optionalText(members, 'principalClaim', at),
+    principalRolesClaim: optionalText(members, 'principalRolesClaim', at),
+    principalAgents:
+      members['principalAgents'] === undefined ? [] : texts(members, 'principalAgents', at, subjectFault),
+  };
+}
+
+function optionalText(members: Members, name: string, at: string): string | null {
+  return members[name] === undefined ? null : text(members, name, at);
 }
 
 function text(members: Members, name: string, at: string): string {

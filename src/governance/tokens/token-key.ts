@@ -151,7 +151,8 @@ export class KeySet {
   }
 }
 
-async function fetched(url: string): Promise<string> {
+/** A document of an issuer. */
+export async function fetched(url: string): Promise<string> {
   const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(LONGEST_FETCH) });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);
   const chunks: Uint8Array[] = [];

@@ -9,6 +9,7 @@ const ISSUER: TokenIssuer = {
   agents: ['*'],
   scopes: ['read', 'propose'],
   scopesClaim: 'scp',
+  ...{ principalClaim: null, principalRolesClaim: null, principalAgents: [] },
 };
 const READ = {
   ...{ iss: ISSUER.issuer, aud: ['governance', 'other'], exp: 2_000_000_000, nbf: 1_900_000_000, sub: 'alice' },

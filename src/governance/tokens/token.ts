@@ -1,4 +1,6 @@
 import { type Scope, SCOPES } from '../../ledger/caller';
+import { exactLabelFault } from '../../core/values/label-fault';
+import { principalIdFault } from '../policies/patterns/principals';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 
@@ -76,13 +78,18 @@ export interface TokenHolder {
   /** Name or id of an agent; null if the claim is missing, or cannot be one. */
   readonly agent: string | null;
   readonly scopes: readonly Scope[];
+  /** Whom it acts for; null if the claim is missing, or cannot name anybody. */
+  readonly principal: string | null;
+  readonly principalRoles: readonly string[];
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
 
 /** The claims that `tokenHolder` reads: of a token that is remembered, the others would only take memory. */
-export function readClaims(claims: Members, { agentClaim, scopesClaim }: TokenIssuer): Members {
-  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', agentClaim, scopesClaim]);
+export function readClaims(claims: Members, issuer: TokenIssuer): Members {
+  const { agentClaim, scopesClaim, principalClaim, principalRolesClaim } = issuer;
+  const named = [agentClaim, scopesClaim, principalClaim, principalRolesClaim];
+  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', ...named]);
   return Object.fromEntries(Object.entries(claims).filter(([name]) => read.has(name)));
 }
 
@@ -101,6 +108,7 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
     actorId,
     agent: agentIn(claims[issuer.agentClaim]),
     scopes: scopesOf(claims, issuer),
+    ...principalIn(claims, issuer),
     expiresAt: Math.min(exp, LATEST_END),
   };
 }
@@ -108,6 +116,21 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
 /** Looked up together with the agents of other requests, which it must not spoil. */
 function agentIn(claim: unknown): string | null {
   return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
+}
+
+/** An unusable claim names nobody: then no policy allows what it only allows for somebody. */
+function principalIn(
+  claims: Members,
+  { principalClaim, principalRolesClaim }: TokenIssuer,
+): Pick<TokenHolder, 'principal' | 'principalRoles'> {
+  const claim = principalClaim === null ? undefined : claims[principalClaim];
+  const principal = typeof claim === 'string' && principalIdFault(claim) === undefined ? claim.normalize('NFC') : null;
+  const roles = principal === null || principalRolesClaim === null ? [] : listIn(claims[principalRolesClaim]);
+  return { principal, principalRoles: [...new Set(roles.filter(isRole))].sort() };
+}
+
+function isRole(role: unknown): role is string {
+  return typeof role === 'string' && role !== '' && !UNSTORABLE.test(role) && exactLabelFault(role) === undefined;
 }
 
 /** @param now milliseconds since 1970. */
@@ -122,7 +145,11 @@ function isSubject(sub: string): boolean {
 
 function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {
   if (scopesClaim === null) return [...scopes];
-  const claim = claims[scopesClaim];
-  const granted: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
+  const granted = listIn(claims[scopesClaim]);
   return SCOPES.filter((scope) => scopes.includes(scope) && granted.includes(scope));
+}
+
+/** A string separated by spaces, or an array. */
+function listIn(claim: unknown): unknown[] {
+  return typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
 }

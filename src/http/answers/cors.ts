@@ -12,6 +12,7 @@ const REQUEST_HEADERS = [
   'Idempotency-Key',
   'X-Request-Id',
   'Last-Event-ID',
+  'traceparent',
 ];
 const EXPOSED_HEADERS = [
   'X-RateLimit-Limit',

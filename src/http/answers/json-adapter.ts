@@ -117,8 +117,9 @@ function withRecordHeaders(answer: unknown, request: ServiceRequest, response: R
   const isOfThePast = request.query['asOf'] !== undefined;
   if (!traits.isRevisioned || isOfThePast || typeof revision !== 'number') return answer;
   // A strong entity tag.
-  response.setHeader('ETag', `"${revision}"`);
-  if (!READS.has(method) || !isCurrentCopy(headers['if-none-match'], revision)) return answer;
+  const tag = `"${revision}"`;
+  response.setHeader('ETag', tag);
+  if (!READS.has(method) || !isCurrentCopy(headers['if-none-match'], tag)) return answer;
   response.status(304);
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { Global, Logger, Module, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { RefusalRecord } from '../answers/exception.filter';
-import { handlersOf, readTraits } from '../request/routes';
+import { handlersOf, readTraits } from '../request/route-traits';
 import { AccessDenials } from './access-denials';
 
 /** What is known about refused callers, for answering and counting them. */

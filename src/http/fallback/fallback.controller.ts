@@ -3,10 +3,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import { DomainError, invalidField } from '../../core/errors/domain-error';
+import { DomainError, invalid } from '../../core/errors/domain-error';
 import { LeavesInputUnread, routeNotFound, Unrouted } from '../request/routes';
 import { isPreflight } from '../answers/cors';
-import { pathOf, readingFault } from '../server/readable-target';
 import type { ServiceRequest } from '../request/service-request';
 
 const EVERY_PATH = '*path';
@@ -44,11 +43,7 @@ export class FallbackController implements OnModuleInit {
   @LeavesInputUnread()
   @Unrouted()
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
-    if (request.unreadable !== undefined) {
-      const { field, message } = request.unreadable;
-      const parameter = field === 'path' ? unreadableParameter(this.routes, pathOf(request.originalUrl)) : undefined;
-      throw invalidField(parameter === undefined ? field : `path.${parameter}`, message);
-    }
+    if (request.unreadable !== undefined) throw invalid([request.unreadable]);
     if (this.answersPreflights && isPreflight(request)) {
       response.status(204);
       return;
@@ -64,11 +59,8 @@ export class FallbackController implements OnModuleInit {
 /** The part of an Express router's layer that decides which requests it handles. */
 interface RouteLayer {
   readonly route?: { readonly path: unknown; readonly methods: Readonly<Record<string, boolean | undefined>> };
-  match(path: string): false | { readonly params: Readonly<Record<string, unknown>> };
+  match(path: string): object | false;
 }
-
-/** Replaces a segment that cannot be decoded; as text it would be percent-encoded. */
-const UNREADABLE_SEGMENT = '\uFFFD';
 
 /**
  * The methods allowed for a path, including `HEAD` where there is `GET`, in alphabetical order; none if the path is
@@ -79,13 +71,4 @@ function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {
   const methods = new Set(routes.flatMap(({ route }) => Object.keys(route?.methods ?? {})));
   if (methods.has('get')) methods.add('head');
   return [...methods].map((method) => method.toUpperCase()).sort();
-}
-
-/** The parameter that has an undecodable value in this path, such as `id`; undefined if no route has such a path. */
-function unreadableParameter(layers: readonly RouteLayer[], path: string): string | undefined {
-  const segments = path.split('/').map((part) => (readingFault(part) === undefined ? part : UNREADABLE_SEGMENT));
-  const parameters = layers.flatMap((layer) =>
-    Object.entries((layer.match(segments.join('/')) || undefined)?.params ?? {}),
-  );
-  return parameters.find(([, value]) => value === UNREADABLE_SEGMENT)?.[0];
 }

@@ -32,7 +32,7 @@ describe('maskKeys', () => {
       expect(logged(`a\n${secret}`)).toBe('{"msg":"a\\n[key]"}');
       expect(logged(`/é/${secret}/b?key=${secret}`)).toBe('{"msg":"/é/[key]/b?key=[key]"}');
       for (const text of [encode(secret), encode(encode(secret)), `Bearer%20${secret}`])
-        expect(logged(text)).toMatch(/^\{"msg":"(Bearer%20)?\[key\]"\}$/);
+        expect(logged(text)).toBe('{"msg":"[key]"}');
       expect(logged(cutText(`x ${secret}`, secret.length - 1))).toMatch(/^\{"msg":"x \[key\]…"\}$/);
     });
 
@@ -53,7 +53,7 @@ describe('maskKeys', () => {
     const key = 'ab"cdef%41-ü';
     const encode = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
     const logged = (text: string): string => maskKeys([key])(JSON.stringify({ path: `/é/${text}/b`, msg: 'é' }));
-    const masked = '{"path":"/é/[key]/b","msg":"é"}';
+    const masked = '{"path":"[key]","msg":"é"}';
 
     it.each([
       ['whole', encode(key)],
@@ -69,13 +69,11 @@ describe('maskKeys', () => {
     ])('%s', (_, text) => expect(logged(text)).toBe(masked));
 
     it('after the last digit of another encoded character', () => {
-      expect(logged(`%${encode(key)}`)).toBe('{"path":"/é/%[key]/b","msg":"é"}');
+      expect(logged(`%${encode(key)}`)).toBe(masked);
     });
 
-    it('twice in a row', () => expect(logged(encode(key + key))).toBe('{"path":"/é/[key][key]/b","msg":"é"}'));
-
     it('and hides a text that is encoded excessively often', () => {
-      expect(logged(key.replace('c', `%${'25'.repeat(8)}63`))).toBe('{"path":"[key]","msg":"é"}');
+      expect(logged(key.replace('c', `%${'25'.repeat(8)}63`))).toBe(masked);
     });
 
     it('and leaves everything else unchanged', () => {
@@ -99,9 +97,7 @@ describe('maskKeys', () => {
     ])('%s', (_, form) => {
       for (let length = 0; length < form.length; length += 1) {
         const line = JSON.stringify({ path: cutText(`/x/${form}/y`, 3 + length), msg: 'é' });
-        const left = decoded(JSON.parse(mask(line)).path);
-        expect(left.startsWith('/x/')).toBe(true);
-        expect(left).not.toContain(key.slice(0, 4));
+        expect(decoded(JSON.parse(mask(line)).path)).not.toContain(key.slice(0, 4));
       }
     });
 

@@ -16,7 +16,7 @@ import { ConfigurationModule } from '../../core/config/configuration.module';
 import type { Environment } from '../../core/config/variables/variable';
 import { noteArrival } from '../request/arrival';
 import { createHttpServer, TURN } from '../server/http-server';
-import { routeTemplate } from '../request/routes';
+import { routeTemplate } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { ApplicationLogger } from './application-logger';
 import { LOG_STREAM } from './log';
@@ -205,7 +205,7 @@ describe('LoggingModule', () => {
     ['as it is', KEY],
     ['encoded', [...KEY].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')],
     ['encoded twice', [...KEY].map((character) => `%25${character.charCodeAt(0).toString(16)}`).join('')],
-  ])('writes of a long path the beginning, and nothing of a key where that ends (%s)', async (_, form) => {
+  ])('writes of a long path the beginning, unless that ends in a key (%s)', async (_, form) => {
     const url = await start({});
     for (let length = 0; length < form.length; length += 7) {
       const begun = `/nothing/${'n'.repeat(1024 - '/nothing/'.length - length)}`;
@@ -214,10 +214,8 @@ describe('LoggingModule', () => {
         .expect(404);
       await settled();
       const path = String(lines.at(-1)?.['path']);
-      expect(path.startsWith(begun)).toBe(true);
-      expect(path).toMatch(/…$/);
       expect(path.length).toBeLessThanOrEqual(1025);
-      expect(path.replace(begun, '')).toMatch(/^(\[key\]|.{0,3}|(%(25)?..){0,3}%?.{0,3})…$/);
+      expect(path.replace(begun, '')).toMatch(/^(\[key\]|(.{0,3}|(%(25)?..){0,3}%?.{0,3})…)$/);
     }
   });
 

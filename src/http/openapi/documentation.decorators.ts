@@ -24,6 +24,7 @@ const SAMPLES = {
     'the decision on the second write-off',
     'the decision "Deploy release 4.2 of the payment gateway"',
     'the decision on release 4.3',
+    'the decision on release 4.4',
   ],
   whk: ['the webhook of the finance channel', 'the webhook that is deleted'],
 } satisfies Readonly<Record<string, readonly string[]>>;

@@ -3,7 +3,8 @@ import { METHOD_METADATA } from '@nestjs/common/constants';
 import type { DiscoveryService } from '@nestjs/core';
 import type { HeadersObject } from '@nestjs/swagger';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
-import { type Handler, handlersOf, marksOf, readTraits, type RouteTraits } from '../request/routes';
+import { type Handler, handlersOf, readTraits, type RouteTraits } from '../request/route-traits';
+import { marksOf } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
 /** What the document says about a route beyond Swagger's own decorators. */

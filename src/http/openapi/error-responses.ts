@@ -39,7 +39,7 @@ export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyEr
     ...OF_EVERY_ROUTE,
     ...(traits.isPublic ? [] : (['UNAUTHORIZED', 'PERMISSION_DENIED'] as const)),
     ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
-    ...(method === RequestMethod.POST && traits.body !== 'none' && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
+    ...(method === RequestMethod.POST && traits.body.isTaken && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
     ...(traits.headers.some(({ name }) => name === 'If-Match') ? (['PRECONDITION_FAILED'] as const) : []),
   ];
 }

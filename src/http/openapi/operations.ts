@@ -21,6 +21,9 @@ const ETAG: HeadersObject = {
     description: 'The revision, for `If-Match` and `If-None-Match`.',
   },
 };
+const CONTENT_ETAG: HeadersObject = {
+  ETag: { schema: { type: 'string' }, example: '"9f2c"', description: 'Of what the answer says, for `If-None-Match`.' },
+};
 const IF_NONE_MATCH: ParameterObject = {
   name: 'If-None-Match',
   in: 'header',
@@ -82,14 +85,15 @@ function describeIdempotency(operation: OperationObject): void {
 }
 
 function describeRevision(operation: OperationObject, { traits, method }: DocumentedRoute): void {
+  const tag = traits.isRevisioned ? ETAG : traits.isTagged ? CONTENT_ETAG : null;
   for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
     if (status.startsWith('2')) {
-      const headers = { ...(traits.isRevisioned && ETAG), ...(status === '201' && LOCATION) };
+      const headers = { ...tag, ...(status === '201' && LOCATION) };
       response.headers = { ...response.headers, ...headers };
     }
   }
-  if (traits.isRevisioned && method === RequestMethod.GET) {
-    operation.responses['304'] = { description: 'The copy named in `If-None-Match` is current.', headers: ETAG };
+  if (tag !== null && method === RequestMethod.GET) {
+    operation.responses['304'] = { description: 'The copy named in `If-None-Match` is current.', headers: tag };
     operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
   }
 }

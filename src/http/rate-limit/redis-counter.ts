@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
+import { within } from '../../core/concurrency/within';
 import { type RateWindow, ProcessCounter, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
@@ -84,19 +85,18 @@ export class RedisCounter implements RequestCounter {
     this.redis.disconnect();
   }
 
-  private async hitShared(counted: string, requests: number, own: RateWindow): Promise<RateWindow> {
-    const waiting = new Waiting();
+  private async hitShared(client: string, requests: number, own: RateWindow): Promise<RateWindow> {
     try {
-      const key = `governance:rate:${this.window}:${counted}`;
+      const key = `governance:rate:${this.window}:${client}`;
       const answer = this.redis.eval(COUNT, 1, key, this.window, requests) as Promise<[number, number]>;
-      const [hits, left] = await Promise.race([answer, waiting.end]);
+      const counted = await within(answer, ANSWER_TIMEOUT, NO_ANSWER);
+      if (counted instanceof Error) throw counted;
+      const [hits, left] = counted;
       this.succeeded();
       return { hits, resetsAt: Date.now() + left };
     } catch (error) {
       this.failed(error);
       return own;
-    } finally {
-      waiting.stop();
     }
   }
 
@@ -115,22 +115,6 @@ export class RedisCounter implements RequestCounter {
     // The error of a command on a lost connection does not say why it was lost.
     const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests separately until it does.`);
-  }
-}
-
-/**
- * The time a request waits. When it is over, answers that have already arrived are still read: a process that was
- * itself busy for that long must not conclude that Redis is gone.
- */
-class Waiting {
-  private timer: NodeJS.Timeout | undefined;
-  readonly end = new Promise<never>((_, reject) => {
-    const expire = (): void => reject(NO_ANSWER);
-    this.timer = setTimeout(() => setImmediate(expire), ANSWER_TIMEOUT);
-  });
-
-  stop(): void {
-    clearTimeout(this.timer);
   }
 }
 

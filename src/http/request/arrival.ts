@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { NextFunction, Response } from 'express';
+import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
 import { headerValues, type ServiceRequest } from './service-request';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization'];
@@ -39,8 +40,6 @@ export function requestIdFor(asked: string | string[] | undefined, usable = USAB
   return typeof asked === 'string' && usable.test(asked) ? asked : randomUUID();
 }
 
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-const GROUPS_IN_IPV6 = 8;
 const GROUPS_IN_A_SITE = 4;
 
 /**
@@ -63,32 +62,12 @@ export function countedClient(address: string): string {
 /** An IPv4-mapped address as IPv4. */
 export function unmapped(address: string): string {
   if (!address.includes(':')) return address;
-  const dotted = MAPPED_IPV4.exec(address)?.[1];
-  return dotted ?? unmappedHexadecimal(address);
-}
-
-function unmappedHexadecimal(address: string): string {
   const groups = ipv6Groups(address);
-  const [high, low] = [groups[6], groups[7]];
   const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
-  if (!isMapped || high === undefined || low === undefined) return address;
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  return isMapped ? embeddedIpv4(groups, 6) : address;
 }
 
 function ipv6Site(address: string): string {
   const site = ipv6Groups(address).slice(0, GROUPS_IN_A_SITE);
   return `${site.map((group) => group.toString(16)).join(':')}::/64`;
-}
-
-function ipv6Groups(address: string): number[] {
-  const [withoutZone = ''] = address.split('%');
-  const [head = '', tail] = withoutZone.split('::');
-  const front = groupsOf(head);
-  const back = tail === undefined ? [] : groupsOf(tail);
-  const gap = Math.max(0, GROUPS_IN_IPV6 - front.length - back.length);
-  return [...front, ...new Array<number>(gap).fill(0), ...back];
-}
-
-function groupsOf(part: string): number[] {
-  return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
 }

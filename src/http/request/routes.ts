@@ -1,12 +1,9 @@
-import { applyDecorators, type Type, type ExecutionContext, HttpStatus, RequestMethod } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { METHOD_METADATA, HTTP_CODE_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
-import { MetadataScanner } from '@nestjs/core';
-import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 import { DomainError } from '../../core/errors/domain-error';
-import type { Caller, Scope } from '../../ledger/caller';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
+import type { Caller, Scope } from '../../ledger/caller';
 
 /** All routes that name no bucket of their own share this one. */
 export const SHARED_BUCKET = 'shared';
@@ -34,7 +31,7 @@ export interface TakenHeader {
 }
 
 /** What decorators say about a route, or about every route of a controller. */
-interface RouteMarks {
+export interface RouteMarks {
   readonly rateLimitBucket: string;
   readonly isUncounted: boolean;
   /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
@@ -51,11 +48,12 @@ interface RouteMarks {
   readonly repeatable: ReadonlySet<string>;
   readonly isList: boolean;
   readonly isRevisioned: boolean;
+  readonly isTagged: boolean;
   readonly headers: readonly TakenHeader[];
   readonly errors: readonly AnyErrorCode[];
 }
 
-const UNMARKED: RouteMarks = {
+export const UNMARKED: RouteMarks = {
   rateLimitBucket: SHARED_BUCKET,
   isUncounted: false,
   scopes: ['admin'],
@@ -69,6 +67,7 @@ const UNMARKED: RouteMarks = {
   repeatable: new Set(),
   isList: false,
   isRevisioned: false,
+  isTagged: false,
   headers: [],
   errors: [],
 };
@@ -159,6 +158,9 @@ export const IsList = (): MethodDecorator & ClassDecorator => mark({ isList: tru
  */
 export const Revisioned = (): MethodDecorator & ClassDecorator => mark({ isRevisioned: true });
 
+/** The route sets an ETag of its own, of what it answers, and honours `If-None-Match`. */
+export const Tagged = (): MethodDecorator & ClassDecorator => mark({ isTagged: true });
+
 /**
  * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
  * input, the rate limit, our own).
@@ -179,86 +181,6 @@ export function HeaderParameter(
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
     applyDecorators(mark({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
   };
-}
-
-export type Handler = ReturnType<ExecutionContext['getHandler']>;
-
-/** The methods of a controller that handle a route, with their names. */
-export function handlersOf({ prototype }: Type): [name: string, handler: Handler][] {
-  const methods = prototype as Record<string, Handler>;
-  return new MetadataScanner().getAllMethodNames(prototype as object).flatMap((name): [string, Handler][] => {
-    const method = methods[name];
-    return method !== undefined && Reflect.hasMetadata(METHOD_METADATA, method) ? [[name, method]] : [];
-  });
-}
-
-/** How a handler takes a part of the request: as a whole, member by member (their names), or not at all. */
-export type TakenPart = 'whole' | ReadonlySet<string> | 'none';
-
-/** What the HTTP layer has to know about a route; read from its decorators once. */
-export interface RouteTraits extends RouteMarks {
-  /** False: no scope was named, so the narrowest applies. */
-  readonly namesScopes: boolean;
-  readonly isPublic: boolean;
-  /** False: nothing is replayed there. */
-  readonly keepsAnswers: boolean;
-  /** For requests with a valid key. */
-  readonly keyHoldersBucket: string;
-  readonly body: TakenPart;
-  readonly query: TakenPart;
-  readonly creates: boolean;
-}
-
-const traitsByController = new WeakMap<Type, Map<Handler, RouteTraits>>();
-
-/** The traits of the route that a request has reached. */
-export function routeTraits(context: ExecutionContext): RouteTraits {
-  const [controller, handler] = [context.getClass(), context.getHandler()];
-  const ofController = traitsByController.get(controller) ?? new Map<Handler, RouteTraits>();
-  traitsByController.set(controller, ofController);
-  const traits = ofController.get(handler) ?? readTraits(controller, handler);
-  ofController.set(handler, traits);
-  return traits;
-}
-
-/** Template such as `/api/v1/entities/:id`; null when no route has the path. */
-export function routeTemplate({ route: reached }: Request): string | null {
-  const route = reached as { readonly path?: unknown } | undefined;
-  const template = typeof route?.path === 'string' ? route.path : '*';
-  return template.includes('*') ? null : template;
-}
-
-/** Reads a handler's decorators, falling back to its controller's. */
-export function readTraits(controller: Type, handler: Handler): RouteTraits {
-  const given = { ...marksOf(controller), ...marksOf(handler) };
-  const marks = { ...UNMARKED, ...given };
-  return {
-    ...marks,
-    namesScopes: given.scopes !== undefined,
-    isPublic: marks.scopes === 'public',
-    keepsAnswers: !marks.answersSecret && !marks.ignoresIdempotencyKey,
-    keyHoldersBucket: `${marks.rateLimitBucket}-with-key`,
-    body: takenPart(controller, handler, RouteParamtypes.BODY),
-    query: takenPart(controller, handler, RouteParamtypes.QUERY),
-    creates: answersCreated(handler),
-  };
-}
-
-function answersCreated(handler: Handler): boolean {
-  const status: unknown = Reflect.getMetadata(HTTP_CODE_METADATA, handler);
-  const isPost = Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.POST;
-  return status === HttpStatus.CREATED || (status === undefined && isPost);
-}
-
-/** How a handler takes a part, by its parameters, which Nest keeps under `<part>:<index>`. */
-function takenPart(controller: Type, handler: Handler, part: RouteParamtypes): TakenPart {
-  const all = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name) ?? {}) as Readonly<
-    Record<string, { readonly data?: unknown }>
-  >;
-  const taken = Object.keys(all).filter((key) => key.startsWith(`${part}:`));
-  const names = taken.map((key) => all[key]?.data).filter((data) => typeof data === 'string');
-  if (taken.length === 0) return 'none';
-  return names.length < taken.length ? 'whole' : new Set(names);
 }
 
 /** For a path at which there is nothing, or nothing that is switched on. */

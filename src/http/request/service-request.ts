@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { Pass } from '../../core/concurrency/gate';
-import type { RouteTraits } from './routes';
+import type { RouteTraits } from './route-traits';
 
 /** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {
@@ -27,6 +27,8 @@ export interface ServiceRequest extends Request {
   traits: RouteTraits;
   /** The route's path, such as `/api/v1/entities/:id`; null when no route has the path. */
   template?: string | null;
+  /** Body and query as they were sent; `RequestInputGuard` makes DTOs of those that the handler takes. */
+  sent: { readonly body: object; readonly query: object };
   /** What it holds until it is answered: see `holdUntilAnswered`. */
   passes?: readonly Pass[];
   /** The client waits for `100 Continue` before it sends the body. */

@@ -54,7 +54,7 @@ export function pathOf(target: string): string {
 }
 
 /** Why a path, or a part of one, cannot be decoded; undefined if it can. */
-export function readingFault(path: string): string | undefined {
+function readingFault(path: string): string | undefined {
   try {
     return decodeURIComponent(path).includes('\0') ? 'must not contain a NUL character' : undefined;
   } catch {

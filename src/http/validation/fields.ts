@@ -136,6 +136,15 @@ export function TimestampField(field: FieldText<string> & Presence): PropertyDec
   );
 }
 
+/** The same of a change: left out it stays as it is, and null takes it away. */
+export function ClearableTimestampField(field: FieldText<string>): PropertyDecorator {
+  return applyDecorators(
+    ReadAs((given) => parseTimestamp(given) ?? given),
+    CheckedBy('timestamp', (value) => (value === undefined || value === null ? undefined : timestampFault(value))),
+    ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, ...shown(field) }),
+  );
+}
+
 function timestampFault(value: unknown): string | undefined {
   if (value === undefined) return 'is required';
   const isTime = typeof value === 'string' && parseTimestamp(value) === value;

@@ -22,10 +22,14 @@ export const ENTRY_COLUMNS: readonly (ColumnDefinition & { readonly name: keyof 
   { name: 'requestId', type: 'text' },
   { name: 'ip', type: 'text' },
   { name: 'state', type: 'text' },
+  { name: 'detailsSalt', type: 'text' },
+  { name: 'stateSalt', type: 'text' },
+  { name: 'detailsHash', type: 'text' },
   { name: 'auditHash', type: 'text' },
   { name: 'stateHash', type: 'text' },
   { name: 'previousHash', type: 'text' },
   { name: 'hash', type: 'text' },
+  { name: 'erased', type: 'integer' },
 ];
 
 /** Parses the JSON text of a list of rows, each a list of values in column order, into entries. */

@@ -3,8 +3,11 @@ import { hash as digest } from 'node:crypto';
 /** `previousHash` of the first entry. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** The version of the hashed forms below. They are frozen: docs/adr/0003-hash-format.md. */
-export const HASH_VERSION = 1;
+/**
+ * The version of the hashed forms of every new entry; entries of version 1 stay as they are. Both are frozen:
+ * docs/adr/0003-hash-format.md.
+ */
+export const HASH_VERSION = 2;
 
 /** An entry as it is stored, with `details` and `state` as canonical JSON text. */
 export interface StoredEntry {
@@ -26,14 +29,25 @@ export interface StoredEntry {
   readonly requestId: string | null;
   readonly ip: string | null;
   readonly state: string | null;
+  /** Null in version 1, and once the contents are erased; so is the other one. */
+  readonly detailsSalt: string | null;
+  /** Null where `stateHash` is, too. */
+  readonly stateSalt: string | null;
+  /** Null in version 1. */
+  readonly detailsHash: string | null;
   readonly auditHash: string;
   readonly stateHash: string | null;
   readonly previousHash: string;
   readonly hash: string;
+  /** Sequence of the entry that says that the contents were erased; null while they are there. */
+  readonly erased: number | null;
 }
 
 /** An entry before it takes its place in the chain. */
-export type UnsealedEntry = Omit<StoredEntry, 'v' | 'auditHash' | 'stateHash' | 'previousHash' | 'hash'>;
+export type UnsealedEntry = Omit<
+  StoredEntry,
+  'v' | 'detailsHash' | 'auditHash' | 'stateHash' | 'previousHash' | 'hash' | 'erased'
+>;
 
 /** SHA-256 (FIPS 180-4) of the UTF-8 text, in lower-case hex. */
 export function sha256(text: string): string {
@@ -41,10 +55,45 @@ export function sha256(text: string): string {
 }
 
 /**
- * RFC 8785 text of the audit entry: members in code-unit order. For strings, integers and null the scheme prescribes what
- * JSON.stringify writes; `details` is canonical already.
+ * RFC 8785 text of what an audit entry says that may have to be forgotten, with its salt. For strings, integers and null
+ * the scheme prescribes what JSON.stringify writes; `details` is canonical already.
  */
-export function auditText(entry: UnsealedEntry): string {
+export function detailsText(
+  entry: Pick<UnsealedEntry, 'details' | 'ip' | 'reason' | 'requestId' | 'detailsSalt'>,
+): string {
+  return (
+    `{"details":${entry.details}` +
+    `,"ip":${JSON.stringify(entry.ip)}` +
+    `,"reason":${JSON.stringify(entry.reason)}` +
+    `,"requestId":${JSON.stringify(entry.requestId)}` +
+    `,"salt":${JSON.stringify(entry.detailsSalt)}}`
+  );
+}
+
+/** RFC 8785 text of a state with its salt; `state` is canonical already. */
+export function stateText(state: string, salt: string | null): string {
+  return `{"salt":${JSON.stringify(salt)},"state":${state}}`;
+}
+
+/** RFC 8785 text of what `auditHash` covers: the audit entry, with `detailsHash` in place of what that commits to. */
+export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'detailsHash'>): string {
+  return (
+    `{"action":${JSON.stringify(entry.action)}` +
+    `,"actor":{"id":${JSON.stringify(entry.actorId)},"type":${JSON.stringify(entry.actorType)}}` +
+    `,"agentId":${JSON.stringify(entry.agentId)}` +
+    `,"detailsHash":${JSON.stringify(entry.detailsHash)}` +
+    `,"entityId":${JSON.stringify(entry.entityId)}` +
+    `,"id":${JSON.stringify(entry.auditId)}` +
+    `,"outcome":${JSON.stringify(entry.outcome)}` +
+    `,"sequence":${JSON.stringify(entry.sequence)}` +
+    `,"subjectId":${JSON.stringify(entry.subjectId)}` +
+    `,"subjectType":${JSON.stringify(entry.subjectType)}` +
+    `,"timestamp":${JSON.stringify(entry.timestamp)}}`
+  );
+}
+
+/** The same for an entry of version 1: the whole audit entry. */
+export function firstAuditText(entry: UnsealedEntry): string {
   return (
     `{"action":${JSON.stringify(entry.action)}` +
     `,"actor":{"id":${JSON.stringify(entry.actorId)},"type":${JSON.stringify(entry.actorType)}}` +
@@ -88,26 +137,49 @@ export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
   const sealed = {
     hash: '',
     v: HASH_VERSION,
-    auditHash: sha256(auditText(entry)),
-    stateHash: entry.state === null ? null : sha256(entry.state),
+    detailsHash: sha256(detailsText(entry)),
+    auditHash: '',
+    stateHash: entry.state === null ? null : sha256(stateText(entry.state, entry.stateSalt)),
     previousHash,
+    erased: null,
     ...entry,
   };
+  sealed.auditHash = sha256(auditText(sealed));
   sealed.hash = sha256(sealText(sealed));
   return sealed;
 }
 
-/** True when every hash of the entry matches what is stored next to it. */
+/** True when every hash of the entry matches what is stored next to it; of an erased one, what is left. */
 export function hashesMatch(entry: StoredEntry): boolean {
-  return (
-    entry.auditHash === sha256(auditText(entry)) &&
-    entry.stateHash === stateHashOf(entry.state) &&
-    entry.hash === sha256(sealText(entry))
-  );
+  if (entry.hash !== sha256(sealText(entry))) return false;
+  const isErased = entry.erased !== null;
+  if (isErased && !isEmptied(entry)) return false;
+  if (entry.v === 1) return entry.detailsHash === null && (isErased || firstHashesMatch(entry));
+  if (entry.v !== HASH_VERSION || entry.auditHash !== sha256(auditText(entry))) return false;
+  return isErased || (entry.detailsHash === sha256(detailsText(entry)) && entry.stateHash === sealedState(entry));
 }
 
-/** An altered row may hold anything; only text has a hash. */
-function stateHashOf(state: unknown): string | null | undefined {
-  if (state === null) return null;
-  return typeof state === 'string' ? sha256(state) : undefined;
+/** The `stateHash` of a state, as entries of the version have it. An altered row may hold anything; only text has a hash. */
+export function sealedState({
+  v,
+  state,
+  stateSalt,
+}: Readonly<Record<'v' | 'state' | 'stateSalt', unknown>>): string | null | undefined {
+  if (state === null) return stateSalt === null ? null : undefined;
+  if (typeof state !== 'string') return undefined;
+  if (v === 1) return stateSalt === null ? sha256(state) : undefined;
+  return typeof stateSalt === 'string' ? sha256(stateText(state, stateSalt)) : undefined;
+}
+
+/** True when nothing is left of what an erasure takes from an entry. */
+function isEmptied({ details, ip, reason, requestId, state, detailsSalt, stateSalt }: StoredEntry): boolean {
+  return details === 'null' && [ip, reason, requestId, state, detailsSalt, stateSalt].every((left) => left === null);
+}
+
+function firstHashesMatch(entry: StoredEntry): boolean {
+  return (
+    entry.detailsSalt === null &&
+    entry.auditHash === sha256(firstAuditText(entry)) &&
+    entry.stateHash === sealedState(entry)
+  );
 }

@@ -52,6 +52,11 @@ export abstract class Database {
    * ended.
    */
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Removes from the write-ahead log what was overwritten in the database since. False while somebody reads it. Not
+   * within a transaction.
+   */
+  abstract truncateLog(writer: SqlConnection): Promise<boolean>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
   /** Tables that something else has replaced, or whose rows are hidden from this process. */

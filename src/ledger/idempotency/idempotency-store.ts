@@ -5,10 +5,10 @@ import type { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
 import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
-import { Refusal } from '../ledger-transaction';
+import { Refusal, type SideWrite } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
-const COLUMNS: readonly ColumnDefinition[] = ['id', 'contentHash', 'answer', 'createdAt'].map((name) => ({
+const COLUMNS: readonly ColumnDefinition[] = ['id', 'contentHash', 'subjects', 'answer', 'createdAt'].map((name) => ({
   name,
   type: 'text',
 }));
@@ -25,12 +25,7 @@ const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
 
 const idempotencyKeySql = oncePerDialect((dialect) => ({
-  select: selectAmong(
-    dialect,
-    TABLE,
-    COLUMNS.filter(({ name }) => name !== 'answer').map(({ name }) => quoted(name)),
-    ['id'],
-  ),
+  select: selectAmong(dialect, TABLE, ['id', 'contentHash', 'createdAt'].map(quoted), ['id']),
   write: write(dialect),
 }));
 
@@ -44,7 +39,7 @@ function write(dialect: Dialect): string {
 }
 
 /** Milliseconds for which an answer is kept. */
-const KEPT_FOR = 24 * 60 * 60 * 1000;
+export const KEPT_FOR = 24 * 60 * 60 * 1000;
 /** Expired keys that one removal removes, and those for each key that is added: so they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
 const REMOVED_FOR_EACH = 10;
@@ -52,7 +47,14 @@ const REMOVED_FOR_EACH = 10;
 const FULL = 8 * 1024 * 1024;
 
 /** A key without its answer. */
-export type KnownKey = Omit<IdempotencyKey, 'answer'>;
+export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
+
+/** What a write answered. */
+export interface KeptAnswer {
+  readonly answer: string;
+  /** Ids of the records that it may show. */
+  readonly subjects: ReadonlySet<string>;
+}
 
 export interface KeptChanges {
   readonly statements: readonly SqlStatement[];
@@ -99,8 +101,8 @@ export class IdempotencyStore {
   }
 
   /** Records the answer of a write, also for later commands of the same batch. */
-  keep({ id, contentHash }: KeyedWrite, answer: string, createdAt: string): void {
-    const key = { id, contentHash, answer, createdAt };
+  keep({ id, contentHash }: KeyedWrite, { answer, subjects }: KeptAnswer, createdAt: string): void {
+    const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
     this.size += answer.length;
@@ -118,13 +120,27 @@ export class IdempotencyStore {
     const removals = most === 0 ? [] : [{ sql: DELETE_EXPIRED, parameters: [expiredAt(now), most] }];
     const last = rows.at(-1);
     if (last === undefined) return { statements: removals, proof: null };
-    const values = rows.map(({ id, contentHash, answer, createdAt }) => [id, contentHash, answer, createdAt]);
+    const values = rows.map((key) => [key.id, key.contentHash, key.subjects, key.answer, key.createdAt]);
     const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
     return {
       statements: [...removals, added],
       proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
     };
   }
+}
+
+/** Removes the answers that may show what the records with these ids held. */
+export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SideWrite {
+  const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
+  const erased = `SELECT ${id} FROM ${dialect.jsonElements('$1')}`;
+  const shown = `SELECT 1 FROM ${dialect.jsonElements('"subjects"')} WHERE (${id}) IN (${erased})`;
+  const parameters = [arraysOfOne(ids)];
+  const condition = `FROM "${TABLE}" WHERE EXISTS (${shown})`;
+  return {
+    sql: `DELETE ${condition}`,
+    parameters,
+    proof: { sql: `SELECT count(*) AS "found" ${condition}`, parameters },
+  };
 }
 
 /** Both ISO 8601. */
@@ -152,6 +168,17 @@ interface StoredRefusal {
 interface StoredAnswer {
   readonly result?: unknown;
   readonly refusal?: StoredRefusal;
+}
+
+/** Of a write: of what it recorded, and of what it returned or named in its refusal without recording anything about it. */
+export function shownSubjects(recorded: Iterable<string>, returned: unknown): Set<string> {
+  const shown = returned instanceof Refusal ? returned.error.extras.decisionId : idOf(returned);
+  return new Set(shown === undefined ? recorded : [...recorded, shown]);
+}
+
+function idOf(returned: unknown): string | undefined {
+  const { id } = (returned ?? {}) as { readonly id?: unknown };
+  return typeof id === 'string' ? id : undefined;
 }
 
 /** @throws TypeError when JSON cannot carry the result of the command. */

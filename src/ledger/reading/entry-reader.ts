@@ -32,10 +32,13 @@ const SELECT_EXTENT =
   `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
-/** Lists omit the sealed state, which can be large; an entry read on its own includes it. */
+/** What lists omit: the sealed state can be large. An entry read on its own has all of it. */
+const UNLISTED: readonly string[] = ['state', 'stateSalt', 'detailsSalt'];
+
+/** A list of entries. */
 const LISTED: PageSource = {
   table: 'ledger_entries',
-  columns: COLUMNS.filter((name) => name !== 'state'),
+  columns: COLUMNS.filter((name) => !UNLISTED.includes(name)),
   longColumns: ['details'],
   orderColumn: 'sequence',
   timeColumn: 'timestamp',
@@ -46,7 +49,7 @@ const LISTED: PageSource = {
   isLedger: true,
 };
 
-export type ListedEntry = Omit<StoredEntry, 'state'>;
+export type ListedEntry = Omit<StoredEntry, 'state' | 'detailsSalt' | 'stateSalt'>;
 
 /** The head record's view of the chain, and the last sequence that really exists, from one snapshot. */
 export interface ChainExtent {
@@ -127,18 +130,19 @@ interface ChunkExtent {
 }
 
 /** An entry of a list with its details as JSON. */
-export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject };
+export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject | null };
 
 /** An entry with its details and the state it sealed, as JSON. */
-export type AnsweredEntry = AnsweredListedEntry & { readonly state: JsonObject | null };
+export type AnsweredEntry = AnsweredListedEntry &
+  Pick<StoredEntry, 'detailsSalt' | 'stateSalt'> & { readonly state: JsonObject | null };
 
 /** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
 function answeredListedEntry(entry: ListedEntry): AnsweredListedEntry {
-  return { ...entry, details: JSON.parse(entry.details) as JsonObject };
+  return { ...entry, details: JSON.parse(entry.details) as JsonObject | null };
 }
 
 /** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
 export function answeredEntry(entry: StoredEntry): AnsweredEntry {
   const state = entry.state === null ? null : (JSON.parse(entry.state) as JsonObject);
-  return { ...answeredListedEntry(entry), state };
+  return { ...entry, ...answeredListedEntry(entry), state };
 }

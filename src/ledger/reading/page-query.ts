@@ -99,15 +99,16 @@ export class WhereClause {
     }
     const placeholder = this.parameters.add(value);
     const own = columnOf(table, column);
-    if (comparison === 'among') return `${own} IN (${this.numbersSql(placeholder)})`;
+    if (comparison === 'among') return `${own} IN (${this.itemsSql(placeholder, 'integer')})`;
+    if (comparison === 'nullOrAmong') return `(${own} IS NULL OR ${own} IN (${this.itemsSql(placeholder, 'text')}))`;
     const isBeside = leading !== null && column !== leading && comparison === 'equals';
     const operator = OPERATORS[comparison as keyof typeof OPERATORS];
     return `${isBeside ? this.dialect.unindexed(own) : own} ${operator} ${placeholder}`;
   }
 
-  private numbersSql(placeholder: string): string {
-    const number = this.dialect.jsonAt(0, { name: 'number', type: 'integer' });
-    return `SELECT ${number} FROM ${this.dialect.jsonElements(placeholder)}`;
+  private itemsSql(placeholder: string, type: 'integer' | 'text'): string {
+    const item = this.dialect.jsonAt(0, { name: 'item', type });
+    return `SELECT ${item} FROM ${this.dialect.jsonElements(placeholder)}`;
   }
 }
 

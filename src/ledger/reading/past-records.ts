@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { contentErased } from '../../core/errors/domain-error';
 import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
 import type { JsonObject } from '../../core/json/json-value';
@@ -9,7 +10,7 @@ import { LargeReads } from './large-reads';
 import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
-  `SELECT "sequence", "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
+  `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
   `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
@@ -27,6 +28,8 @@ const CHUNK = 100;
 interface StandRow {
   readonly sequence: number;
   readonly state: string | null;
+  readonly stateHash: string | null;
+  readonly erased: number | null;
 }
 
 interface PastRow {
@@ -76,6 +79,8 @@ export class PastRecords {
   ): Promise<{ readonly record: GovernedRow; readonly since: number } | undefined> {
     return this.largeReads.run(async () => {
       const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
+        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
       const record = this.rowOf(kind, entry?.state ?? null);
       return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
     });
@@ -90,7 +95,7 @@ export class PastRecords {
    * first; each chunk is read when it is asked for.
    */
   async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
-    const state = `(${SELECT_STATE.replace('"sequence", ', '').replace('$1', 'live."id"')})`;
+    const state = `(${SELECT_STATE.replace('"sequence", "state", "stateHash", "erased"', '"state"').replace('$1', 'live."id"')})`;
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
@@ -104,6 +109,27 @@ export class PastRecords {
       yield records as unknown as Row[];
       if (rows.length < CHUNK) return;
       after = rows.at(-1)?.createdSequence ?? after;
+    }
+  }
+
+  /** The states in which entries with one of the actions left records, after one sequence and up to another, in order. */
+  async *changes<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    actions: readonly string[],
+    { after, upTo }: { readonly after: number; readonly upTo: number },
+  ): AsyncGenerator<Row> {
+    const names = actions.map((_, index) => `$${index + 3}`).join(', ');
+    const sql =
+      `SELECT "sequence", "state" FROM "ledger_entries" WHERE "action" IN (${names}) ` +
+      `AND "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT ${CHUNK}`;
+    for (let last = after; ;) {
+      const rows = await this.database.points.all<StandRow>(sql, [last, upTo, ...actions]);
+      for (const { state } of rows) {
+        const record = this.rowOf(kind, state);
+        if (record !== undefined) yield record as Row;
+      }
+      if (rows.length < CHUNK) return;
+      last = rows.at(-1)?.sequence ?? last;
     }
   }
 

@@ -40,6 +40,8 @@ export class RecordCodec {
   /** Both statements take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
+  /** Updates rows of which columns change that otherwise never do. */
+  readonly rewriteRows: string;
   readonly deleteRows: string;
   /** Selects which of the ids in a JSON array of one-element arrays exist. */
   readonly selectIds: string;
@@ -59,6 +61,7 @@ export class RecordCodec {
     this.insertRows = insertRows(dialect, this.table, this.columns);
     this.fixed = new FixedColumns(kind);
     this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed.names);
+    this.rewriteRows = updateRows(dialect, this.table, this.columns, new Set(['id', 'createdSequence']));
     this.deleteRows = deleteRows(dialect, this.table);
     this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
     this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
@@ -80,12 +83,17 @@ export class RecordCodec {
   }
 
   /**
-   * Selects columns of the newest rows whose other columns equal the first parameters; the last parameter is their
-   * number.
+   * Selects columns of the newest rows whose other columns equal the first parameters, and some are null; the last
+   * parameter is their number.
    */
-  selectNewest(selected: readonly ColumnDefinition[], columns: readonly string[]): string {
+  selectNewest(
+    selected: readonly ColumnDefinition[],
+    columns: readonly string[],
+    nulls: readonly string[] = [],
+  ): string {
     const names = selected.map(({ name }) => quoted(name)).join(', ');
-    const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence" DESC`;
+    const conditions = [equalities(columns), ...nulls.map((name) => `${quoted(name)} IS NULL`)].join(' AND ');
+    const where = `WHERE ${conditions} ORDER BY "createdSequence" DESC`;
     return `SELECT ${names} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
   }
 

@@ -85,6 +85,35 @@ export function moveCounters(dialect: Dialect): string {
   );
 }
 
+/** Removes those of them that count nothing: their names may hold what was erased. */
+export function deleteCounters(dialect: Dialect): string {
+  return `${deleteRows(dialect, 'ledger_counters', 'name')} AND "value" = 0`;
+}
+
+/** The table of sums: `LedgerSum`. */
+export const SUMS = 'ledger_sums';
+
+const SUM_KEYS = ['sum', 'window', 'key'];
+const SUM_COLUMNS = [...SUM_KEYS, 'value'].map((name): ColumnDefinition => ({ name, type: 'text' }));
+
+/** Selects the sums of a JSON array of [sum, window, key]. */
+export function selectSums(dialect: Dialect): string {
+  return selectAmong(
+    dialect,
+    SUMS,
+    SUM_COLUMNS.map(({ name }) => quoted(name)),
+    SUM_KEYS,
+  );
+}
+
+/** Keeps each sum of a JSON array of [sum, window, key, value]. */
+export function keepSums(dialect: Dialect): string {
+  return (
+    `${insertRows(dialect, SUMS, SUM_COLUMNS)} WHERE true ` +
+    `ON CONFLICT ("sum", "window", "key") DO UPDATE SET "value" = excluded."value"`
+  );
+}
+
 /** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
 export const LIST_ITEMS = 'ledger_list_items';
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { EntryOutcome } from '../ledger-transaction';
 import { saysStateSql } from '../chain/entry-columns';
 import { TreeFrontier, type TreeNode } from '../merkle/tree';
+import { SUMS } from '../records/statements';
 import type { ColumnDefinition } from '../database/dialect';
 import type { SqlValue } from '../database/sql-connection';
 
@@ -66,8 +67,9 @@ export class LedgerEntry {
   @Column('text', { nullable: true })
   readonly reason!: string | null;
 
+  /** The JSON text `null` once erased. */
   @Column('simple-json')
-  readonly details!: JsonObject;
+  readonly details!: JsonObject | null;
 
   @Column('text', { nullable: true })
   readonly requestId!: string | null;
@@ -78,6 +80,18 @@ export class LedgerEntry {
   /** Canonical JSON of the subject as it was after the entry; null if it no longer existed. */
   @Column('simple-json', { nullable: true })
   readonly state!: JsonObject | null;
+
+  /** Of `details`, `ip`, `reason` and `requestId`; null in version 1, and once they are erased. */
+  @Column('text', { nullable: true })
+  readonly detailsSalt!: string | null;
+
+  /** The same of `state`. */
+  @Column('text', { nullable: true })
+  readonly stateSalt!: string | null;
+
+  /** Null in version 1. */
+  @Column('text', { nullable: true })
+  readonly detailsHash!: string | null;
 
   @Column('text')
   readonly auditHash!: string;
@@ -90,6 +104,10 @@ export class LedgerEntry {
 
   @Column('text')
   readonly hash!: string;
+
+  /** Sequence of the entry that says that the contents were erased. */
+  @Column('bigint', { nullable: true })
+  readonly erased!: number | null;
 }
 
 /** The end of the chain: one row, moved in the transaction of every batch. It reveals a truncated ledger. */
@@ -133,6 +151,23 @@ export class LedgerCounter {
 
   @Column('bigint')
   readonly value!: number;
+}
+
+/** A sum of what entries say, such as what was used of a limit. Written with the entries; nothing is hashed here. */
+@Entity(SUMS)
+export class LedgerSum {
+  @PrimaryColumn('text')
+  readonly sum!: string;
+
+  @PrimaryColumn('text')
+  readonly window!: string;
+
+  @PrimaryColumn('text')
+  readonly key!: string;
+
+  /** A decimal number, exactly. */
+  @Column('text')
+  readonly value!: string;
 }
 
 /** One value in a JSON list of a record. Written with the record; nothing is hashed here. */
@@ -206,6 +241,10 @@ export class IdempotencyKey {
   /** SHA-256 of the request's content. */
   @Column('text')
   readonly contentHash!: string;
+
+  /** JSON: the records that the answer may show, each in a list of its own. An answer goes with what is erased. */
+  @Column('text')
+  readonly subjects!: string;
 
   /** JSON: see idempotency-store.ts. */
   @Column('text')

@@ -1,5 +1,6 @@
 import { quoted } from '../database/dialect';
 import type { SqlConnection, SqlRow, SqlValue } from '../database/sql-connection';
+import type { JsonObject } from '../../core/json/json-value';
 import type { Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
@@ -15,6 +16,9 @@ interface FoundRow {
   row?: GovernedRow;
 }
 
+const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
+const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
+const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'claim' ORDER BY "sequence" DESC LIMIT 1`;
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 /** Characters of content after which a batch takes no further command. */
@@ -88,9 +92,34 @@ export class BatchReads {
   ): Promise<Readonly<Record<string, unknown>>[]> {
     const codec = this.catalog.codec(kind);
     const columns = codec.columnsNamed(names);
-    const sql = codec.selectNewest(columns, Object.keys(where));
-    const rows = await this.connection.all(sql, [...Object.values(where), most]);
+    const isNull = (name: string): boolean => where[name] === null;
+    const given = Object.keys(where).filter((name) => !isNull(name));
+    const sql = codec.selectNewest(columns, given, Object.keys(where).filter(isNull));
+    const values = given.map((name) => where[name] ?? null);
+    const rows = await this.connection.all(sql, [...values, most]);
     return rows.map((row) => codec.decodeColumns(row, columns));
+  }
+
+  /** About the record itself or, of an entity, one of its claims. */
+  async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
+    const [own] = await this.connection.all<{ timestamp: string }>(SELECT_LAST, [id, subjectType]);
+    if (own === undefined || subjectType !== 'entity') return own?.timestamp;
+    const [ofClaims] = await this.connection.all<{ timestamp: string }>(SELECT_LAST_OF_CLAIMS, [id]);
+    return ofClaims !== undefined && ofClaims.timestamp > own.timestamp ? ofClaims.timestamp : own.timestamp;
+  }
+
+  /** Of the last entry with one of the actions; empty once it was erased. */
+  async detailsOf(
+    { subjectType }: AnyRecordKind,
+    id: string,
+    actions: readonly string[],
+  ): Promise<JsonObject | undefined> {
+    const places = actions.map((_, index) => `$${index + 3}`).join(', ');
+    const sql =
+      `SELECT "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
+      `AND "action" IN (${places}) ORDER BY "sequence" DESC LIMIT 1`;
+    const [entry] = await this.connection.all<{ details: string }>(sql, [id, subjectType, ...actions]);
+    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject);
   }
 
   async count(kind: AnyRecordKind, where: Where, greater: Where = {}): Promise<number> {

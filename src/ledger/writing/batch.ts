@@ -1,4 +1,3 @@
-import { type Dialect, quoted } from '../database/dialect';
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { seal, type StoredEntry, type UnsealedEntry } from '../chain/hash-chain';
@@ -8,13 +7,16 @@ import type { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, listItems } from '../records/counter-name';
-import { ownerColumn, type RecordCatalog } from '../records/record-catalog';
+import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
-import { deleteRows, insertRows, LIST_ITEM_COLUMNS, LIST_ITEMS, moveCounters } from '../records/statements';
-import { LEFTOVERS, TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from '../schema/ledger-tables';
+import { treeNodeValues } from '../schema/ledger-tables';
 import { Turn } from '../../core/concurrency/turn';
 import type { BatchReads } from './batch-reads';
+import { BatchSums, type KeptSum } from './batch-sums';
+import { headStatements } from './head-statements';
+import type { LedgerSql } from './ledger-sql';
+import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
@@ -36,6 +38,7 @@ export class Batch {
   readonly reads: BatchReads;
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
+  readonly sums: BatchSums;
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
   /** True when rows are left to be deleted after the commit. */
@@ -46,6 +49,7 @@ export class Batch {
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
+  private erased: ErasedSubject[] = [];
   private size = 0;
   private flushing: Promise<void> | null = null;
 
@@ -57,6 +61,7 @@ export class Batch {
     this.catalog = means.catalog;
     this.reads = means.reads;
     this.kept = means.kept;
+    this.sums = new BatchSums(means.connection, means.sql.selectSums);
     this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
@@ -87,6 +92,9 @@ export class Batch {
     for (const [counter, step] of command.counts) this.counts.add(counter, step);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
+    this.sums.keep(command.keptSums.values());
+    this.erased.push(...command.erased);
+    this.leavesRows ||= command.erased.length > 0;
     if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
   }
 
@@ -111,16 +119,18 @@ export class Batch {
   }
 
   /**
-   * Writes the rest, moves the head, and runs the given statements. They are one list: SQLite ends the transaction by
-   * itself when some statements fail, and one sent separately would then take effect alone.
+   * Writes the rest, moves the head, and runs the given statements, before what is written aside: an erasure removes
+   * answers that an earlier command of the batch keeps. They are one list: SQLite ends the transaction by itself when some
+   * statements fail, and one sent separately would then take effect alone.
    */
-  async finish(others: readonly SqlStatement[]): Promise<void> {
+  async finish(kept: readonly SqlStatement[]): Promise<void> {
     const statements = await this.unwritten();
     if (this.hasEntries) {
       this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
       statements.push(...headStatements(this.means.sql, this.counts, this.position));
     }
-    await this.means.connection.runAll([...statements, ...this.sideWrites, ...others]);
+    const sums = this.sums.statements(this.means.sql.keepSums);
+    await this.means.connection.runAll([...statements, ...sums, ...kept, ...this.sideWrites]);
   }
 
   private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
@@ -133,13 +143,13 @@ export class Batch {
   }
 
   private async unwritten(): Promise<SqlStatement[]> {
-    const { entries, nodes, removals } = this;
+    const { entries, nodes, removals, erased } = this;
     const changes = this.rows.takeUnwritten();
-    [this.entries, this.nodes, this.removals] = [[], [], []];
+    [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
     const statements: SqlStatement[] = [];
     const turn = new Turn(true);
     const { sql, catalog } = this.means;
-    for (const statement of batchStatements(sql, { changes, removals, entries, nodes }, catalog.all)) {
+    for (const statement of batchStatements(sql, { changes, removals, erased, entries, nodes }, catalog.all)) {
       statements.push(statement);
       if (turn.isOver) await turn.next();
     }
@@ -154,6 +164,12 @@ export interface OwnedRemoval {
   readonly count: number;
 }
 
+/** A record whose contents are to be taken from the entries about it. */
+export interface ErasedSubject {
+  readonly subjectType: string;
+  readonly id: string;
+}
+
 /** What follows from a commit; a promise is waited for. */
 export type AfterCommit = () => unknown;
 
@@ -162,8 +178,11 @@ export interface PendingChanges {
   readonly rows: RowChanges;
   readonly entries: readonly UnsealedEntry[];
   readonly ownedRemovals: readonly OwnedRemoval[];
+  readonly erased: readonly ErasedSubject[];
   readonly sideWrites: readonly SideWrite[];
   readonly counts: Counts;
+  /** By name. */
+  readonly keptSums: ReadonlyMap<string, KeptSum>;
   /** Applied to memory once the command is on disk. */
   readonly effects: readonly AfterCommit[];
 }
@@ -183,6 +202,8 @@ export interface RowChange {
   readonly encoded: EncodedRow | null;
   /** True when the database does not hold the row yet. */
   readonly isNew: boolean;
+  /** True when columns change that otherwise never do. */
+  readonly isErased: boolean;
 }
 
 /** The column values a row is looked up by; columns of one of its kind's unique keys. */
@@ -207,8 +228,9 @@ export class RowChanges {
   put(change: RowChange): void {
     const { id } = change;
     const earlier = this.changes.get(id);
-    const isOther = earlier !== undefined && earlier.isNew !== change.isNew;
-    this.changes.set(id, isOther ? { ...change, isNew: earlier.isNew } : change);
+    const isOther = earlier !== undefined && (earlier.isNew !== change.isNew || earlier.isErased);
+    const isErased = change.isErased || (isOther && earlier.isErased);
+    this.changes.set(id, isOther ? { ...change, isNew: earlier.isNew, isErased } : change);
     this.unwritten.add(id);
     const { kind } = change.codec;
     if (change.row === null) return;
@@ -249,30 +271,14 @@ export function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow 
   return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
 }
 
-const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
-
 /** Rows of one statement: more than ordinary batches have. */
 const AT_ONCE = 1_000;
-
-export type LedgerSql = ReturnType<typeof ledgerSql>;
-
-/** The statements of the ledger's own tables, which are the same for every batch. */
-export function ledgerSql(
-  dialect: Dialect,
-): Readonly<Record<'insertEntries' | 'moveCounters' | 'deleteItems' | 'insertItems' | 'insertNodes', string>> {
-  return {
-    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
-    moveCounters: moveCounters(dialect),
-    deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
-    insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
-    insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
-  };
-}
 
 /** What the transaction of a batch writes besides its head, counters and kept answers. */
 export interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
   readonly removals: readonly OwnedRemoval[];
+  readonly erased: readonly ErasedSubject[];
   readonly entries: readonly StoredEntry[];
   /** The subtrees that the entries have completed. */
   readonly nodes: readonly TreeNode[];
@@ -285,34 +291,26 @@ export interface UnwrittenBatch {
  */
 export function* batchStatements(
   sql: LedgerSql,
-  { changes, removals, entries, nodes }: UnwrittenBatch,
+  { changes, removals, erased, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
 ): Generator<SqlStatement> {
   for (const { codec, ownerId, count } of removals) {
     yield { sql: deleteChunkSql(codec), parameters: [ownerId] };
     if (count > LEFTOVER_CHUNK) yield { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
   }
+  for (const { subjectType, id } of erased) {
+    yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
+  }
   const groups = rowsByKind(changes, order);
   for (const { codec, removed } of groups.toReversed()) yield* rowStatements(codec.deleteRows, removed);
-  for (const { codec, changed, added } of groups) {
+  for (const { codec, changed, rewritten, added } of groups) {
     yield* rowStatements(codec.updateRows, changed);
+    if (rewritten.length > 0) yield* rowStatements(codec.rewriteRows, rewritten);
     yield* rowStatements(codec.insertRows, added);
   }
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
   yield* rowStatements(sql.insertNodes, nodes.map(treeNodeValues));
-}
-
-/** The statements that move the counters and the head. */
-export function headStatements(
-  sql: LedgerSql,
-  counts: ReadonlyMap<string, number>,
-  head: LedgerPosition,
-): SqlStatement[] {
-  const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
-  const steps = [...counts].filter(([, step]) => step !== 0);
-  const moved = { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
-  return steps.length === 0 ? [moved] : [{ sql: sql.moveCounters, parameters: [JSON.stringify(steps)] }, moved];
 }
 
 function* listItemStatements(sql: LedgerSql, changes: readonly RowChange[]): Generator<SqlStatement> {
@@ -346,49 +344,23 @@ interface KindRows {
   readonly codec: RecordCodec;
   readonly removed: SqlValue[][];
   readonly changed: (readonly SqlValue[])[];
+  /** In all their columns. */
+  readonly rewritten: (readonly SqlValue[])[];
   readonly added: (readonly SqlValue[])[];
 }
 
 /** Only kinds that have changes, in the given order. */
 function rowsByKind(changes: readonly RowChange[], order: readonly RecordCodec[]): KindRows[] {
   const groups = new Map<RecordCodec, KindRows>();
-  for (const { codec, id, encoded, isNew } of changes) {
+  for (const { codec, id, encoded, isNew, isErased } of changes) {
     let group = groups.get(codec);
     if (group === undefined) {
-      group = { codec, removed: [], changed: [], added: [] };
+      group = { codec, removed: [], changed: [], rewritten: [], added: [] };
       groups.set(codec, group);
     }
     if (encoded === null) group.removed.push([id]);
-    else (isNew ? group.added : group.changed).push(encoded.values);
+    else if (isNew) group.added.push(encoded.values);
+    else (isErased ? group.rewritten : group.changed).push(encoded.values);
   }
   return order.flatMap((codec) => groups.get(codec) ?? []);
-}
-
-/** Most dependent rows deleted in one transaction: takes some milliseconds. */
-export const LEFTOVER_CHUNK = 1_000;
-
-export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
-
-/** Deletes the first rows of the owner `$1`. */
-export function deleteChunkSql({ kind, table }: RecordCodec): string {
-  const chunk =
-    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
-    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
-  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
-}
-
-/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
-export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
-  return (
-    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
-  );
-}
-
-/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
-export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
-  return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
-  );
 }

@@ -1,12 +1,16 @@
 import type { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
 import type { BatchTransaction } from './batch-transaction';
-import { Batch, type LedgerSql, ledgerSql } from './batch';
+import { Batch } from './batch';
+import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { BatchReads } from './batch-reads';
+import { CommandDraft } from './command-draft';
+import type { SumKey } from '../records/sum-key';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
-import type { SideWrite } from '../ledger-transaction';
+import type { ForeseenSums, SideWrite } from '../ledger-transaction';
 import type { LiveMemory } from './live-memory';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
@@ -67,6 +71,7 @@ export class Batches {
     queued.push(...late);
     await Promise.all([prefetch(late, reads, kept), this.memory.catchUp(connection, head)]);
     const batch = new Batch({ connection, sql, catalog, reads, kept }, head);
+    await this.readForeseenSums(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch, connection);
     const began = performance.now();
@@ -89,6 +94,15 @@ export class Batches {
     return ofKeys.proof ?? (await proofOfLast(connection, batch.sideWrites));
   }
 
+  /** What a command gets wrong beforehand, it finds out for itself when it runs. */
+  private async readForeseenSums(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
+    const keys: SumKey[] = [];
+    const now = this.clock.timeAfter(batch.position.timestamp);
+    for (const { foreseenSums, caller } of queued)
+      if (foreseenSums !== null) keys.push(...(await foreseen(foreseenSums, new CommandDraft(batch, caller, now))));
+    await batch.sums.read(keys);
+  }
+
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
     const began = performance.now();
     const outcomes: CommandOutcome[] = [];
@@ -102,6 +116,16 @@ export class Batches {
       if (performance.now() - began > LONGEST_HOLD) break;
     }
     return outcomes;
+  }
+}
+
+/** None where it fails: the command will fail as well, and say so. */
+async function foreseen(sums: ForeseenSums, draft: CommandDraft): Promise<readonly SumKey[]> {
+  try {
+    return await sums(draft);
+  } catch (error) {
+    if (error instanceof DatabaseFault) throw error;
+    return [];
   }
 }
 

@@ -1,6 +1,8 @@
 import { type Caller, SYSTEM_CALLER } from '../caller';
+import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import type { UnsealedEntry } from '../chain/hash-chain';
+import { newSalt } from '../chain/salt';
 import { countersOf, countersOfEntry } from '../records/counter-name';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import {
@@ -8,6 +10,7 @@ import {
   type Batch,
   changedRow,
   Counts,
+  type ErasedSubject,
   type KeyValues,
   type OwnedRemoval,
   type PendingChanges,
@@ -16,6 +19,8 @@ import {
 import { ACCESS_DENIED } from '../chain/entry-columns';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
+import { type SumKey, sumName } from '../records/sum-key';
+import type { KeptSum } from './batch-sums';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
 
@@ -27,9 +32,11 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   readonly rows = new RowChanges();
   readonly entries: UnsealedEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
+  readonly erased: ErasedSubject[] = [];
   readonly sideWrites: SideWrite[] = [];
   readonly counts = new Counts();
   readonly effects: AfterCommit[] = [];
+  readonly keptSums = new Map<string, KeptSum>();
   private readonly seen = new Map<string, GovernedRow>();
   /** Ids of rows that are known to exist. */
   private readonly present = new Set<string>();
@@ -156,6 +163,29 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     return count;
   }
 
+  erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
+    const previous = this.previous(kind, row.id);
+    this.change(kind, row.id, row, false, note, true);
+    this.countRow(kind, previous, -1);
+    this.countRow(kind, row, 1);
+    this.erased.push({ subjectType: kind.subjectType, id: row.id });
+    return row;
+  }
+
+  eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
+    const { subjectType } = kind;
+    this.addEntry(subjectType, id, null, note);
+    this.erased.push({ subjectType, id });
+  }
+
+  lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined> {
+    return this.readingAll((reads) => reads.lastEntryAt(kind, id));
+  }
+
+  detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | undefined> {
+    return this.readingAll((reads) => reads.detailsOf(kind, id, actions));
+  }
+
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
     const codec = this.batch.catalog.codec(kind);
     this.addEntry(codec.kind.subjectType, row.id, codec.encode(row).state, note);
@@ -174,6 +204,16 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     this.sideWrites.push(change);
   }
 
+  async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
+    await this.reading(() => this.batch.sums.read(keys));
+    return keys.map((key) => (this.keptSums.get(sumName(key)) ?? { value: this.batch.sums.get(key) }).value);
+  }
+
+  keepSum(key: SumKey, value: string): void {
+    this.refuseIfFinished();
+    this.keptSums.set(sumName(key), { ...key, value });
+  }
+
   afterCommit(effect: AfterCommit): void {
     this.effects.push(effect);
   }
@@ -188,16 +228,31 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     this.batch.keepSession();
   }
 
+  /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
+  get recorded(): string[] {
+    return this.entries
+      .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
+      .filter((recorded) => !this.erased.some(({ id }) => id === recorded));
+  }
+
   get headSequence(): number {
     return this.batch.position.sequence + this.entries.length;
   }
 
-  private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {
+  /** @param isErased whether columns change that otherwise never do. */
+  private change(
+    kind: AnyRecordKind,
+    id: string,
+    row: GovernedRow | null,
+    isNew: boolean,
+    note: EntryNote,
+    isErased = false,
+  ): void {
     const codec = this.batch.catalog.codec(kind);
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
     this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
-    this.rows.put({ codec, id, row, encoded, isNew });
+    this.rows.put({ codec, id, row, encoded, isNew, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
     if (row === null) this.present.delete(id);
@@ -247,6 +302,8 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
       requestId: caller.requestId,
       ip: caller.ip,
       state,
+      detailsSalt: newSalt(),
+      stateSalt: state === null ? null : newSalt(),
     };
     this.entries.push(entry);
     for (const counter of countersOfEntry(entry)) this.counts.add(counter, 1);

@@ -5,8 +5,14 @@ import type { AfterCommit, Batch } from './batch';
 import type { Caller } from '../caller';
 import { CommandDraft } from './command-draft';
 import type { KeyedWrite } from '../idempotent-request';
-import { decodeAnswer, encodeAnswer, usedForAnother } from '../idempotency/idempotency-store';
-import { type BeforeReplay, type Command, type LedgerTransaction, Refusal } from '../ledger-transaction';
+import { decodeAnswer, encodeAnswer, shownSubjects, usedForAnother } from '../idempotency/idempotency-store';
+import {
+  type BeforeReplay,
+  type Command,
+  type ForeseenSums,
+  type LedgerTransaction,
+  Refusal,
+} from '../ledger-transaction';
 import type { Lookup } from '../lookup';
 
 /** A command in the queue, and the promise its caller is waiting for. */
@@ -17,6 +23,8 @@ export interface QueuedCommand {
   readonly beforeReplay: BeforeReplay<unknown> | null;
   /** Read at once for all commands of the batch. */
   readonly lookups: readonly Lookup[];
+  /** Null if it reads no sums, or nobody can tell which. */
+  readonly foreseenSums: ForeseenSums | null;
   /** Null if its request carries no idempotency key. */
   readonly keyed: KeyedWrite | null;
   readonly resolve: (value: unknown) => void;
@@ -90,7 +98,9 @@ export class Commands {
       draft.finish();
       const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
       await batch.join(draft);
-      if (keyed !== undefined) batch.kept.keep(keyed, answer, now);
+      if (keyed !== undefined) {
+        batch.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
+      }
       const { effects } = draft;
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;

@@ -1,9 +1,12 @@
 import type { Dialect } from '../database/dialect';
 import type { SqlConnection } from '../database/sql-connection';
-import { batchStatements, headStatements, ledgerSql } from './batch';
+import { batchStatements } from './batch';
+import { ledgerSql } from './ledger-sql';
+import { headStatements } from './head-statements';
 import { SYSTEM_CALLER } from '../caller';
 import { countersOfEntry } from '../records/counter-name';
 import { seal } from '../chain/hash-chain';
+import { newSalt } from '../chain/salt';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
 
@@ -17,7 +20,7 @@ export async function dryRun(connection: SqlConnection, dialect: Dialect, head: 
   const sql = ledgerSql(dialect);
   await connection.run('SAVEPOINT "dry_run"');
   await connection.runAll([
-    ...batchStatements(sql, { changes: [], removals: [], entries: [entry], nodes: [] }, []),
+    ...batchStatements(sql, { changes: [], removals: [], erased: [], entries: [entry], nodes: [] }, []),
     ...headStatements(sql, counts, { ...head, sequence: entry.sequence, hash: entry.hash }),
   ]);
   await connection.run('ROLLBACK TO "dry_run"');
@@ -44,6 +47,8 @@ function sampleEntry({ sequence, hash, timestamp, lastUlid }: LedgerPosition): R
     requestId,
     ip,
     state: null,
+    detailsSalt: newSalt(),
+    stateSalt: null,
   };
   return seal(entry, hash);
 }

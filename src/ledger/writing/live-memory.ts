@@ -59,10 +59,11 @@ export class LiveMemory {
     this.polls.begin();
   }
 
-  /** Resolves when everything that was committed before the call is known to this memory. */
-  async now(memory: FollowingRows): Promise<void> {
+  /** Resolves when everything that was committed before the call is known to these memories. */
+  async now(memories: readonly FollowingRows[]): Promise<void> {
     const head = await this.heads.call(0);
-    if (head !== undefined) await memory.catchUp(head, this.reading(this.connection));
+    if (head === undefined) return;
+    await Promise.all(memories.map((memory) => memory.catchUp(head, this.reading(this.connection))));
   }
 
   async stop(): Promise<void> {

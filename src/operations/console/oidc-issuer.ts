@@ -2,12 +2,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { issuersIn } from '../../governance/tokens/token-issuer';
+import { fetched } from '../../governance/tokens/token-key';
 
-/** Milliseconds to wait for the discovery document. */
-const PATIENCE = 5_000;
 const RETRY_AFTER = 30_000;
-/** Most bytes of a discovery document. */
-const LONGEST = 1_048_576;
 
 /** What the page needs to sign somebody in at the issuer. */
 export interface SignInAtIssuer {
@@ -80,11 +77,7 @@ function settingsOf({ oidcIssuer, oidcClientId, oidcScope, publicUrl, tokenIssue
 
 async function endpointsOf(issuer: string): Promise<Pick<SignInAtIssuer, 'authorizationEndpoint' | 'tokenEndpoint'>> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(PATIENCE) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-  const text = await response.text();
-  if (text.length > LONGEST) throw new Error(`${url} answered with more than ${LONGEST} characters`);
-  const document = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const document = JSON.parse(await fetched(url)) as Readonly<Record<string, unknown>>;
   if (document['issuer'] !== issuer) throw new Error(`${url} is of another issuer`);
   return {
     authorizationEndpoint: endpoint(document, 'authorization_endpoint'),

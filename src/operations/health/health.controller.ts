@@ -1,6 +1,7 @@
 import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { HealthResponse, StatisticsResponse } from './dto/health.responses';
 import { within } from '../../core/concurrency/within';
@@ -26,10 +27,7 @@ export class HealthController {
   constructor(private readonly ledger: LedgerService) {}
 
   @Get()
-  @ApiOperation({
-    summary: 'Check whether the service can do its work',
-    description: 'Healthy means that a write would succeed.',
-  })
+  @ApiRoute('Check whether the service can do its work', 'Healthy means that a write would succeed.')
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
@@ -37,10 +35,7 @@ export class HealthController {
   }
 
   @Get('live')
-  @ApiOperation({
-    summary: 'Check that the process answers',
-    description: 'Does not check the database: a restart would not fix that.',
-  })
+  @ApiRoute('Check that the process answers', 'Does not check the database: a restart would not fix that.')
   @ApiOkResponse({ type: HealthResponse, description: 'The process answers.' })
   live(@Res({ passthrough: true }) response: Response): HealthResponse {
     return answer(response, true);
@@ -48,10 +43,10 @@ export class HealthController {
 
   /** During shutdown, the shutdown guard answers 503 instead. */
   @Get('ready')
-  @ApiOperation({
-    summary: 'Check whether requests should be sent here',
-    description: 'Like `GET /health`; while the service stops it is 503 as well.',
-  })
+  @ApiRoute(
+    'Check whether requests should be sent here',
+    'Like `GET /health`; while the service stops it is 503 as well.',
+  )
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
@@ -95,7 +90,7 @@ export class StatisticsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({ summary: 'Count the records of the service', description: 'Six totals, all of the same moment.' })
+  @ApiRoute('Count the records of the service', 'Six totals, all of the same moment.')
   @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
   async count(): Promise<StatisticsResponse> {
     const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);

@@ -68,7 +68,7 @@ describeOnSqlite('Calls through gov mcp', () => {
       expect(hidden).toMatchObject({ isError: true });
       expect(textOf(hidden)).toContain('no_policy_allows');
       const limited = await connection.client.callTool({ name: 'limited', arguments: { amount: 9 } });
-      expect(textOf(limited)).toContain('but for its conditions');
+      expect(textOf(limited)).toContain('if its conditions matched');
       expect([customer.ran('wipe'), customer.ran('limited')]).toEqual([[], []]);
       await connection.client.callTool({ name: 'limited', arguments: { amount: 3 } });
       expect(customer.ran('limited')).toEqual([{ amount: 3 }]);

@@ -1,4 +1,4 @@
-import { canonicalHash } from '../../verification/recompute-chain';
+import { hashesOf } from '../../verification/recompute-chain';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
 /**
@@ -20,12 +20,12 @@ export function chainFaults({ entries, verification, stats, faults }: Snapshot):
 }
 
 function entryFaults(
-  { audit, provenance, row, state }: SnapshotEntry,
+  { audit, provenance, row, state, salts }: SnapshotEntry,
   sequence: number,
   previousHash: string,
 ): string[] {
   if (audit === undefined || provenance === undefined) return [`entry ${sequence}: no audit entry or no seal`];
-  const { hash, ...sealed } = provenance;
+  const hashes = hashesOf({ ...provenance, audit, state, salts });
   const agreements: readonly (readonly [what: string, found: unknown, expected: unknown])[] = [
     ['sequence', provenance.sequence, sequence],
     ['sequence of its audit entry', audit.sequence, sequence],
@@ -33,10 +33,11 @@ function entryFaults(
     ['auditId', provenance.auditId, audit.id],
     ['subject', provenance.subjectId, audit.subjectId],
     ['previousHash', provenance.previousHash, previousHash],
-    ['auditHash', provenance.auditHash, canonicalHash(audit)],
-    ['stateHash', provenance.stateHash, state === null ? null : canonicalHash(state)],
-    ['hash', hash, canonicalHash(sealed)],
-    ['hash of its row', row.hash, hash],
+    ['detailsHash', provenance.detailsHash, hashes.detailsHash],
+    ['auditHash', provenance.auditHash, hashes.auditHash],
+    ['stateHash', provenance.stateHash, hashes.stateHash],
+    ['hash', provenance.hash, hashes.hash],
+    ['hash of its row', row.hash, provenance.hash],
   ];
   return agreements.flatMap(([what, actual, expected]) =>
     actual === expected ? [] : [`entry ${sequence}: ${what} is ${String(actual)} instead of ${String(expected)}`],

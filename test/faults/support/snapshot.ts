@@ -17,6 +17,7 @@ export interface SnapshotEntry {
   readonly row: Row;
   /** The subject after the entry; null if it no longer existed. */
   readonly state: Parsed;
+  readonly salts: Parsed;
 }
 
 interface Row {
@@ -24,6 +25,8 @@ interface Row {
   readonly auditId: string;
   readonly hash: string;
   readonly state: string | null;
+  readonly detailsSalt: string | null;
+  readonly stateSalt: string | null;
 }
 
 /** Everything that the service shows at a quiet moment, and the content of its database. */
@@ -74,7 +77,7 @@ async function readEntries(url: string, database: SqlConnection, faults: string[
   const audits = await everyPage(url, 'audit', faults, 'order=asc');
   const seals = await everyPage(url, 'provenance', faults);
   const rows = await database.all<Row>(
-    'SELECT "sequence", "auditId", "hash", "state" FROM "ledger_entries" ORDER BY "sequence"',
+    'SELECT "sequence", "auditId", "hash", "state", "detailsSalt", "stateSalt" FROM "ledger_entries" ORDER BY "sequence"',
   );
   if (audits.length !== seals.length || seals.length !== rows.length) {
     faults.push(`${audits.length} audit entries, ${seals.length} provenance entries, ${rows.length} rows`);
@@ -84,6 +87,7 @@ async function readEntries(url: string, database: SqlConnection, faults: string[
     provenance: seals[index],
     row,
     state: row.state === null ? null : JSON.parse(row.state),
+    salts: { details: row.detailsSalt, state: row.stateSalt },
   }));
 }
 

@@ -40,6 +40,8 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   executions_report: ONE,
   approvals_resume: [1, 2],
   approvals_cancel: [1, 2],
+  stops_create: [0, 1],
+  stops_lift: [0, 1],
   webhooks_create: ONE,
   webhooks_update: [0, 1],
   webhooks_remove: ONE,

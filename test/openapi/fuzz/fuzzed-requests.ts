@@ -40,6 +40,7 @@ const KIND_BY_COLLECTION: Readonly<Record<string, string>> = {
   decisions: 'dec',
   policies: 'pol',
   executions: 'exe',
+  stops: 'stp',
   webhooks: 'whk',
   provenance: 'sequence',
 };
@@ -61,6 +62,9 @@ const TYPES = ['text/plain', 'application/json; charset=utf-16', 'multipart/form
 const WEIGHTS: readonly (readonly [RegExp, number])[] = [
   // Each reads the whole chain.
   [/verify|export/, 2],
+  // Few executions are to be stopped.
+  [/stops_create/, 4],
+  [/stops_lift/, 40],
   // More is created than removed.
   [/remove/, 10],
   [/create|add|propose|execute/, 40],

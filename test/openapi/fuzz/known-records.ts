@@ -2,7 +2,7 @@ import type { Parsed } from '../../support/application/send';
 
 /** Enough to choose from; the oldest are dropped. */
 const MOST_KEPT = 200;
-const ID = /^(ent|clm|agt|dec|pol|exe|aud|prv)_/;
+const ID = /^(ent|clm|agt|dec|pol|exe|stp|aud|prv)_/;
 
 /** In a generated request, a placeholder for a record that is only known when it is sent. */
 export class Reference {

@@ -30,11 +30,18 @@ function matches(policy: PolicyRules, request: EvaluationRequest): boolean {
     !(isReview === true && (policy.effect === 'require_approval' || policy.conditions.length > 0)) &&
     conditionsLet(policy, parameters, at) &&
     policy.subjects.some((pattern) => subjectMatches(pattern, subject)) &&
+    principalLets(policy, request.principal ?? null) &&
     policy.actions.some((pattern) => actionMatches(pattern, action)) &&
     (policy.resourceTypes.length === 0 ||
       (policy.resourceTypes.includes(resourceType) && listedTypeFault(resourceType) === undefined)) &&
     policy.resources.some((pattern) => resourceMatches(policy, pattern, resourceType, resourceId))
   );
+}
+
+function principalLets({ effect, onBehalfOf }: PolicyRules, principal: EvaluationSubject | null): boolean {
+  if (onBehalfOf.length === 0) return true;
+  if (principal === null) return effect !== 'allow';
+  return onBehalfOf.some((pattern) => subjectMatches(pattern, principal));
 }
 
 function actionMatches(pattern: string, action: string): boolean {

@@ -54,6 +54,8 @@ export function rules(effect: PlannedPolicy['effect']): Omit<PlannedPolicy, 'isB
     ...everything,
     priority: 0,
     conditions: [],
+    limits: [],
+    onBehalfOf: [],
     approval: null,
   };
 }

@@ -10,7 +10,9 @@ export async function actionsByRequest(program: StartedProgram): Promise<Map<str
   for (let query: string | null = 'limit=1000&order=asc'; query !== null;) {
     const { body } = await program.send('GET', `/api/v1/audit?${query}`);
     for (const { actor, requestId, action } of body.data as Parsed[]) {
-      if (actor.type !== 'system') actions.set(requestId, [...(actions.get(requestId) ?? []), action]);
+      // An erasure takes the request id with the rest.
+      if (actor.type !== 'system' && requestId !== null)
+        actions.set(requestId, [...(actions.get(requestId) ?? []), action]);
     }
     query = body.nextCursor === undefined ? null : `limit=1000&cursor=${encodeURIComponent(body.nextCursor)}`;
   }

@@ -4,6 +4,7 @@ import type { PolicyReference } from '../../../src/core/errors/domain-error';
 import type { JsonObject } from '../../../src/core/json/json-value';
 import type { TestApp } from '../application/create-test-app';
 import { policySetOf } from '../application/factories';
+import { rulesOf } from '../oracles/rules-oracle';
 import { send, type Answer } from '../application/send';
 import { WebhookEndpoint } from '../application/webhook-endpoint';
 
@@ -31,6 +32,7 @@ export async function doEverything(app: TestApp): Promise<ExpectedEntry[]> {
   await story.keepEntities();
   await story.keepAgents();
   await story.keepPolicies();
+  await story.keepStops();
   await story.execute();
   await story.decide();
   await story.keepKeys();
@@ -100,6 +102,18 @@ class Story {
     await this.expectAboutPolicy('policy.activated', next);
   }
 
+  async keepStops(): Promise<void> {
+    const stop = { agentId: this.agentId, actions: ['look'], reason: 'It looks too often.' };
+    const { id } = await this.post('stops', stop);
+    const about = { subjectType: 'stop', subjectId: id };
+    this.expect({ action: 'stop.created', ...about });
+    await this.refused(`agents/${this.agentId}/execute`, { action: 'look', resourceType: 'entity', resourceId: 'x' });
+    const asked = { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [], stopId: id };
+    await this.expectAboutExecution('execution.denied', { outcome: 'denied', reason: 'stopped', details: asked });
+    await this.request('POST', `stops/${id}/lift`, { reason: 'It has seen enough.' });
+    this.expect({ action: 'stop.lifted', ...about, reason: 'It has seen enough.' });
+  }
+
   async execute(): Promise<void> {
     const [allowing] = (await send(this.app, 'GET', '/api/v1/policies?status=active')).body.data;
     const execute = `agents/bot/execute`;
@@ -138,7 +152,7 @@ class Story {
   async decide(): Promise<void> {
     const { id: approved } = await this.propose({ riskLevel: 'medium' }, 2);
     await this.review(approved, 'approve', this.reviewerId);
-    this.expectAboutReview('decision.reviewed', approved, this.reviewerId, 'approve', 1, 2);
+    await this.expectAboutReview('decision.reviewed', approved, this.reviewerId, 'approve', 1, 2);
     await this.refused(`decisions/${approved}/approve`, { approverId: this.agentId });
     this.expectAboutDecision('decision.approval_denied', approved, {
       agentId: this.agentId,
@@ -147,7 +161,7 @@ class Story {
       details: { verdict: 'approve', policies: [] },
     });
     await this.review(approved, 'approve', this.thirdId);
-    this.expectAboutReview('decision.approved', approved, this.thirdId, 'approve', 2, 2);
+    await this.expectAboutReview('decision.approved', approved, this.thirdId, 'approve', 2, 2);
 
     const { id: rejected } = await this.propose({ riskLevel: 'low' }, 1);
     const [denying] = (await send(this.app, 'GET', '/api/v1/policies?name=closed')).body.data;
@@ -159,7 +173,7 @@ class Story {
       details: { verdict: 'reject', policies: [referenceTo(denying)] },
     });
     await this.request('POST', `decisions/${rejected}/reject`, { reason: 'Too risky.' });
-    this.expectAboutReview('decision.rejected', rejected, null, 'reject', 0, 1);
+    await this.expectAboutReview('decision.rejected', rejected, null, 'reject', 0, 1);
 
     const expiresAt = new Date(Date.now() + 1_000).toISOString();
     const expired = await this.propose({ riskLevel: 'critical', expiresAt }, 1);
@@ -272,24 +286,36 @@ class Story {
     this.expect({ action, subjectType: 'decision', subjectId, ...members });
   }
 
-  private expectAboutReview(
+  private async expectAboutReview(
     action: string,
     subjectId: string,
     agentId: string | null,
     verdict: string,
     approvals: number,
     requiredApprovals: number,
-  ): void {
-    this.expectAboutDecision(action, subjectId, { agentId, details: { verdict, approvals, requiredApprovals } });
+  ): Promise<void> {
+    const approverRevision = agentId === null ? null : await this.revisionOf(agentId);
+    const basis = { rules: await rulesOf(this.app), approverRevision };
+    const details = { verdict, approvals, requiredApprovals, ...basis };
+    this.expectAboutDecision(action, subjectId, { agentId, details });
   }
 
   /** The subject is the newest execution. */
   private async expectAboutExecution(action: string, members: Partial<ExpectedEntry>): Promise<void> {
     const [{ id }] = (await send(this.app, 'GET', '/api/v1/executions?order=desc&limit=1')).body.data;
-    const decided = action === 'execution.completed' ? {} : { policySet: await policySetOf(this.app) };
+    const decided = action === 'execution.completed' ? {} : await this.basis();
     const asked = members.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
     const details = { ...asked, ...decided };
     this.expect({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, ...members, details });
+  }
+
+  private async basis(): Promise<JsonObject> {
+    const [policySet, rules] = [await policySetOf(this.app), await rulesOf(this.app)];
+    return { policySet, rules, agentRevision: await this.revisionOf(this.agentId) };
+  }
+
+  private async revisionOf(agentId: string): Promise<number> {
+    return (await send(this.app, 'GET', `/api/v1/agents/${agentId}`)).body.revision;
   }
 
   private expect(entry: EntryExpectation): void {

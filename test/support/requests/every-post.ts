@@ -68,6 +68,10 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
     const { id } = await make('decisions', decision(word, bot));
     return [`decisions/${id}/approve`, { approverId: approver }];
   },
+  decisions_approveTogether: async (make, word, { bot, approver }) => {
+    const { id } = await make('decisions', decision(word, bot));
+    return ['decisions/approve', { decisions: [{ id, actionHash: null }], approverId: approver }];
+  },
   decisions_reject: async (make, word, { bot }) => {
     const { id } = await make('decisions', decision(word, bot));
     return [`decisions/${id}/reject`, { reason: word }];
@@ -92,6 +96,15 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
   apiKeys_revoke: async (make, word) => {
     const { id } = await make('api-keys', { name: word, scopes: ['read'] });
     return [`api-keys/${id}/revoke`, { reason: word }];
+  },
+  stops_create: async (_make, word) => ['stops', { actions: [word], reason: word }],
+  stops_lift: async (make, word) => {
+    const { id } = await make('stops', { actions: [word], reason: word });
+    return [`stops/${id}/lift`, { reason: word }];
+  },
+  erasures_create: async (make, word) => {
+    const { id } = await make('entities', { type: word, name: 'x' });
+    return ['erasures', { subjects: [{ type: 'entity', id }], reason: word }];
   },
   webhooks_replay: async (make, word) => [`webhooks/${(await make('webhooks', hook(word))).id}/replay`, { after: 0 }],
   webhooks_resume: async (make, word) => [`webhooks/${(await make('webhooks', hook(word))).id}/resume`, {}],

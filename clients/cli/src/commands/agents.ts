@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Column, plain, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
+import { timeSpan } from '../time-span.js';
 import { addListCommand, list, type ListOptions } from './list.js';
 import type { Schemas } from '../../../typescript/src/index.js';
 
@@ -29,7 +30,12 @@ export function addAgentCommands(program: Command): void {
   withMembers(
     agents
       .command('set <agent>')
-      .description('change an agent, by id or name: what is given takes the place of what was there'),
+      .description('change an agent, by id or name: what is given takes the place of what was there')
+      .option(
+        '--observe <duration>',
+        'so long, at most P30D, what no policy allows is let through and noted; none ends it. Needs admin',
+        observation,
+      ),
   ).action(change);
   for (const verb of ['suspend', 'resume'] as const) {
     agents
@@ -56,10 +62,13 @@ async function create(
   show(await client().post('/api/v1/agents', { body: { name, kind, ...bodyOf(members) } }), json, 'is registered');
 }
 
-async function change(agent: string, { json, ...members }: Members & { readonly json?: boolean }): Promise<void> {
-  const body = bodyOf(members);
+async function change(
+  agent: string,
+  { json, observe, ...members }: Members & { readonly json?: boolean; readonly observe?: string },
+): Promise<void> {
+  const body = { ...bodyOf(members), ...(observe === undefined ? {} : { observeUntil: endOf(observe) }) };
   if (Object.keys(body).length === 0)
-    throw new SettingsError('Nothing to change: give --roles, --capabilities or --description.');
+    throw new SettingsError('Nothing to change: give --roles, --capabilities, --description or --observe.');
   show(await client().patch('/api/v1/agents/{id}', { path: { id: agent }, body }), json, 'is kept as');
 }
 
@@ -84,6 +93,16 @@ function bodyOf({
   };
 }
 
+function observation(text: string): string {
+  if (text !== 'none') timeSpan(text);
+  return text;
+}
+
+/** When the observation ends; null at once. */
+function endOf(observe: string): string | null {
+  return observe === 'none' ? null : new Date(Date.now() + timeSpan(observe)).toISOString();
+}
+
 function parts(text: string): string[] {
   return text
     .split(',')
@@ -96,17 +115,22 @@ function show(agent: Agent, asJson: boolean | undefined, what: string): void {
     printJson(agent);
     return;
   }
-  const { id, name, kind, status, roles, capabilities } = agent;
+  const { id, name, kind, status, roles, capabilities, observeUntil } = agent;
   printLine(plain(`${name} (${id}) ${what}: ${kind}, ${status}.`));
   printLine(plain(`  roles         ${roles.join(', ') || 'none'}`));
   printLine(plain(`  capabilities  ${capabilities.join(', ') || 'none'}`));
+  if (isAhead(observeUntil)) printLine(plain(`  observed      until ${observeUntil}`));
+}
+
+function isAhead(time: string | null): time is string {
+  return time !== null && Date.parse(time) > Date.now();
 }
 
 const COLUMNS: Column<Agent>[] = [
   { title: 'AGENT', value: ({ id }) => id },
   { title: 'NAME', value: ({ name }) => name },
   { title: 'KIND', value: ({ kind }) => kind },
-  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'STATUS', value: ({ status, observeUntil }) => (isAhead(observeUntil) ? `${status}, observed` : status) },
   { title: 'ROLES', value: ({ roles }) => roles.join(', ') },
   { title: 'CAPABILITIES', value: ({ capabilities }) => capabilities.join(', ') },
 ];

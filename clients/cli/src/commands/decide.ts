@@ -1,9 +1,21 @@
 import type { Command } from 'commander';
-import { caseOf, type Decision, executionsOf, needs, printBrief, printCase, seenBy } from '../decision-text.js';
-import { plain, printError, printJson, printLine, styled } from '../output.js';
-import { isConfirmed } from '../question.js';
+import {
+  type Case,
+  caseOf,
+  type Decision,
+  executionsOf,
+  needs,
+  policiesText,
+  printBrief,
+  printCase,
+  seenBy,
+} from '../decision-text.js';
+import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
+import { requireWanted } from '../question.js';
 import { client, SettingsError } from '../settings.js';
-import { type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
+import { type Execution, type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
+
+type Verb = 'approve' | 'reject';
 
 interface DecideOptions {
   readonly comment?: string;
@@ -12,6 +24,9 @@ interface DecideOptions {
   readonly yes?: boolean;
 }
 
+/** As many decisions as can be approved in one request. */
+const MOST_TOGETHER = 50;
+
 /** The commands for reviewers. */
 export function addReviewCommands(program: Command): void {
   program
@@ -19,27 +34,39 @@ export function addReviewCommands(program: Command): void {
     .description('decisions that wait for you; with a key that is bound to no agent, all that are open')
     .option('--as <agent>', 'those that wait for another agent, by id or name')
     .option('--json', 'the records as JSON')
+    .option('--approve', 'show them whole, ask once, and approve them together: all, or none')
+    .option('--comment <text>', 'why, with --approve')
+    .option('--yes', 'with --approve: without asking; needed where there is no terminal')
     .action(showInbox);
   for (const verb of ['approve', 'reject'] as const) {
-    const command = program
+    program
       .command(`${verb} <decision>`)
-      .description(`${verb} a decision by its id`)
+      .description(`show a decision whole, ask once more, and ${verb} it`)
       .option('--comment <text>', 'why')
       .option('--as <agent>', 'the reviewer; the agent of your key unless given')
-      .option('--json', 'the decision as JSON');
-    if (verb === 'approve') command.option('--yes', 'without showing it and asking once more on a terminal');
-    command.action((id: string, options: DecideOptions) => decide(verb, id, options));
+      .option('--json', 'the decision as JSON')
+      .option('--yes', 'without showing it and asking; needed where there is no terminal')
+      .action((id: string, options: DecideOptions) => decide(verb, id, options));
   }
 }
 
-async function showInbox({ as, json }: { as?: string; json?: boolean }): Promise<void> {
+interface InboxOptions extends DecideOptions {
+  readonly approve?: boolean;
+}
+
+async function showInbox(options: InboxOptions): Promise<void> {
+  const { as, json, approve } = options;
   const governance = client();
   if (as !== undefined && (await seenBy(governance))('read')) await requireAgent(governance, as);
   const agent = as ?? (await governance.get('/api/v1/me')).agentId;
   const awaiting = agent === null ? {} : { awaiting: agent };
   const { data, total } = await governance.get('/api/v1/decisions', {
-    query: { status: 'proposed', ...awaiting, limit: 100 },
+    query: { status: 'proposed', ...awaiting, limit: approve === true ? MOST_TOGETHER : 100 },
   });
+  if (approve === true && data.length > 0) {
+    await approveTogether(governance, data, { ...options, approverId: agent });
+    return;
+  }
   if (json === true) {
     printJson(data);
     return;
@@ -48,6 +75,32 @@ async function showInbox({ as, json }: { as?: string; json?: boolean }): Promise
   for (const decision of data) printBrief(decision, executions.get(decision.id));
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
+  if (data.length > 1) printLine(styled('dim', 'To approve them together: gov inbox --approve'));
+}
+
+/** With the hashes of what is shown: what has become another action meanwhile is not approved. */
+async function approveTogether(
+  governance: GovernanceClient,
+  waiting: readonly Decision[],
+  { as, approverId, comment, json, yes }: InboxOptions & { readonly approverId: string | null },
+): Promise<void> {
+  if (approverId === null) throw new SettingsError('Your key is bound to no agent: name the reviewer with --as.');
+  if (as !== undefined) await warnOfSigningForOthers(governance, as);
+  if (yes !== true) {
+    const executions = await executionsOf(governance, waiting);
+    for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null));
+    await requireWanted(`Approve ${counted(waiting.length, 'decision')}?`, 'Nothing was approved');
+  }
+  const decisions = waiting.map(({ id, actionHash }) => ({ id, actionHash }));
+  const body = { decisions, approverId, ...(comment === undefined ? {} : { comment }) };
+  const { data } = await governance.post('/api/v1/decisions/approve', { body });
+  if (json === true) printJson(data);
+  else for (const decision of data) printDecided(decision);
+}
+
+function shownCase(decision: Decision, execution: Execution | null): Case {
+  const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
+  return { decision, execution, proposer: execution?.agentName ?? decision.proposedBy, reasons };
 }
 
 /** @throws SettingsError for an unknown name, which has nothing waiting for it either. */
@@ -60,17 +113,21 @@ async function requireAgent(governance: GovernanceClient, name: string): Promise
   }
 }
 
-async function decide(verb: 'approve' | 'reject', id: string, options: DecideOptions): Promise<void> {
+async function decide(verb: Verb, id: string, options: DecideOptions): Promise<void> {
   const { comment, as, json, yes } = options;
   const governance = client();
   if (as !== undefined) await warnOfSigningForOthers(governance, as);
-  if (verb === 'approve' && yes !== true && process.stdin.isTTY) await confirm(governance, id);
+  if (yes !== true) await confirm(governance, verb, id);
   const body = { ...(comment === undefined ? {} : { comment }), ...(as === undefined ? {} : { approverId: as }) };
   const decision: Decision = await governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body });
   if (json === true) {
     printJson(decision);
     return;
   }
+  printDecided(decision);
+}
+
+function printDecided(decision: Decision): void {
   const colour = decision.status === 'approved' ? 'green' : 'yellow';
   printLine(`${decision.id} is ${styled(colour, decision.status)}.`);
   if (decision.status === 'proposed') printLine(plain(`It still needs ${needs(decision)}.`));
@@ -86,9 +143,12 @@ async function warnOfSigningForOthers(governance: GovernanceClient, as: string):
 }
 
 /** @throws SettingsError unless the person who reads what is asked says yes. */
-async function confirm(governance: GovernanceClient, id: string): Promise<void> {
+async function confirm(governance: GovernanceClient, verb: Verb, id: string): Promise<void> {
   const asked = await caseOf(governance, id);
   printCase(asked);
-  if (asked.decision.status === 'proposed' && !(await isConfirmed('Approve? [y/N] ')))
-    throw new SettingsError('Nothing was approved.');
+  // What is settled is refused by the service, which says what it is.
+  if (asked.decision.status !== 'proposed') return;
+  await (verb === 'approve'
+    ? requireWanted('Approve?', 'Nothing was approved')
+    : requireWanted('Reject?', 'Nothing was rejected'));
 }

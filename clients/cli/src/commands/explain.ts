@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { overlap } from '../action-patterns.js';
 import { changedNumberInJson, changedNumberText } from '../changed-number.js';
-import { failingConditions } from '../condition-text.js';
+import { missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
 import { plain, printJson, printLine, styled } from '../output.js';
 import { client } from '../settings.js';
@@ -8,6 +9,8 @@ import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js
 
 /** Policies that are looked up, to save the rate limit. */
 const MOST_LOOKED_UP = 5;
+/** Stops that are looked through. */
+const MOST_STOPS = 1_000;
 
 export function addExplainCommand(program: Command): void {
   program
@@ -33,6 +36,7 @@ async function explain(
   if (json === true) printJson(answer);
   else {
     printVerdict(answer);
+    await printRefusal(governance, answer, body);
     await printNearest(governance, answer, parameters ?? {});
   }
   if (answer.effect === 'deny') process.exitCode = 1;
@@ -46,6 +50,29 @@ function printVerdict({ effect, reason, policies, approval }: Schemas['Evaluatio
     printLine(plain(`  needs ${approvals} of ${subjects.join(', ')}`));
 }
 
+/** What refuses it before any policy: the stop, or the capabilities that the agent has. */
+async function printRefusal(
+  governance: GovernanceClient,
+  { reason }: Schemas['EvaluationResponse'],
+  { agent: name, action }: { readonly agent: string; readonly action: string },
+): Promise<void> {
+  if (!(reason === 'stopped' || reason === 'capability_missing') || !(await seenBy(governance))('read')) return;
+  const agent = await governance.get('/api/v1/agents/{id}', { path: { id: name }, query: {} });
+  if (reason === 'capability_missing') {
+    const able = agent.capabilities.join(', ') || 'nothing';
+    printLine(plain(`  ${agent.name} is not capable of ${action}, but of ${able}`));
+    return;
+  }
+  const { data } = await governance.get('/api/v1/stops', { query: { status: 'active', limit: MOST_STOPS } });
+  const covering = data.filter(
+    ({ agentId, role, actions }) =>
+      (agentId === null || agentId === agent.id) &&
+      (role === null || agent.roles.includes(role)) &&
+      (actions.length === 0 || actions.some((pattern) => overlap(pattern, action))),
+  );
+  for (const { id, reason: why } of covering) printLine(plain(`  stopped by ${id}: ${why}`));
+}
+
 /** Policies that lack one part, with what they have there; of conditions, those that fail with the value that they saw. */
 async function printNearest(
   governance: GovernanceClient,
@@ -55,20 +82,12 @@ async function printNearest(
   const nearest = explanation?.nearest ?? [];
   const isReader = nearest.length > 0 && (await seenBy(governance))('read');
   for (const [index, { policy, missing }] of nearest.entries()) {
-    const { id, name, version, effect } = policy;
+    const { id } = policy;
     const [part] = missing;
-    printLine(plain(`  ${name} ${version} would change it (${effect}), but for its ${missing.join(', ')}`));
+    printLine(plain(`  ${nearText(policy, missing)}`));
     if (!isReader || part === undefined || index >= MOST_LOOKED_UP) continue;
     const whole = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
-    const { subjects, actions, resources, resourceTypes, conditions } = whole;
-    const lines = {
-      subject: [subjects.join(', ')],
-      action: [actions.join(', ')],
-      resource: [resources.join(', ')],
-      resourceType: [resourceTypes.join(', ')],
-      conditions: failingConditions(conditions, parameters),
-    }[part];
-    for (const line of lines) printLine(plain(`    ${line}`));
+    for (const line of missingLines(part, whole, parameters)) printLine(plain(`    ${line}`));
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { writeChain } from '../chain-export.js';
+import { writeChain, writeNewFile } from '../streamed-answers.js';
 import { plain, printLine, shownJson, styled } from '../output.js';
 import { runService, runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
 import { client, settings } from '../settings.js';
@@ -18,7 +18,8 @@ export function addLedgerCommands(program: Command): void {
     .command('export')
     .description('the whole chain as lines of JSON, for the offline verifier')
     .option('--after <sequence>', 'begins after this entry', sequence)
-    .action(({ after }: { after?: number }) => writeChain(settings(), process.stdout, after));
+    .option('--out <file>', 'writes it there instead of to the standard output')
+    .action(exportChain);
   program
     .command('verify [parameters...]')
     .description('the offline verifier, with what it takes: a database, an export, a checkpoint')
@@ -31,6 +32,12 @@ export function addLedgerCommands(program: Command): void {
     .description('start the service on embedded SQLite, in the folder you are in')
     .option(...SERVICE_OPTION)
     .action(({ service }: ServiceOption) => runService(serviceFolder(service)));
+}
+
+async function exportChain({ after, out }: { after?: number; out?: string }): Promise<void> {
+  const from = settings();
+  if (out === undefined) await writeChain(from, process.stdout, after);
+  else await writeNewFile(out, (to) => writeChain(from, to, after));
 }
 
 async function follow({ after, action, json }: { after?: number; action?: string[]; json?: boolean }): Promise<void> {

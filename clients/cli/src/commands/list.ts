@@ -2,7 +2,8 @@ import { type Command, type CommandOptions, InvalidArgumentError } from 'command
 import { type Column, printJson, printTable } from '../output.js';
 import { client } from '../settings.js';
 
-type PagePath = '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies';
+type PagePath =
+  '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies' | '/api/v1/stops';
 
 export interface ListOptions {
   readonly limit: number;

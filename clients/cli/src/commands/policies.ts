@@ -48,10 +48,15 @@ export function addPolicyFileCommands(policies: Command): void {
     .action(async (paths: Paths, options: PlanOptions & ReplayOptions) => (await actions()).plan(paths, options));
   policies
     .command('apply')
-    .description('bring policy files into force, all in one commit, when their tests pass')
+    .description(
+      'bring policy files into force when their tests pass: all policies in one commit, agents before and after it',
+    )
     .argument(...FILES)
     .option(...PRUNE)
-    .option('--base <digest>', 'the base of the plan that was looked at: with another set in force nothing is done')
+    .option(
+      '--base <digest>',
+      'the base of the plan that was looked at: with other policies in force, or other agents, nothing is done',
+    )
     .option(...ALL)
     .option('--markdown', 'fit for the summary of a job')
     .option('--json', 'what was applied as JSON, or the tests that fail')

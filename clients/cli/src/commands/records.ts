@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { caseOf, printCase } from '../decision-text.js';
-import { type Column, printJson, printLine } from '../output.js';
+import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addAgentCommands } from './agents.js';
 import { addListCommand, list, type ListOptions } from './list.js';
@@ -15,7 +15,11 @@ const PATHS = {
   exe: '/api/v1/executions/{id}',
   key: '/api/v1/api-keys/{id}',
   pol: '/api/v1/policies/{id}',
+  stp: '/api/v1/stops/{id}',
 } as const;
+
+/** Scopes with which a key that is bound to nobody acts as whomever it names. */
+const ACTING = ['execute', 'propose', 'review'];
 
 /** The commands that list records, and show one. */
 export function addRecordCommands(program: Command): void {
@@ -77,7 +81,9 @@ async function issue(
     ...(agent === undefined ? {} : { agentId: agent }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
-  printJson(await client().post('/api/v1/api-keys', { body: body }));
+  printJson(await client().post('/api/v1/api-keys', { body }));
+  if (agent === undefined && body.scopes.some((scope) => ACTING.includes(scope)))
+    printError('Warning: this key is bound to no agent: it may act as every agent. --agent binds it to one.');
 }
 
 async function revoke(id: string, { reason }: { reason?: string }): Promise<void> {
@@ -99,6 +105,7 @@ const POLICY_COLUMNS: Column<Schemas['PolicyResponse']>[] = [
 ];
 
 const EXECUTION_COLUMNS: Column<Schemas['ExecutionResponse']>[] = [
+  { title: 'TIME', value: ({ createdAt }) => createdAt },
   { title: 'EXECUTION', value: ({ id }) => id },
   { title: 'AGENT', value: ({ agentName }) => agentName },
   { title: 'ACTION', value: ({ action }) => action },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { alterOneByte } from '../altered-byte.js';
-import { writeChain } from '../chain-export.js';
+import { writeChain } from '../streamed-answers.js';
 import { beforeEarlyEnd } from '../early-end.js';
 import { plain, printLine, styled } from '../output.js';
 import { SERVICE_OPTION, serviceFolder, type ServiceOption, verifiedExport, type Verdict } from '../service-program.js';

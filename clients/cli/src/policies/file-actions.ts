@@ -1,12 +1,24 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  agentChanges,
+  type AgentChange,
+  askedTests,
+  judged,
+  register,
+  remaining,
+  secondAgents,
+  update,
+} from './file-agents.js';
+import { baseOf, NO_LONGER, requireBase, requireScopes } from './plan-base.js';
 import { lintFaults } from './lint.js';
+import { lintWarnings } from './lint-warnings.js';
 import { isChange } from './plan-text.js';
 import { type PolicyFiles, readPolicyFiles } from './policy-files.js';
 import { printPlan, printTests, shownPlan } from './print-plan.js';
-import { policyFileName, policyFileText } from './pulled-policy.js';
+import { leftOut, policyFileName, policyFileText } from './pulled-policy.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
-import { isConfirmed } from '../question.js';
+import { requireWanted } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
@@ -43,11 +55,11 @@ const CHANGES = 2;
 /** Writes the policies in force into files. */
 export async function pull(folder: string, { force }: PullOptions): Promise<void> {
   const taken = new Set<string>();
-  const files: { path: string; text: string }[] = [];
+  const files: { path: string; text: string; left: string | null }[] = [];
   for await (const policy of client().pages('/api/v1/policies', { query: { status: 'active' } })) {
     const name = policyFileName(policy, taken);
     taken.add(name.toLowerCase());
-    files.push({ path: join(folder, name), text: policyFileText(policy) });
+    files.push({ path: join(folder, name), text: policyFileText(policy), left: leftOut(policy) });
   }
   const others = files.filter(({ path, text }) => existsSync(path) && !hasText(path, text));
   if (others.length > 0 && force !== true) {
@@ -57,7 +69,10 @@ export async function pull(folder: string, { force }: PullOptions): Promise<void
     );
   }
   mkdirSync(folder, { recursive: true });
-  for (const { path, text } of files) writeFileSync(path, text);
+  for (const { path, text, left } of files) {
+    writeFileSync(path, text);
+    if (left !== null) printError(`${plain(path)}: ${left}`);
+  }
   printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
 }
 
@@ -66,13 +81,16 @@ function hasText(path: string, text: string): boolean {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n') === text;
 }
 
-/** @throws SettingsError with a line for each fault. */
+/** Warns of what is probably not meant. @throws SettingsError with a line for each fault. */
 export function lint(paths: readonly string[]): void {
-  const { files, policies, tests } = wellFormed(paths);
+  const set = wellFormed(paths);
+  const { files, policies, tests, agents } = set;
+  for (const warning of lintWarnings(set)) printError(`Warning: ${plain(warning)}`);
   const counts = [
     counted(files.length, 'file'),
     counted(policies.length, 'policy', 'policies'),
     counted(tests.length, 'test'),
+    ...(agents.length > 0 ? [counted(agents.length, 'agent')] : []),
   ];
   printLine(`${counts.join(', ')}: well-formed.`);
 }
@@ -90,7 +108,8 @@ function wellFormed(paths: readonly string[]): PolicyFiles {
 export async function test(paths: readonly string[], { prune = false, json }: PlanOptions): Promise<void> {
   const set = wellFormed(paths);
   if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
-  const planned = await planOf(client(), set, prune);
+  const governance = client();
+  const planned = await planOf(governance, set, { prune, agents: await agentChanges(governance, set) });
   if (json === true) printJson(shownPlan(set, planned).tests);
   else printTests(set, planned);
   if (hasFailedTests(planned)) process.exitCode = 1;
@@ -101,51 +120,69 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
   const { prune = false, json, markdown = false, all = false } = options;
   const set = wellFormed(paths);
   const governance = client();
-  const planned = await planOf(governance, set, prune, replayOf(options));
-  if (json === true) printJson(shownPlan(set, planned));
-  else await printPlan(governance, set, planned, { asMarkdown: markdown, all });
+  const agents = await agentChanges(governance, set);
+  const planned = await planOf(governance, set, { prune, agents, ...replayOf(options) });
+  const shown = { ...shownPlan(set, planned), base: baseOf(planned, agents) };
+  if (json === true) printJson({ ...shown, ...shownAgents(agents) });
+  else await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
   if (hasFailedTests(planned)) process.exitCode = 1;
-  else if (planned.changes.some(isChange)) process.exitCode = CHANGES;
+  else if (isAnyChange(planned, agents)) process.exitCode = CHANGES;
 }
 
-/** Brings policy files into force when their tests pass. */
+/**
+ * Brings policy files into force when their tests pass. Agents are registered before the policies that name them, and
+ * changed after those that say what their new roles may do.
+ */
 export async function apply(
   paths: readonly string[],
   { prune = false, base, yes, json, markdown = false, all = false }: ApplyOptions,
 ): Promise<void> {
   const set = wellFormed(paths);
   const governance = client();
-  const planned = await planOf(governance, set, prune);
-  if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
-  if (json !== true) await printPlan(governance, set, planned, { asMarkdown: markdown, all });
+  const agents = await agentChanges(governance, set);
+  const planned = await planOf(governance, set, { prune, agents });
+  if (base !== undefined) requireBase(base, planned, agents);
+  if (json !== true) await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
   if (hasFailedTests(planned)) {
     const { tests } = shownPlan(set, planned);
     if (json === true) printJson({ changes: [], policySet: planned.base, tests });
     throw new SettingsError('Nothing was applied: tests fail.');
   }
-  if (!planned.changes.some(isChange)) {
-    if (json === true) printJson({ changes: planned.changes, policySet: planned.base });
+  if (!isAnyChange(planned, agents)) {
+    if (json === true) printJson({ changes: planned.changes, policySet: planned.base, ...shownAgents(agents) });
     return;
   }
-  if (yes !== true && !(await isWanted())) throw new SettingsError('Nothing was applied.');
+  await requireScopes(governance, { isOfPolicies: planned.changes.some(isChange), agents });
+  if (yes !== true) await requireWanted('Apply?', 'Nothing was applied');
   const body = { base: planned.base, policies: set.policies, prune };
-  const applied = await explained(set, governance.post('/api/v1/policies/apply', { body }));
-  if (json === true) printJson(applied);
+  await register(governance, set, agents);
+  const applied = planned.changes.some(isChange)
+    ? await explained(set, governance.post('/api/v1/policies/apply', { body }))
+    : { changes: planned.changes, policySet: planned.base };
+  await update(governance, set, agents).catch((error: unknown) => {
+    throw error instanceof SettingsError ? new SettingsError(`The policies are applied. ${error.message}`) : error;
+  });
+  if (json === true) printJson({ ...applied, ...shownAgents(agents) });
   else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
 }
 
-const NO_LONGER =
-  'Nothing was applied: the policies in force are no longer those of the plan. Plan again, and look at it.';
+interface PlanOf extends Pick<PlanRequest, 'replay' | 'prune'> {
+  readonly agents: readonly AgentChange[];
+}
 
-async function planOf(
-  governance: GovernanceClient,
-  set: PolicyFiles,
-  prune: boolean,
-  replay: Pick<PlanRequest, 'replay'> = {},
-): Promise<Plan> {
-  const tests = set.tests.length === 0 ? {} : { tests: set.tests };
-  const body = { policies: set.policies, prune, ...tests, ...replay };
-  return explained(set, governance.post('/api/v1/policies/plan', { body }));
+async function planOf(governance: GovernanceClient, set: PolicyFiles, { agents, ...request }: PlanOf): Promise<Plan> {
+  const tests = set.tests.length === 0 ? {} : { tests: askedTests(set, agents) };
+  const body = { policies: set.policies, ...request, ...tests };
+  const planned = judged(set, agents, await explained(set, governance.post('/api/v1/policies/plan', { body })));
+  return { ...planned, warnings: [...secondAgents(set, agents), ...remaining(planned.warnings, agents)] };
+}
+
+function isAnyChange({ changes }: Plan, agents: readonly AgentChange[]): boolean {
+  return changes.some(isChange) || agents.some(({ change }) => change !== 'keep');
+}
+
+function shownAgents(agents: readonly AgentChange[]): object {
+  return agents.length === 0 ? {} : { agents: agents.map(({ change, agent }) => ({ change, ...agent })) };
 }
 
 function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'replay'> {
@@ -167,9 +204,4 @@ async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Pro
 
 function hasFailedTests({ tests }: Plan): boolean {
   return tests !== undefined && tests.failed.length > 0;
-}
-
-async function isWanted(): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new SettingsError('Nothing was applied: without a terminal, --yes has to be given.');
-  return isConfirmed('Apply? [y/N] ');
 }

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
+import { conditionFaults } from './condition-faults.js';
+import { limitFaults } from './limit-faults.js';
 import type { PolicyFile } from './policy-file.js';
 import type { PolicyFiles } from './policy-files.js';
 
@@ -21,7 +23,30 @@ export function lintFaults(set: PolicyFiles): string[] {
     if (errors.length > MOST_FAULTS) faults.add(`${file.path}: … and more: only the first are looked at`);
     return [...faults].filter((text) => text !== null);
   });
-  return [...faults, ...namedTwice(set)];
+  return [
+    ...faults,
+    ...(faults.length === 0 ? [...faultsOfConditions(set), ...faultsOfLimits(set)] : []),
+    ...namedTwice(set, 'policies', 'a set contains one version of a policy'),
+    ...namedTwice(set, 'agents', 'names are unique'),
+  ];
+}
+
+function faultsOfConditions(set: PolicyFiles): string[] {
+  return set.policies.flatMap(({ conditions }, index) =>
+    (conditions ?? []).flatMap((condition, at) =>
+      conditionFaults(condition).map((fault) =>
+        set.located({ field: `policies[${index}].conditions[${at}]${fault.at}`, message: fault.message }),
+      ),
+    ),
+  );
+}
+
+function faultsOfLimits(set: PolicyFiles): string[] {
+  return set.policies.flatMap(({ effect, limits }, index) =>
+    limitFaults(effect, limits ?? []).map(({ at, message }) =>
+      set.located({ field: `policies[${index}].limits${at}`, message }),
+    ),
+  );
 }
 
 function faultOf(
@@ -56,7 +81,7 @@ function faultOf(
     case 'if':
     case 'anyOf':
       // Their parts are reported already.
-      return field === '' ? at('', 'must have policies, tests, or both') : null;
+      return field === '' ? at('', 'must have policies, tests or agents') : null;
     case 'oneOf':
       return at(field, 'must have either agent or subject');
     default:
@@ -85,14 +110,14 @@ function valueAt(value: unknown, pointer: string): unknown {
   );
 }
 
-function namedTwice(set: PolicyFiles): string[] {
+function namedTwice(set: PolicyFiles, list: 'policies' | 'agents', why: string): string[] {
   const first = new Map<unknown, number>();
-  return set.policies.flatMap((policy: { readonly name?: unknown } | null, index) => {
-    const name = policy?.name;
+  return set[list].flatMap((item: { readonly name?: unknown } | null, index) => {
+    const name = typeof item?.name === 'string' ? item.name.normalize('NFC') : undefined;
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, index);
-    if (earlier === undefined || typeof name !== 'string') return [];
-    const message = `is that of policies[${earlier}]: a set contains one version of a policy`;
-    return [set.located({ field: `policies[${index}].name`, message })];
+    if (earlier === undefined || name === undefined) return [];
+    const message = `is that of ${list}[${earlier}]: ${why}`;
+    return [set.located({ field: `${list}[${index}].name`, message })];
   });
 }

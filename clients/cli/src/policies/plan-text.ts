@@ -21,6 +21,8 @@ export interface Subject {
 /** What a plan is read with. */
 export interface PlanReader {
   readonly subjectOf: (id: string) => Subject;
+  /** All ids of agents, and of others that the plan names; null where they are not known. */
+  readonly everyone: readonly string[] | null;
   /** What happens where no policy matches; null where that is not known. */
   readonly byDefault: 'allow' | 'deny' | null;
   /** Whether everything is shown, with each name. */
@@ -39,14 +41,14 @@ export function isChange({ change }: Plan['changes'][number]): boolean {
   return change !== 'keep';
 }
 
-/** One line: how many policies change. */
-export function planTitle({ changes }: Plan): string {
+/** One line: how many policies change. @param others how many agents do. */
+export function planTitle({ changes }: Plan, others: readonly string[]): string {
   const counts = (['create', 'activate', 'deactivate'] as const)
     .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
     .filter(({ count }) => count > 0);
   const kept = changes.length - changes.filter(isChange).length;
-  if (counts.length === 0) return `nothing to do: ${kept} in force as they are here`;
-  return [...counts.map(({ kind, count }) => `${count} to ${kind}`), `${kept} kept`].join(', ');
+  if (counts.length + others.length === 0) return `nothing to do: ${kept} in force as they are here`;
+  return [...counts.map(({ kind, count }) => `${count} to ${kind}`), ...others, `${kept} kept`].join(', ');
 }
 
 /** The plan as lines for people. @param headline what changes for whom, in short. */
@@ -109,7 +111,7 @@ function regionLines(
 /** Not "hold": a denial also matches where the parameter of its condition is missing. */
 function conditionsText(policies: Versions, several: string): string {
   if (policies.length === 0) return '';
-  return `the conditions of ${versions(policies)} let ${policies.length === 1 ? 'it' : several} match`;
+  return `the conditions and limits of ${versions(policies)} let ${policies.length === 1 ? 'it' : several} match`;
 }
 
 /** How much a verdict permits. */
@@ -133,8 +135,8 @@ function patternsText({ in: patterns, except }: Patterns): string {
 
 /** The two patterns that only a plan has. */
 export function resourceText(pattern: string): string {
-  if (pattern === '+') return 'any name without "/"';
-  return pattern === '://' ? 'any URL' : pattern;
+  if (pattern === '+') return 'names without "/"';
+  return pattern === '://' ? 'URLs' : pattern;
 }
 
 function shadowLines({ shadowed }: Plan, { all }: PlanReader): PlanLine[] {

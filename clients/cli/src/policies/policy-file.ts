@@ -8,7 +8,7 @@ const EXPANSION = { maxAliasCount: MOST_ALIASES };
 /** The parser takes the square of the time for many empty lines. */
 const MOST_LINES = 50_000;
 
-/** One file of policies and tests, in YAML or in JSON, which YAML includes. */
+/** One file of policies, tests and agents, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
   /** Why it is not well-formed, each with its place; its content is not checked. */
   readonly faults: readonly string[];
@@ -59,6 +59,10 @@ export class PolicyFile {
 
   get tests(): readonly unknown[] {
     return this.listOf('tests');
+  }
+
+  get agents(): readonly unknown[] {
+    return this.listOf('agents');
   }
 
   /** Place of a member, such as `refunds.yaml:12:5`; of a missing one, where it would belong. */

@@ -7,6 +7,7 @@ import { SettingsError } from '../settings.js';
 import { PolicyFile } from './policy-file.js';
 
 export type Policy = Schemas['CreatePolicyRequest'];
+export type DeclaredAgent = Schemas['CreateAgentRequest'];
 export type PolicyTest = Schemas['PolicyTestRequest'];
 
 /** Bytes of one file; a set may have many. */
@@ -16,7 +17,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 /** A part of a set, and its place. */
 interface Origin {
   readonly file: PolicyFile;
-  readonly list: 'policies' | 'tests';
+  readonly list: 'policies' | 'tests' | 'agents';
   readonly index: number;
 }
 
@@ -26,7 +27,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** All policy files of a folder: one set of policies, and tests of it. Their content is checked by `lint` and by the service. */
+/** All policy files of a folder: one set of policies, with tests of it and agents. Their content is checked by `lint` and by the service. */
 export class PolicyFiles {
   private readonly origins: Readonly<Record<Origin['list'], readonly Origin[]>>;
 
@@ -37,7 +38,7 @@ export class PolicyFiles {
   ) {
     const originsOf = (list: Origin['list']): Origin[] =>
       files.flatMap((file) => file[list].map((_, index) => ({ file, list, index })));
-    this.origins = { policies: originsOf('policies'), tests: originsOf('tests') };
+    this.origins = { policies: originsOf('policies'), tests: originsOf('tests'), agents: originsOf('agents') };
   }
 
   get policies(): Policy[] {
@@ -48,15 +49,22 @@ export class PolicyFiles {
     return this.files.flatMap(({ tests }) => tests as PolicyTest[]);
   }
 
+  get agents(): DeclaredAgent[] {
+    return this.files.flatMap(({ agents }) => agents as DeclaredAgent[]);
+  }
+
   /** A fault of the whole set, with the file and line that it concerns, if any. */
   located({ field, message }: Fault): string {
-    const [, list, index, rest = ''] = /^(policies|tests)\[(\d+)\](.*)$/.exec(field) ?? [];
+    const [, list, index, rest = ''] = /^(policies|tests|agents)\[(\d+)\](.*)$/.exec(field) ?? [];
     const origin = list === undefined ? undefined : this.origins[list as Origin['list']][Number(index)];
     if (origin === undefined) return `${field}: ${message}`;
-    const own = message.replace(/\b(policies|tests)\[(\d+)\](\.\w+)?/g, (text, other: Origin['list'], at: string) => {
-      const meant = this.origins[other][Number(at)];
-      return meant === undefined ? text : meant.file.placeOf(`${other}[${meant.index}]`);
-    });
+    const own = message.replace(
+      /\b(policies|tests|agents)\[(\d+)\](\.\w+)?/g,
+      (text, other: Origin['list'], at: string) => {
+        const meant = this.origins[other][Number(at)];
+        return meant === undefined ? text : meant.file.placeOf(`${other}[${meant.index}]`);
+      },
+    );
     const ownField = `${origin.list}[${origin.index}]${rest}`;
     return `${origin.file.placeOf(ownField)}: ${ownField} ${own}`;
   }

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
-import { plain, printLine, styled } from '../output.js';
+import { counted, plain, printLine, styled } from '../output.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+import { type AgentChange, agentLines } from './file-agents.js';
+import { baseOf } from './plan-base.js';
 import { headlineLines } from './plan-headline.js';
 import { isChange, type PlanLine, planLines, planTitle, type Subject } from './plan-text.js';
 import type { PolicyFiles } from './policy-files.js';
@@ -15,31 +18,46 @@ type Execution = Schemas['ExecutionResponse'];
 export interface Printing {
   readonly asMarkdown: boolean;
   readonly all: boolean;
+  readonly agents: readonly AgentChange[];
 }
 
 /** Pages of agents that are read for their names, to save the rate limit. */
 const LONGEST_PAGE = 1_000;
 const MOST_PAGES = 5;
+/** Policies that are named for a test that failed. */
+const MOST_NEAREST = 3;
 
 /** The plan for people, on a terminal or in a comment on a pull request, with its tests. With a key without `read`, ids are shown instead of names. */
 export async function printPlan(
   governance: GovernanceClient,
   set: PolicyFiles,
   planned: Plan,
-  { asMarkdown, all }: Printing,
+  { asMarkdown, all, agents: changes }: Printing,
 ): Promise<void> {
   const isReader = (await seenBy(governance))('read');
-  const agents = isReader ? await agentsOf(governance, planned) : new Map<string, Subject>();
+  const { agents, areAll } = isReader ? await agentsOf(governance, planned) : NO_AGENTS;
   const byDefault = isReader ? await defaultEffect(governance) : null;
-  const reader = { subjectOf: (id: string): Subject => agents.get(id) ?? otherSubject(id), byDefault, all };
-  const base = planned.changes.some(isChange) ? [{ mark: ' ', text: `Base: ${planned.base}` } as const] : [];
+  const named = planned.effects.flatMap(({ subjects }) => subjects);
+  const everyone = areAll ? [...new Set([...agents.keys(), ...named])] : null;
+  const reader = { subjectOf: (id: string): Subject => agents.get(id) ?? otherSubject(id), everyone, byDefault, all };
+  const title = planTitle(planned, agentsTitle(changes));
+  const isAnyChange = planned.changes.some(isChange) || changes.some(({ change }) => change !== 'keep');
+  const base = isAnyChange ? [{ mark: ' ', text: `Base: ${baseOf(planned, changes)}` } as const] : [];
   const { replay } = planned;
   const asked = replay !== undefined && isReader ? await replayed(governance, replay) : new Map<string, Execution>();
   const replayText = replay === undefined ? [] : replayLines(replay, asked);
   const shown = planLines(planned, reader, headlineLines(planned.effects, reader));
-  const lines = [...shown, ...replayText, BLANK, ...testLines(set, planned), ...base];
-  if (asMarkdown) printLine(`### Policies: ${planTitle(planned)}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
-  else printLine([styled('bold', `Policies: ${planTitle(planned)}`), ...lines.map(styledLine)].join('\n'));
+  const lines = [...agentLines(changes), ...shown, ...replayText, BLANK, ...testLines(set, planned), ...base];
+  if (asMarkdown) printLine(`### Policies: ${title}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
+  else printLine([styled('bold', `Policies: ${title}`), ...lines.map(styledLine)].join('\n'));
+}
+
+function agentsTitle(changes: readonly AgentChange[]): string[] {
+  const verbs = { create: 'register', update: 'change' } as const;
+  return (['create', 'update'] as const).flatMap((kind) => {
+    const count = changes.filter(({ change }) => change === kind).length;
+    return count === 0 ? [] : `${counted(count, 'agent')} to ${verbs[kind]}`;
+  });
 }
 
 /** The tests that failed, each with its place, and how many there were. */
@@ -57,7 +75,10 @@ export function shownPlan(set: PolicyFiles, planned: Plan): Plan {
 
 function testLines(set: PolicyFiles, { tests }: Plan): PlanLine[] {
   if (tests === undefined) return [];
-  const failed = tests.failed.map((test): PlanLine => ({ mark: '-', text: failureText(set, test) }));
+  const failed = tests.failed.flatMap((test): PlanLine[] => [
+    { mark: '-', text: failureText(set, test) },
+    ...nearestTexts(set, test).map((text): PlanLine => ({ mark: ' ', text: `  ${text}` })),
+  ]);
   return [...failed, { mark: ' ', text: `Tests: ${tests.passed} passed, ${tests.failed.length} failed.` }];
 }
 
@@ -69,6 +90,16 @@ function failureText(set: PolicyFiles, { index, expect, effect, reason, policies
   return set.located({ field: `tests[${index}]`, message });
 }
 
+/** Policies that would improve the answer but for one part, with what those of the files have there. */
+function nearestTexts(set: PolicyFiles, { index, nearest = [] }: FailedTest): string[] {
+  return nearest.slice(0, MOST_NEAREST).flatMap(({ policy: { name, version, effect }, missing }) => {
+    const rules = set.policies.find((policy) => policy.name === name && policy.version === version);
+    const parameters = set.tests[index]?.parameters ?? {};
+    const lines = rules === undefined ? [] : missing.flatMap((part) => missingLines(part, rules, parameters));
+    return [nearText({ name, version, effect }, missing), ...lines.map((line) => `  ${line}`)];
+  });
+}
+
 const BLANK: PlanLine = { mark: ' ', text: '' };
 
 /** A name in the text must neither end the fence nor control a terminal. */
@@ -78,18 +109,30 @@ function fenced(text: string): string {
   return `${fence}diff\n${text}\n${fence}`;
 }
 
-/** The agents that a plan names. */
-async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promise<ReadonlyMap<string, Subject>> {
-  const wanted = new Set(effects.flatMap(({ subjects }) => subjects).filter((subject) => subject.startsWith('agt_')));
-  const found = new Map<string, Subject>();
+interface KnownAgents {
+  readonly agents: ReadonlyMap<string, Subject>;
+  /** Whether there are no others. */
+  readonly areAll: boolean;
+}
+
+const NO_AGENTS: KnownAgents = { agents: new Map(), areAll: false };
+
+/** The agents that a plan names; all, where it means everybody of a kind, to say whom that leaves out. */
+async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promise<KnownAgents> {
+  const subjects = new Set(effects.flatMap((effect) => effect.subjects));
+  const wanted = new Set([...subjects].filter((subject) => subject.startsWith('agt_')));
+  const areAllWanted = subjects.has('other:machine') || subjects.has('other:human');
+  const agents = new Map<string, Subject>();
   let left = LONGEST_PAGE * MOST_PAGES;
-  if (wanted.size === 0) return found;
+  if (wanted.size === 0 && !areAllWanted) return NO_AGENTS;
   for await (const { id, name, kind } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
-    if (wanted.delete(id)) found.set(id, { name, kind });
+    if (left === 0) return { agents, areAll: false };
+    if (areAllWanted || wanted.has(id)) agents.set(id, { name, kind });
+    wanted.delete(id);
     left -= 1;
-    if (wanted.size === 0 || left === 0) break;
+    if (wanted.size === 0 && !areAllWanted) break;
   }
-  return found;
+  return { agents, areAll: areAllWanted };
 }
 
 /** Whom a plan names who is not registered, or whose name is not known. */

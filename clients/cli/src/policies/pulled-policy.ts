@@ -21,11 +21,21 @@ const EXACT = { lineWidth: 0, blockQuote: false, doubleQuotedAsJSON: true };
 export function policyFileText(policy: InForce): string {
   const content = { policies: [bodyOf(policy)] };
   const readable = stringify(content, READABLE);
-  return isDeepStrictEqual(new PolicyFile('', readable).value, content) ? readable : stringify(content, EXACT);
+  const text = isDeepStrictEqual(new PolicyFile('', readable).value, content) ? readable : stringify(content, EXACT);
+  const left = leftOut(policy);
+  return left === null ? text : `# ${left}\n${text}`;
+}
+
+/** What the file of a policy cannot say; null if it says everything. */
+export function leftOut({ approval }: InForce): string | null {
+  const most = Math.max(0, ...(approval?.approvers ?? []).map(({ approvals }) => approvals));
+  if (most <= MOST_APPROVALS) return null;
+  const risk = `${approval?.riskLevel ?? ''}=${most}`;
+  return `It requires ${most} approvals, and a file at most ${MOST_APPROVALS}: they depend on REQUIRED_APPROVALS (${risk}) where it is applied.`;
 }
 
 /** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
-export function policyFileName({ name }: InForce, taken: ReadonlySet<string>): string {
+export function policyFileName({ name }: Pick<InForce, 'name'>, taken: ReadonlySet<string>): string {
   const plain = cut(name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|[.-]+$/g, '')) || 'policy';
   for (let number = 1; ; number += 1) {
     const file = number === 1 ? `${plain}.yaml` : `${plain}-${number}.yaml`;
@@ -42,7 +52,7 @@ function cut(name: string): string {
 
 function bodyOf(policy: InForce): Policy {
   const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
-  const { conditions, approval } = policy;
+  const { conditions, limits, onBehalfOf, approval } = policy;
   return {
     ...{ name, version },
     ...(description !== '' && { description }),
@@ -50,12 +60,14 @@ function bodyOf(policy: InForce): Policy {
     ...(resourceTypes.length > 0 && { resourceTypes }),
     ...(priority !== 0 && { priority }),
     ...(conditions.length > 0 && { conditions: conditions }),
-    ...(approval !== null && { approval: givenApproval(approval) }),
+    ...(limits.length > 0 && { limits }),
+    ...(onBehalfOf.length > 0 && { onBehalfOf }),
+    ...(approval !== null && { approval: givenApproval(policy, approval) }),
   };
 }
 
 /** Without the approvers if they can only have been filled in: a file with them would be refused. */
-function givenApproval(approval: Approval): Partial<Approval> {
-  const { approvers, ...others } = approval;
-  return approvers.some(({ approvals }) => approvals > MOST_APPROVALS) ? others : approval;
+function givenApproval(policy: InForce, approval: Approval): Partial<Approval> {
+  const { approvers: _, ...others } = approval;
+  return leftOut(policy) === null ? approval : others;
 }

@@ -4,12 +4,14 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
+import { Erased } from '../../ui/erased.js';
 import { revealed, revealedProse, words } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
+import { DecisionFile } from './decision-file.js';
 import { Story } from './story.js';
 
 /** One execution: what was requested, the outcome, and its whole timeline. */
@@ -36,6 +38,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
   const { has } = useSession();
   const nameOf = useNames();
   const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, createdAt } = execution;
+  const isErased = execution.erased === true;
   return (
     <div class="decision">
       <header class="decision-head">
@@ -52,10 +55,13 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           {reason === null ? null : <span>{words(reason)}</span>}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
         </p>
+        {isErased ? <Erased /> : <DecisionFile of={id} />}
       </header>
-      <Panel title="Arguments">
-        <Json value={execution.parameters} label="Arguments" />
-      </Panel>
+      {isErased ? null : (
+        <Panel title="Arguments">
+          <Json value={execution.parameters} label="Arguments" />
+        </Panel>
+      )}
       <Panel title="Timeline">
         {has('audit') ? (
           <Story subjectIds={decisionId === null ? [id] : [decisionId, id]} version={outcome} />

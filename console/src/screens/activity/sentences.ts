@@ -28,7 +28,12 @@ export const SENTENCES: Readonly<Record<string, string>> = {
 
 /** The meaning of an audit entry in words. */
 export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'details'>): string {
+  if (details === null) return `${named(action)} (contents erased)`;
   if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
+  return named(action);
+}
+
+function named(action: string): string {
   const known = SENTENCES[action];
   if (known !== undefined) return known;
   const [kind = '', what = ''] = action.split('.');
@@ -43,7 +48,7 @@ export function aboutText(
   { action, agentId, entityId, details }: Pick<AuditEntry, 'action' | 'agentId' | 'entityId' | 'details'>,
   nameOf: (id: string) => string,
 ): string {
-  const { action: asked, resourceType, resourceId, policies } = details;
+  const { action: asked, resourceType, resourceId, policies } = details ?? {};
   const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
   if (isComplete) return revealed(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
@@ -82,7 +87,7 @@ export function actorText(
   { action, actor, agentId, details }: Pick<AuditEntry, 'action' | 'actor' | 'agentId' | 'details'>,
   nameOf: (id: string) => string,
 ): string {
-  const { reviewerId } = details;
+  const { reviewerId } = details ?? {};
   const doer = typeof reviewerId === 'string' ? reviewerId : BY_THEIR_AGENT.has(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'agent') return nameOf(actor.id);

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
+import { useFeed } from '../../api/use-feed.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import { counted } from '../../ui/format.js';
@@ -32,6 +33,8 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
     },
     [client, subjectIds.join(' '), version],
   );
+  // The contents of entries go after those of the record.
+  useFeed(story.reload, ({ action }) => action === 'erasure.completed' || action.endsWith('.erased'));
   return (
     <When of={story} what="the timeline">
       {({ entries, later }) => (

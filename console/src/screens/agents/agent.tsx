@@ -10,6 +10,7 @@ import { At } from '../../ui/time.js';
 import { AgentForm } from './agent-form.js';
 import { Suspension } from './suspension.js';
 import { samples, type Sample } from './samples.js';
+import { isObserved } from './observed.js';
 
 /** The longest page of a list, and the longest batch of evaluations. */
 const MOST = 1_000;
@@ -59,7 +60,7 @@ function View({ agent, changed }: ViewProps): JSX.Element {
   const isOwn = session.me.agentId === agent.id;
   const rights = useLoad((signal) => loadRights(session, agent, signal), [session, agent.id, agent.revision]);
   useFeed(rights.reload, ({ action }) => action.startsWith('policy.'));
-  const { name, kind, roles, status, description, capabilities, createdAt } = agent;
+  const { name, kind, roles, status, description, capabilities, createdAt, observeUntil } = agent;
   return (
     <div class="decision">
       <header>
@@ -81,6 +82,14 @@ function View({ agent, changed }: ViewProps): JSX.Element {
           <dd>{roles.length === 0 ? 'none' : revealed(roles.join(', '))}</dd>
           <dt>Capabilities</dt>
           <dd>{capabilities.length === 0 ? 'none' : revealed(capabilities.join(', '))}</dd>
+          {isObserved(observeUntil) ? (
+            <>
+              <dt>Observed</dt>
+              <dd>
+                until <At at={observeUntil} />: what no policy allows is let through, and noted
+              </dd>
+            </>
+          ) : null}
         </dl>
         {isOwn ? (
           <p class="quiet">Your key acts as it, so somebody else changes it.</p>

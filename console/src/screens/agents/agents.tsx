@@ -9,6 +9,7 @@ import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
 import { AgentForm } from './agent-form.js';
 import { Keys } from './keys.js';
+import { isObserved } from './observed.js';
 
 /** The agents, people and machines, and their keys. */
 export function Agents(): JSX.Element {
@@ -34,7 +35,7 @@ export function Agents(): JSX.Element {
           ) : (
             <>
               <ul class="rows">
-                {data.map(({ id, name, kind, roles, status, description }) => (
+                {data.map(({ id, name, kind, roles, status, description, observeUntil }) => (
                   <li key={id}>
                     <Link to={`agents/${id}`} class="row">
                       <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
@@ -47,6 +48,7 @@ export function Agents(): JSX.Element {
                       <span class="row-state">
                         <span>{roles.length === 0 ? 'no roles' : revealed(roles.join(', '))}</span>
                         {status === 'active' ? null : <span class="urgent">{status}</span>}
+                        {isObserved(observeUntil) ? <span class="urgent">observed</span> : null}
                       </span>
                     </Link>
                   </li>

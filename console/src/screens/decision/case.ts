@@ -16,7 +16,10 @@ export interface Case {
 }
 
 /** What a policy says. Others, such as its `warnings`, depend on the other policies, too. */
-export type Rule = Pick<Policy, 'id' | 'name' | 'version' | 'description' | 'effect' | 'conditions' | 'approval'>;
+export type Rule = Pick<
+  Policy,
+  'id' | 'name' | 'version' | 'description' | 'effect' | 'conditions' | 'onBehalfOf' | 'approval'
+>;
 type Explanation = NonNullable<Evaluation['explanation']>;
 
 /** What the policies say about the action, then and now. */
@@ -25,13 +28,15 @@ export interface Why {
   readonly policies: readonly Rule[];
   /**
    * What is said about this action alone: `policySet`, the number in force and policies that would not allow it anyway
-   * also change with unrelated policies.
+   * also change with unrelated policies. Null where it was on somebody's behalf for whom this caller may not ask.
    */
-  readonly now: Pick<Evaluation, 'effect' | 'reason'> & {
-    readonly matched: Explanation['matched'];
-    /** Policies that nearly allow it. */
-    readonly nearest: Explanation['nearest'];
-  };
+  readonly now:
+    | (Pick<Evaluation, 'effect' | 'reason'> & {
+        readonly matched: Explanation['matched'];
+        /** Policies that nearly allow it. */
+        readonly nearest: Explanation['nearest'];
+      })
+    | null;
 }
 
 export interface Past {
@@ -70,26 +75,28 @@ export async function loadApprovers(
   return { ...first, data };
 }
 
-export async function loadWhy({ patientClient }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
+export async function loadWhy({ patientClient, me }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
   const { agentId, action, resourceType, resourceId, parameters } = execution;
+  // In the API document it is never null.
+  const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
+  const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...(onBehalfOf && { onBehalfOf }) };
+  const mayAsk = onBehalfOf === null || me.agentId === null;
   const [answer, ...policies] = await Promise.all([
-    patientClient.post('/api/v1/policies/evaluate', {
-      body: { agent: agentId, action, resourceType, resourceId, parameters, explain: true },
-      signal,
-    }),
+    mayAsk ? patientClient.post('/api/v1/policies/evaluate', { body: { ...asked, explain: true }, signal }) : null,
     ...execution.policies.map(async ({ id }) =>
       ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal })),
     ),
   ]);
   // A single request has a single answer.
+  if (answer === null) return { now: null, policies };
   if ('results' in answer) throw new Error('The service answered several evaluations to one.');
   const { effect, reason, explanation } = answer;
   const nearest = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
   return { now: { effect, reason, matched: explanation?.matched ?? [], nearest }, policies };
 }
 
-function ruleOf({ id, name, version, description, effect, conditions, approval }: Policy): Rule {
-  return { id, name, version, description, effect, conditions, approval };
+function ruleOf({ id, name, version, description, effect, conditions, onBehalfOf, approval }: Policy): Rule {
+  return { id, name, version, description, effect, conditions, onBehalfOf, approval };
 }
 
 /** What this agent last did to the same resource; `older` more are not shown. */

@@ -5,6 +5,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
+import { Erased } from '../../ui/erased.js';
 import { focusScreen } from '../../ui/focus.js';
 import { revealed } from '../../ui/format.js';
 import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
@@ -12,6 +13,7 @@ import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
+import { DecisionFile } from '../activity/decision-file.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
 import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, LONGEST_PAGE } from './case.js';
@@ -48,7 +50,10 @@ interface CaseViewProps {
 }
 
 function CaseView({ of, reload }: CaseViewProps): JSX.Element {
-  const { decision, execution, isWithheld } = of;
+  const { decision, isWithheld } = of;
+  const isErased = decision.erased === true;
+  // Nothing is left of it that could be explained or looked up.
+  const execution = isErased ? null : of.execution;
   const session = useSession();
   const mayRead = session.has('read');
   const given = execution === null ? decision.context : execution.parameters;
@@ -57,7 +62,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const [mostApprovers, setMostApprovers] = useState(FIRST_APPROVERS);
   const hidden = useHiddenParts();
   const checks = useChecks();
-  const inputs = [session, decision.id, execution?.id];
+  const inputs = [session, decision.id, execution?.id, isErased];
   const approvers = useLoad(
     (signal) => loadApprovers(session, decision.id, mostApprovers, signal),
     [session, decision.id],
@@ -67,7 +72,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
     inputs,
   );
-  const target = useLoad(async (signal) => (mayRead ? loadMeant(session, of, signal) : []), inputs);
+  const target = useLoad(async (signal) => (mayRead && !isErased ? loadMeant(session, of, signal) : []), inputs);
   const history = useLoad(
     async (signal) => (execution === null ? { executions: [], older: 0 } : loadHistory(session, execution, signal)),
     inputs,
@@ -122,7 +127,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         <Head of={of} />
         {isPending && settled !== null ? <Recorded decision={newer(settled, decision)} /> : null}
         {isPending ? null : <Outcome of={of} />}
-        {isWithheld ? (
+        {isErased ? null : isWithheld ? (
           <Panel title="The request">
             <Needs scope="read" what="Seeing the request and why it needs approval" />
           </Panel>
@@ -131,10 +136,10 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         )}
         {execution !== null ? (
           <WhyPanel why={why} execution={execution} />
-        ) : isWithheld ? null : (
+        ) : isWithheld || isErased ? null : (
           <WhyProposed decision={decision} />
         )}
-        {execution === null && target.data?.length === 0 ? null : (
+        {isErased || (execution === null && target.data?.length === 0) ? null : (
           <ConfirmContext.Provider value={checks.register}>
             <Target
               target={target}
@@ -179,13 +184,14 @@ function newer(one: Decision, other: Decision): Decision {
 
 function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
-  const { title, proposedBy, riskLevel, status, createdAt, expiresAt } = decision;
+  const { title, type, proposedBy, riskLevel, status, createdAt, expiresAt, executionId } = decision;
+  const isErased = decision.erased === true;
   const agent = nameOf(proposedBy);
   return (
     <header class="decision-head">
       <h1>
         {execution === null ? (
-          <bdi class={decision.executionId === null ? undefined : 'exact'}>{revealed(title)}</bdi>
+          <bdi class={executionId === null ? undefined : 'exact'}>{revealed(isErased ? type : title)}</bdi>
         ) : (
           <>
             <bdi>{agent}</bdi> <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span>{' '}
@@ -207,6 +213,7 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
         {status === 'proposed' && expiresAt !== null ? <Left until={expiresAt} /> : null}
         <span>{needsText(decision)}</span>
       </p>
+      {isErased ? <Erased /> : executionId === null ? null : <DecisionFile of={executionId} />}
     </header>
   );
 }

@@ -105,7 +105,7 @@ function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
 }
 
 function RuleView({ policy, execution }: { readonly policy: Rule; readonly execution: Execution }): JSX.Element {
-  const { name, version, description, effect, conditions, approval } = policy;
+  const { name, version, description, effect, conditions, onBehalfOf, approval } = policy;
   return (
     <article class="rule">
       <h3>
@@ -120,6 +120,9 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
             <ConditionView key={index} condition={condition} parameters={execution.parameters} />
           ))}
         </ul>
+      )}
+      {onBehalfOf.length === 0 ? null : (
+        <p>It is about what is done on behalf of {listText(onBehalfOf.map(subjectText), 'or')}.</p>
       )}
       {approval === null ? null : (
         <p>
@@ -143,7 +146,8 @@ function shown(value: unknown): string {
 }
 
 /** Policies that matched and lost, and those that nearly matched. */
-function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
+function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element | null {
+  if (now === null) return null;
   const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);
   const near = now.nearest.slice(0, MOST_NEAR);
   return (

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   capability_missing: 'The agent does not have the capability for this action.',
   agent_suspended: 'The agent is suspended.',
   approval_required: 'It would wait for approval.',
+  limit_reached: 'The limit of a policy is used up, and nothing else allows it.',
   approval_too_large: 'It would need too many approvals, so it is denied.',
   extension_refused: 'The policies would let it through, but an extension of the service refuses it.',
 };

@@ -113,7 +113,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
 /** The members of a policy that `POST /policies` accepts. */
 function bodyOf(policy: Policy): object {
   const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
-  const { conditions, approval } = policy;
+  const { conditions, limits, onBehalfOf, approval } = policy;
   const body = {
     name,
     version,
@@ -125,6 +125,8 @@ function bodyOf(policy: Policy): object {
     resourceTypes,
     priority,
     conditions,
+    ...(limits.length > 0 && { limits }),
+    onBehalfOf,
   };
   return approval === null ? body : { ...body, approval };
 }

@@ -5,6 +5,7 @@ import { useSession } from '../../api/session.js';
 import type { Checkpoint } from '../../api/types.js';
 import { counted } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
+import { save } from '../../ui/save.js';
 
 const LEDGER = 'ledger.ndjson';
 
@@ -59,13 +60,4 @@ interface FilePicking {
 /** The file that the person chooses; null if the browser cannot ask. */
 async function chosenFile(suggestedName: string): Promise<FileSystemFileHandle | null> {
   return (await (window as FilePicking).showSaveFilePicker?.({ suggestedName })) ?? null;
-}
-
-function save(name: string, content: Blob): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

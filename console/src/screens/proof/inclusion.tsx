@@ -1,15 +1,16 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { entryFaults } from '../../../../verifier/entry-check.mjs';
 import { go } from '../../app/router.js';
 import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { ChainEntry, Checkpoint } from '../../api/types.js';
 import { Json } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
 import { Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { actorText, sentence } from '../activity/sentences.js';
-import { isAsHashed } from './entry.js';
 import { checkInclusion, type CheckedProof } from './merkle.js';
 
 interface InclusionProps {
@@ -21,8 +22,7 @@ interface InclusionProps {
 
 interface Shown {
   readonly entry: ChainEntry;
-  /** Null if this page cannot compute hashes. */
-  readonly checked: CheckedProof | null;
+  readonly checked: CheckedProof;
 }
 
 /** The proof that one entry is in the ledger, checked by the browser itself. */
@@ -68,10 +68,8 @@ async function load(
     client.get('/api/v1/provenance/{sequence}', { path: { sequence }, signal }),
     client.get('/api/v1/provenance/{sequence}/proof', { path: { sequence }, query: { size }, signal }),
   ]);
-  // Browsers offer it only to pages loaded by https or from this machine.
-  if (!isSecureContext) return { entry, checked: null };
-  const checked = await checkInclusion(entry.hash, proof, { sequence, size, rootHash });
-  const holds = checked.holds && entry.sequence === sequence && (await isAsHashed(entry));
+  const checked = checkInclusion(entry.hash, proof, { sequence, size, rootHash });
+  const holds = checked.holds && entry.sequence === sequence && entryFaults(entry).length === 0;
   return { entry, checked: { ...checked, holds } };
 }
 
@@ -83,21 +81,18 @@ function Result({ entry, checked }: Shown): JSX.Element {
         <strong>{sentence(entry.audit)}</strong> by {actorText(entry.audit, nameOf)}, <At at={entry.timestamp} />
       </p>
       <Json value={entry.audit} label="The entry" />
-      {checked === null ? (
-        <p class="notice warn">
-          This page cannot check the proof: browsers compute hashes only for pages that come by https or from this
-          machine. Open the console by https, or check with the command below.
+      {entry.erased === undefined ? null : (
+        <p class="notice">
+          Contents erased: <Link to={`proof?entry=${entry.erased}`}>entry {entry.erased}</Link> says so. What is left is
+          checked as before.
         </p>
-      ) : (
-        <>
-          <p class={`notice ${checked.holds ? 'good' : 'bad'}`} role={checked.holds ? 'status' : 'alert'}>
-            {checked.holds
-              ? `Your browser computed the hashes of entry ${entry.sequence} and its path to the root above: it is in the ledger as it is shown here.`
-              : `The path from entry ${entry.sequence} as it is shown here does not end at the root above: it is not in the ledger like this.`}
-          </p>
-          <Path checked={checked} sequence={entry.sequence} />
-        </>
       )}
+      <p class={`notice ${checked.holds ? 'good' : 'bad'}`} role={checked.holds ? 'status' : 'alert'}>
+        {checked.holds
+          ? `Your browser computed the hashes of entry ${entry.sequence} and its path to the root above: it is in the ledger as it is shown here.`
+          : `The path from entry ${entry.sequence} as it is shown here does not end at the root above: it is not in the ledger like this.`}
+      </p>
+      <Path checked={checked} sequence={entry.sequence} />
     </>
   );
 }

@@ -1,5 +1,6 @@
+import { bytesOfHex } from '../../../../verifier/bytes.mjs';
+import { sha256Hex } from '../../../../verifier/primitives.mjs';
 import type { InclusionProof } from '../../api/types.js';
-import { bytes, hex } from './hex.js';
 
 /** One step from an entry to the root of the tree. */
 export interface Step {
@@ -26,12 +27,12 @@ export interface Expected {
 }
 
 /** Recomputes the path of RFC 6962, section 2.1.1, from an entry's hash to the root. */
-export async function checkInclusion(
+export function checkInclusion(
   entryHash: string,
   { hashes, leafHash }: InclusionProof,
   { sequence, size, rootHash }: Expected,
-): Promise<CheckedProof> {
-  const leaf = await digest(0, bytes(entryHash));
+): CheckedProof {
+  const leaf = digest(0, entryHash);
   const steps: Step[] = [];
   let own = leaf;
   // As in RFC 9162, section 2.1.3.2.
@@ -40,7 +41,7 @@ export async function checkInclusion(
     if (last === 0) return { leaf, steps, root: own, holds: false };
     const isRight = place % 2 === 1 || place === last;
     steps.push({ own, sibling, siblingIs: isRight ? 'left' : 'right' });
-    own = isRight ? await digest(1, bytes(sibling), bytes(own)) : await digest(1, bytes(own), bytes(sibling));
+    own = isRight ? digest(1, sibling, own) : digest(1, own, sibling);
     if (isRight) {
       while (place % 2 === 0 && place !== 0) [place, last] = [Math.floor(place / 2), Math.floor(last / 2)];
     }
@@ -50,7 +51,6 @@ export async function checkInclusion(
   return { leaf, steps, root: own, holds };
 }
 
-async function digest(prefix: number, ...parts: readonly Uint8Array[]): Promise<string> {
-  const text = Uint8Array.from([prefix, ...parts.flatMap((part) => [...part])]);
-  return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', text)));
+function digest(prefix: number, ...parts: readonly string[]): string {
+  return sha256Hex(Uint8Array.from([prefix, ...parts.flatMap((part) => [...bytesOfHex(part)])]));
 }

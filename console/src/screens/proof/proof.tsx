@@ -8,6 +8,7 @@ import { CheckpointPanel } from './checkpoint.js';
 import { Download } from './download.js';
 import { Inclusion } from './inclusion.js';
 import { checkNote } from './note.js';
+import { Recompute } from './recompute.js';
 import { Verify } from './verify.js';
 
 /** Shows that the ledger is unaltered, and lets people check that themselves. */
@@ -42,6 +43,7 @@ export function Proof(): JSX.Element {
             </>
           )}
         </When>
+        <Recompute />
       </div>
     </>
   );

@@ -103,7 +103,7 @@ function useReached(): number | null {
 function Verdict({ of: { verification: found, at } }: { readonly of: Finding }): JSX.Element {
   const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
   const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0 } = found;
-  const { tree, checkpoint } = found;
+  const { tree, checkpoint, erased } = found;
   const isTreeWrong = tree?.matches === false;
   const isAltered = brokenLinks + invalidHashes + invalidRecords + invalidDerived > 0 || isTreeWrong;
   const unlisted = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
@@ -113,6 +113,7 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
         <strong>The ledger is sound.</strong> {rangeText(entriesVerified)}, verified at <At at={at} />: they and{' '}
         {counted(recordsVerified ?? 0, 'record')} match their hashes (
         {durationMs < 1_000 ? 'under 1 s' : durationText(durationMs)}).
+        {erased === 0 ? '' : ` The contents of ${counted(erased, 'entry', 'entries')} were erased, as later ones say.`}
       </div>
     );
   }

@@ -7,8 +7,9 @@ import {
   type VariableTable,
   wholeNumber,
 } from './variable';
+import { parseDuration } from '../../values/duration';
 
-const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
+export const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
 export type PolicyDefaultEffect = (typeof POLICY_DEFAULT_EFFECTS)[number];
 
 export const RISK_LEVELS = ['low', 'medium', 'high', 'critical'] as const;
@@ -17,62 +18,90 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 /** The approvals that a decision of each risk level needs. */
 export type RequiredApprovals = Readonly<Record<RiskLevel, number>>;
 
+/** Milliseconds: a day. */
+const SHORTEST_CONTENT = 86_400_000;
+/** Ten years. */
+const LONGEST_RETENTION = 3650 * 86_400_000;
+
+/** Milliseconds; undefined for what is no retention period. */
+function parseRetention(text: string, shortest = 0): number | undefined {
+  const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, LONGEST_RETENTION);
+  return milliseconds === undefined || milliseconds < shortest ? undefined : milliseconds;
+}
+
+/** Contents that must be kept are not erased because their time is over. */
+function retentionContradiction(content: string, atLeast: string): string | undefined {
+  const [retained, kept] = [parseRetention(content), parseRetention(atLeast)];
+  if (retained === undefined || kept === undefined || retained >= kept) return undefined;
+  return `which is shorter than RETAIN_AT_LEAST=${atLeast}; make RETAIN_CONTENT at least as long, or shorten RETAIN_AT_LEAST`;
+}
+
 /** Settings about what agents may do: rows of `VARIABLES`, kept here. */
 export const GOVERNANCE_VARIABLES = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
     description: 'What happens to an action that no policy matches.',
     default: 'deny',
-    example: 'deny',
     ...oneOf(POLICY_DEFAULT_EFFECTS),
   },
   maxPolicies: {
     name: 'MAX_POLICIES',
     description: 'Policies that may be in force at a time.',
     default: '10000',
-    example: '10000',
     ...wholeNumber(1, 1_000_000),
   },
   maxPolicyText: {
     name: 'MAX_POLICY_TEXT',
     description: 'Total bytes that the patterns of all policies in force may have; they are held in memory.',
     default: '33554432',
-    example: '33554432',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
   planTimeout: {
     name: 'PLAN_TIMEOUT',
     description: 'Milliseconds that a plan may spend looking for changes; beyond that, it says that it is incomplete.',
     default: '10000',
-    example: '10000',
     ...wholeNumber(1, 600_000),
   },
   replayLimit: {
     name: 'REPLAY_LIMIT',
     description: 'At most this many recorded executions, the newest, are evaluated again by a plan with `replay`.',
     default: '100000',
-    example: '100000',
     ...wholeNumber(1, 10_000_000),
+  },
+  retainAtLeast: {
+    name: 'RETAIN_AT_LEAST',
+    description: 'How old the last entry about a record must be before the record can be erased; PT0S for no time.',
+    default: 'P1D',
+    example: 'P183D',
+    expected: 'PT0S, or an ISO 8601 duration of at most P3650D',
+    parse: (text) => parseRetention(text),
+  },
+  retainContent: {
+    name: 'RETAIN_CONTENT',
+    description:
+      'How long executions and decisions keep their contents after their last entry; then the service erases them. Unset: for ever.',
+    default: '',
+    example: 'P730D',
+    expected: 'an ISO 8601 duration from P1D to P3650D',
+    parse: (text) => (text === '' ? null : parseRetention(text, SHORTEST_CONTENT)),
+    contradiction: (text, environment) => retentionContradiction(text, environment['RETAIN_AT_LEAST'] ?? ''),
   },
   maxPendingApprovals: {
     name: 'MAX_PENDING_APPROVALS',
     description: 'Executions of one agent that may wait for approval at a time.',
     default: '100',
-    example: '100',
     ...wholeNumber(1, 1_000_000),
   },
   maxWaiting: {
     name: 'MAX_WAITING',
     description: 'Requests with `wait` that may wait at a time; further ones are answered at once.',
     default: '1000',
-    example: '1000',
     ...wholeNumber(0, 1_000_000),
   },
   maxEventStreams: {
     name: 'MAX_EVENT_STREAMS',
     description: 'Streams of events that may be open at a time; further ones are refused with 503.',
     default: '200',
-    example: '200',
     ...wholeNumber(0, 1_000_000),
   },
   webhookAllowHttp: {
@@ -93,7 +122,6 @@ export const GOVERNANCE_VARIABLES = {
     name: 'ALLOW_SELF_APPROVAL',
     description: 'Whether an agent may approve a decision that it proposed itself.',
     default: 'false',
-    example: 'false',
     ...trueOrFalse(),
   },
   requireBoundReviewers: {
@@ -116,7 +144,6 @@ export const GOVERNANCE_VARIABLES = {
     name: 'ACTION_TIMEOUT',
     description: 'Milliseconds an action handler may run before its execution counts as failed.',
     default: '30000',
-    example: '30000',
     ...wholeNumber(1, LONGEST_TIME),
   },
 } satisfies VariableTable;

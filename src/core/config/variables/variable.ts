@@ -18,9 +18,12 @@ export interface Variable<Value> {
   readonly refusedInProduction?: (text: string) => boolean;
   /** The name of the variable without which this one has no effect: setting it alone is a fault. */
   readonly onlyWith?: string;
+  /** Why a valid value cannot stand next to another variable's, and what would: completes "got …, ". */
+  readonly contradiction?: (text: string, environment: Environment) => string | undefined;
   /** Completes "expected …". */
   readonly expected: string;
-  readonly example: string;
+  /** Without it the default serves as one. */
+  readonly example?: string;
   /** How an invalid value may be shown. Without it the value is shown unchanged. */
   readonly mask?: (text: string) => string;
   /** Undefined: the value is invalid. */

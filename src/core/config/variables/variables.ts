@@ -45,7 +45,6 @@ export const VARIABLES = {
     name: 'PORT',
     description: 'TCP port to listen on; 0 picks a free one.',
     default: '3000',
-    example: '3000',
     ...wholeNumber(0, 65535),
   },
   host: {
@@ -98,14 +97,12 @@ export const VARIABLES = {
     name: 'RATE_LIMIT',
     description: 'Requests a client address may make per window with a valid key, and as many again without one.',
     default: '100',
-    example: '100',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
   rateWindow: {
     name: 'RATE_WINDOW',
     description: 'Length of the rate limit window in milliseconds.',
     default: '60000',
-    example: '60000',
     ...wholeNumber(1, LONGEST_TIME),
   },
   /** It may hold a password: never show it. */
@@ -193,7 +190,6 @@ export const VARIABLES = {
     description:
       'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
     default: String(HOUR),
-    example: '3600000',
     ...wholeNumber(60_000, CENTURY),
   },
   acceptedHeadTime: {
@@ -209,35 +205,30 @@ export const VARIABLES = {
     name: 'BODY_LIMIT',
     description: 'Largest request body in bytes.',
     default: '1048576',
-    example: '1048576',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
   planBodyLimit: {
     name: 'PLAN_BODY_LIMIT',
     description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
     default: '16777216',
-    example: '16777216',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
   bodyTotalLimit: {
     name: 'BODY_TOTAL_LIMIT',
     description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
     default: '67108864',
-    example: '67108864',
     ...wholeNumber(1, 100 * 1024 ** 3),
   },
   answerTotalLimit: {
     name: 'ANSWER_TOTAL_LIMIT',
     description: 'Bytes of answers above 16 KiB that may wait for clients to read them; further requests get 503.',
     default: '67108864',
-    example: '67108864',
     ...wholeNumber(1, 100 * 1024 ** 3),
   },
   maxConnections: {
     name: 'MAX_CONNECTIONS',
     description: 'Connections that clients may hold at a time; further ones are closed at once.',
     default: '5000',
-    example: '5000',
     ...wholeNumber(1, MOST_CONNECTIONS),
   },
   maxConnectionsPerAddress: {
@@ -262,21 +253,18 @@ export const VARIABLES = {
     name: 'LOG_LEVEL',
     description: 'Least severe log lines to write.',
     default: 'info',
-    example: 'info',
     ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   },
   swaggerEnabled: {
     name: 'SWAGGER_ENABLED',
     description: 'Whether the API documentation is served at /docs.',
     default: 'true',
-    example: 'true',
     ...trueOrFalse(),
   },
   consoleEnabled: {
     name: 'CONSOLE_ENABLED',
     description: 'Whether the web console is served at /console.',
     default: 'true',
-    example: 'true',
     ...trueOrFalse(),
   },
   // Signing in to the console at a token issuer, with OpenID Connect's code flow and PKCE.

@@ -48,10 +48,13 @@ export class AuditEntryResponse {
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
+    nullable: true,
     example: {},
-    description: 'Names of changed fields, ids, verdicts, policies, numbers; never free-form content.',
+    description:
+      'Names of changed fields, ids, verdicts, policies, numbers; never free-form content. Null once erased, as are ' +
+      '`reason`, `requestId` and `ip`.',
   })
-  readonly details!: JsonObject;
+  readonly details!: JsonObject | null;
 
   @ApiProperty({ type: String, nullable: true, example: '01KAGQ5W3R8YB1N7Q4D6M2ZC9X' })
   readonly requestId!: string | null;

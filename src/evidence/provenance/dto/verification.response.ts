@@ -104,6 +104,9 @@ export class VerificationResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 0 })
   readonly invalidHashes!: number;
 
+  @ApiProperty({ type: 'integer', minimum: 0, example: 0, description: 'Entries whose contents were erased.' })
+  readonly erased!: number;
+
   @ApiProperty({
     type: ChainHeadResponse,
     description: 'Where the chain ended according to the head record when the verification began.',
@@ -179,10 +182,29 @@ export class VerificationResponse {
     state: TimedStateVerdict | null,
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
-    const { entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, tree, duration: durationMs } = verdict;
+    const {
+      entriesVerified,
+      brokenLinks,
+      invalidHashes,
+      erased,
+      head,
+      firstInvalid,
+      tree,
+      duration: durationMs,
+    } = verdict;
     // A client that only looks at this member must not miss other findings.
     const valid = verdict.valid && tree?.matches !== false && isKept(checkpoint);
-    const ofChain = { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, tree, durationMs };
+    const ofChain = {
+      valid,
+      entriesVerified,
+      brokenLinks,
+      invalidHashes,
+      erased,
+      head,
+      firstInvalid,
+      tree,
+      durationMs,
+    };
     const found = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
     return state === null ? found : withState(found, state);
   }

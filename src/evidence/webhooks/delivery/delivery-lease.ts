@@ -7,19 +7,10 @@ export const RENEWAL = 2_000;
 /** Milliseconds by which it ends earlier for its holder: clocks run at different speeds, and sending takes a moment. */
 const MARGIN = 1_000;
 
-/** Both clocks at one moment: one may stop while the machine sleeps, and the other may be set. */
-export interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-export function thisMoment(): Moment {
-  return { monotonic: performance.now(), wall: Date.now() };
-}
-
 /** The right of one process to deliver. */
 export class DeliveryLease {
-  private renewedAt: Moment | null = null;
+  /** By the steady clock; null: another process has it. */
+  private renewedAt: number | null = null;
   private current = 0;
 
   /**
@@ -34,7 +25,7 @@ export class DeliveryLease {
   }
 
   /** @param asked the moment before the request to the database. */
-  renewed(term: number, asked: Moment): void {
+  renewed(term: number, asked: number): void {
     this.current = term;
     this.renewedAt = asked;
   }
@@ -43,10 +34,9 @@ export class DeliveryLease {
     this.renewedAt = null;
   }
 
-  isHeldAt({ monotonic, wall }: Moment): boolean {
-    if (this.renewedAt === null) return false;
-    const elapsed = Math.max(monotonic - this.renewedAt.monotonic, wall - this.renewedAt.wall);
-    return elapsed < this.length - MARGIN;
+  /** @param now by the same clock. */
+  isHeldAt(now: number): boolean {
+    return this.renewedAt !== null && now - this.renewedAt < this.length - MARGIN;
   }
 }
 

@@ -9,8 +9,9 @@ import { PastRecords } from '../../../ledger/reading/past-records';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
+import { steadyTime } from '../../../core/concurrency/steady-time';
 import { failingNote, WEBHOOK, type Webhook } from '../webhook.entity';
-import { DeliveryLease, LEASE, RENEWAL, thisMoment } from './delivery-lease';
+import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
 import { DeliveryProgressStore, ProgressWriter } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
@@ -50,7 +51,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   ) {
     // A file has one process: however long that is delayed, no other takes over.
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
-    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
+    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
     const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
       ...{ entries, counters, live, past, sender },
@@ -92,7 +93,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const positions = await this.store.all();
     const webhooks = await this.all();
     if (webhooks.length === 0 && positions.size === 0) return this.stopAll();
-    const asked = thisMoment();
+    const asked = steadyTime();
     const term = await this.store.hold();
     if (term === null) {
       this.lease.lost();

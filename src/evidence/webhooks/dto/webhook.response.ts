@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { type ShownWebhook, WEBHOOK_STATUSES, type WebhookStatus } from '../webhook.entity';
 import type { WebhookWithProgress, WebhookWithSecret } from '../webhooks.service';
@@ -13,18 +14,17 @@ export class WebhookResponse {
   @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
   readonly actions!: readonly string[];
 
-  @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: entries of all agents.' })
+  @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
   readonly agentId!: string | null;
 
   @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
-  @ApiProperty({
-    enum: WEBHOOK_STATUSES,
-    enumName: 'WebhookStatus',
-    example: 'active',
-    description: '`failing`: not delivered to until it is resumed or replayed.',
-  })
+  @ApiChoice(
+    ['WebhookStatus', WEBHOOK_STATUSES],
+    'active',
+    '`failing`: not delivered to until it is resumed or replayed.',
+  )
   readonly status!: WebhookStatus;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -40,11 +40,10 @@ export class WebhookResponse {
 }
 
 export class WebhookWithSecretResponse extends WebhookResponse {
-  @ApiProperty({
-    example: `whsec_${'x'.repeat(43)}=`,
-    description:
-      'Secret with which deliveries are signed, according to Standard Webhooks. It is returned only in this answer.',
-  })
+  @ApiMember(
+    'Secret with which deliveries are signed, according to Standard Webhooks. It is returned only in this answer.',
+    { example: `whsec_${'x'.repeat(43)}=` },
+  )
   readonly secret!: string;
 
   static of({ webhook, secret }: WebhookWithSecret): WebhookWithSecretResponse {
@@ -53,31 +52,21 @@ export class WebhookWithSecretResponse extends WebhookResponse {
 }
 
 export class WebhookDeliveryResponse {
-  @ApiProperty({
-    type: 'integer',
-    example: 1,
-    description: 'Sequence of the last entry that no longer needs delivery.',
-  })
+  @ApiMember('Sequence of the last entry that no longer needs delivery.', { type: 'integer', example: 1 })
   readonly sequence!: number;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly lastAttemptAt!: string | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer.' })
+  @ApiMember('Null: there was no answer.', { type: 'integer', nullable: true, example: null })
   readonly lastStatus!: number | null;
 
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    example: null,
-    description: 'Null: no retry is pending.',
-  })
+  @ApiNullableTime('Null: no retry is pending.')
   readonly nextAttemptAt!: string | null;
 }
 
 export class WebhookWithDeliveryResponse extends WebhookResponse {
-  @ApiProperty({ type: WebhookDeliveryResponse, description: 'How far deliveries have come; not part of the record.' })
+  @ApiMember('How far deliveries have come; not part of the record.', { type: WebhookDeliveryResponse })
   readonly delivery!: WebhookDeliveryResponse;
 
   static of({ webhook, progress }: WebhookWithProgress): WebhookWithDeliveryResponse {
@@ -87,7 +76,7 @@ export class WebhookWithDeliveryResponse extends WebhookResponse {
 }
 
 export class WebhookTestResponse {
-  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer in time.' })
+  @ApiMember('Null: there was no answer in time.', { type: 'integer', nullable: true, example: null })
   readonly status!: number | null;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 12 })

@@ -1,7 +1,14 @@
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
-import { AtLeastOneOf, DistinctStrings, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import {
+  AtLeastOneOf,
+  ClearableTimestampField,
+  DistinctStrings,
+  OneOf,
+  OptionalText,
+  RequiredText,
+} from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
 import { AGENT_STATUSES, type AgentStatus } from '../agent.entity';
@@ -79,7 +86,7 @@ export class CreateAgentRequest {
 }
 
 /** Absent members stay unchanged; a list is replaced as a whole. */
-@AtLeastOneOf('description', 'capabilities', 'roles')
+@AtLeastOneOf('description', 'capabilities', 'roles', 'observeUntil')
 export class UpdateAgentRequest {
   @OptionalText(DESCRIPTION)
   readonly description?: string;
@@ -89,6 +96,13 @@ export class UpdateAgentRequest {
 
   @DistinctStrings(ROLES)
   readonly roles?: readonly string[];
+
+  @ClearableTimestampField({
+    description:
+      'Machines only, with the scope `admin`: until this time, at most 30 days ahead, what no policy allows is authorised for ' +
+      'the agent, and noted as `observed`. null ends it.',
+  })
+  readonly observeUntil?: string | null;
 }
 
 export class ChangeStatusRequest {

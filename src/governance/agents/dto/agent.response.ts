@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiCount } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { AGENT_KINDS, type AgentKind } from '../agent-name';
 import { AGENT_STATUSES, type Agent, type AgentStatus } from '../agent.entity';
@@ -10,12 +11,7 @@ export class AgentResponse {
   @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
-  @ApiProperty({
-    enum: AGENT_KINDS,
-    enumName: 'AgentKind',
-    example: 'machine',
-    description: 'A person who reviews is an agent of kind `human`.',
-  })
+  @ApiChoice(['AgentKind', AGENT_KINDS], 'machine', 'A person who reviews is an agent of kind `human`.')
   readonly kind!: AgentKind;
 
   @ApiProperty({ example: 'Sends reminders of invoices.' })
@@ -27,13 +23,17 @@ export class AgentResponse {
   @ApiProperty({ type: [String], example: ['collections'] })
   readonly roles!: readonly string[];
 
-  @ApiProperty({
-    enum: AGENT_STATUSES,
-    enumName: 'AgentStatus',
-    example: 'active',
-    description: 'A suspended agent can do nothing.',
-  })
+  @ApiChoice(['AgentStatus', AGENT_STATUSES], 'active', 'A suspended agent can do nothing.')
   readonly status!: AgentStatus;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Until then, what no policy allows is authorised for it, and noted as `observed`.',
+  })
+  readonly observeUntil!: string | null;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
@@ -41,16 +41,15 @@ export class AgentResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 1,
-    example: 1,
-    description: 'Incremented by each change; used as the ETag.',
-  })
+  @ApiCount('Incremented by each change; used as the ETag.', { minimum: 1 })
   readonly revision!: number;
 
   static from(this: void, row: Agent): AgentResponse {
-    const { id, name, kind, description, capabilities, roles, status, createdAt, updatedAt, revision } = row;
-    return { id, name, kind, description, capabilities, roles, status, createdAt, updatedAt, revision };
+    const { id, name, kind, description, capabilities, roles, status, observeUntil } = row;
+    const { createdAt, updatedAt, revision } = row;
+    return {
+      ...{ id, name, kind, description, capabilities, roles, status },
+      ...{ observeUntil, createdAt, updatedAt, revision },
+    };
   }
 }

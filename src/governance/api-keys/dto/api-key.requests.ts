@@ -5,11 +5,12 @@ import { WholeRequest } from '../../../http/validation/dto';
 import { DistinctStrings, ExpiryField, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf } from '../../../http/validation/query-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
+import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
 import { ListQuery } from '../../../http/lists/list.query';
 import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
 
-@WholeRequest(({ scopes, agentId }) =>
-  agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
+@WholeRequest(({ scopes, agentId, principals }) => [
+  ...(agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
     ? [
         {
           field: 'agentId',
@@ -17,8 +18,11 @@ import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
             'must be left out if the scopes include admin: a key that acts as one agent cannot administer others',
         },
       ]
-    : [],
-)
+    : []),
+  ...(agentId === undefined && Array.isArray(principals) && principals.length > 0
+    ? [{ field: 'principals', message: 'goes with agentId: a key that is bound to no agent may name anybody' }]
+    : []),
+])
 export class CreateApiKeyRequest {
   @RequiredText({
     max: 100,
@@ -44,6 +48,18 @@ export class CreateApiKeyRequest {
     example: sampleId('agt'),
   })
   readonly agentId?: string;
+
+  @DistinctStrings({
+    optional: true,
+    maxItems: 100,
+    item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
+    default: [],
+    description:
+      'Of a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and ' +
+      '`role:<name>`: people registered with that role, and the roles that it may say others have.',
+    example: ['user:*'],
+  })
+  readonly principals?: string[];
 
   @ExpiryField({
     description:

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { type Scope, SCOPES, type Caller } from '../../../ledger/caller';
 import { API_KEY_STATUSES, type ApiKey, type ApiKeyStatus } from '../api-key.entity';
@@ -17,10 +18,13 @@ export class ApiKeyResponse {
   @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
   readonly scopes!: readonly Scope[];
 
-  @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: bound to no agent.' })
+  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  @ApiProperty({ example: SAMPLE_PREFIX, description: 'What the secret begins with.' })
+  @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
+  readonly principals!: readonly string[];
+
+  @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
   readonly prefix!: string;
 
   @ApiProperty({ enum: API_KEY_STATUSES, enumName: 'ApiKeyStatus', example: 'active' })
@@ -29,22 +33,21 @@ export class ApiKeyResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null, description: 'Null: never.' })
+  @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly revokedAt!: string | null;
 
   static from(this: void, row: ApiKey): ApiKeyResponse {
-    const { id, name, scopes, agentId, prefix, status, createdAt, expiresAt, revokedAt } = row;
-    return { id, name, scopes, agentId, prefix, status, createdAt, expiresAt, revokedAt };
+    const { id, name, scopes, agentId, principals, prefix, status, createdAt, expiresAt, revokedAt } = row;
+    return { id, name, scopes, agentId, principals, prefix, status, createdAt, expiresAt, revokedAt };
   }
 }
 
 export class IssuedApiKeyResponse extends ApiKeyResponse {
-  @ApiProperty({
+  @ApiMember('The key itself. It is returned only in this answer: the service stores nothing but its hash.', {
     example: `${SAMPLE_PREFIX}_${'x'.repeat(43)}`,
-    description: 'The key itself. It is returned only in this answer: the service stores nothing but its hash.',
   })
   readonly secret!: string;
 
@@ -54,16 +57,16 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
 }
 
 export class MeResponse {
-  @ApiProperty({ type: ActorResponse, description: 'The actor that audit entries of your requests name.' })
+  @ApiMember('The actor that audit entries of your requests name.', { type: ActorResponse })
   readonly actor!: ActorResponse;
 
-  @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: bound to no agent.' })
+  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
   readonly agentId!: string | null;
 
   @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
   readonly scopes!: readonly Scope[];
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null, description: 'Null: never.' })
+  @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
   static of({ actor, agentId, scopes, expiresAt }: Caller): MeResponse {

@@ -1,9 +1,18 @@
+import type { FieldFault } from '../../../core/errors/domain-error';
 import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';
-import { ExpiryField, FreeFormObject, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import {
+  ExpiryField,
+  Field,
+  FreeFormObject,
+  ListOf,
+  OneOf,
+  OptionalText,
+  RequiredText,
+} from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
@@ -84,6 +93,54 @@ export class ApproveDecisionRequest {
   readonly comment?: string;
 }
 
+const MOST_TOGETHER = 50;
+const ACTION_HASH = /^[0-9a-f]{64}$/;
+
+export class SeenDecisionRequest {
+  @RequiredText({ max: 100, description: 'Its id.', example: sampleId('dec') })
+  readonly id!: string;
+
+  @Field(
+    'actionHash',
+    { description: 'Of the action that the reviewer saw; null where the decision has none.', example: null },
+    (value) =>
+      value === null || (typeof value === 'string' && ACTION_HASH.test(value))
+        ? undefined
+        : 'must be 64 hexadecimal digits, or null',
+    { type: String, nullable: true },
+  )
+  readonly actionHash!: string | null;
+}
+
+@WholeRequest(({ decisions }) => (Array.isArray(decisions) ? togetherFaults(decisions) : []))
+export class ApproveTogetherRequest {
+  @ListOf(SeenDecisionRequest, {
+    maxItems: MOST_TOGETHER,
+    description: 'At least one, each once.',
+    example: [{ id: sampleId('dec', 5), actionHash: null }],
+  })
+  readonly decisions!: SeenDecisionRequest[];
+
+  @RequiredText({
+    max: 200,
+    description: 'Id or name of the approving agent.',
+    example: sampleId('agt', 2),
+    normalise: normaliseAgentName,
+  })
+  readonly approverId!: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, example: 'The runs of this morning.' })
+  readonly comment?: string;
+}
+
+function togetherFaults(decisions: readonly unknown[]): FieldFault[] {
+  if (decisions.length === 0) return [{ field: 'decisions', message: 'must have at least one item' }];
+  const ids = decisions.map((decision) => (decision as Partial<SeenDecisionRequest> | null)?.id);
+  return ids.flatMap((id, index) =>
+    ids.indexOf(id) === index ? [] : [{ field: `decisions[${index}]`, message: 'must be named once' }],
+  );
+}
+
 @WholeRequest(({ comment, reason }) =>
   comment === undefined || reason === undefined
     ? []
@@ -130,6 +187,12 @@ export class DecisionListQuery extends ListQuery {
 
   @QueryText({ max: 100, description: 'Only the decision of the execution with this id.' })
   readonly executionId?: string;
+
+  @QueryText({ max: 100, description: 'Only decisions of this W3C trace.' })
+  readonly traceId?: string;
+
+  @QueryText({ max: 200, description: 'Only decisions of executions in this run.' })
+  readonly run?: string;
 
   @QueryAgent('Only the proposed decisions that the agent with this id or name could approve now.')
   readonly awaiting?: string;

@@ -1,6 +1,7 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { OnBehalfOfResponse } from '../../executions/dto/execution.response';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
 import {
@@ -137,9 +138,32 @@ export class DecisionResponse {
   })
   readonly executeWithin!: string | null;
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'The W3C trace of the request that made it: from its `traceparent` header. Null without one.',
+  })
+  readonly traceId!: string | null;
+
+  @ApiProperty({
+    type: OnBehalfOfResponse,
+    nullable: true,
+    example: null,
+    description: 'On whose behalf the execution is. Null: on nobody in particular.',
+  })
+  readonly onBehalfOf!: OnBehalfOfResponse | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The run that the execution is part of.' })
+  readonly run!: string | null;
+
+  @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
+  readonly erased?: true;
+
   static from(this: void, row: Decision): DecisionResponse {
     const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals } = row;
     const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
+    const { traceId, onBehalfOf, run } = row;
     const given = givenApprovals(row);
     return {
       id,
@@ -160,8 +184,20 @@ export class DecisionResponse {
       actionHash,
       approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
       executeWithin,
+      traceId,
+      onBehalfOf,
+      run,
+      ...(row.erased && { erased: true as const }),
     };
   }
+}
+
+export class ApprovedTogetherResponse {
+  @ApiProperty({ type: [DecisionResponse], description: 'In the order of the request.' })
+  readonly data!: readonly DecisionResponse[];
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1 })
+  readonly total!: number;
 }
 
 export class ApproverResponse {

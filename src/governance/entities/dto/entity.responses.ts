@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiCount } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject, JsonScalar } from '../../../core/json/json-value';
 import type { GovernedEntity } from '../governed-entity.entity';
@@ -23,12 +24,7 @@ export class EntityResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 1,
-    example: 1,
-    description: 'Incremented by each change; used as the ETag.',
-  })
+  @ApiCount('Incremented by each change; used as the ETag.', { minimum: 1 })
   readonly revision!: number;
 
   static from(this: void, row: GovernedEntity): EntityResponse {

@@ -1,6 +1,8 @@
 import { notComposedFault } from '../../../core/values/label-fault';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
+import { OnBehalfOfField, RunField } from '../../permissions/principal-fields';
+import type { GivenPrincipal } from '../../permissions/principals';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 
 export class ExecuteActionRequest {
@@ -39,4 +41,10 @@ export class ExecuteActionRequest {
     example: { to: 'customer@example.com' },
   })
   readonly parameters?: JsonObject;
+
+  @OnBehalfOfField('Without it, the one that the token of the caller names, if it does.')
+  readonly onBehalfOf?: GivenPrincipal;
+
+  @RunField()
+  readonly run?: string;
 }

@@ -2,6 +2,7 @@ import { WholeRequest } from '../../../http/validation/dto';
 import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { JsonValue } from '../../../core/json/json-value';
+import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
@@ -56,6 +57,15 @@ export class ExecutionListQuery extends ListQuery {
 
   @QueryText({ max: 500, description: 'Only executions on this resource.' })
   readonly resourceId?: string;
+
+  @QueryText({ max: 100, description: 'Only executions of this W3C trace.' })
+  readonly traceId?: string;
+
+  @QueryText({ max: LONGEST_PRINCIPAL, description: 'Only executions on behalf of this subject, such as `user:4711`.' })
+  readonly principal?: string;
+
+  @QueryText({ max: 200, description: 'Only executions in this run.' })
+  readonly run?: string;
 
   @QueryTimestamp({
     description: 'Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).',

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../../core/json/json-value';
 import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
@@ -43,6 +43,15 @@ export class RejectionResponse {
   readonly instead!: null;
 }
 
+/** On whose behalf an agent acts. */
+export class OnBehalfOfResponse {
+  @ApiProperty({ example: 'user:4711', description: '`agent:<id>` of a registered person, whose own roles count.' })
+  readonly subject!: string;
+
+  @ApiPropertyOptional({ type: [String], example: ['finance'], description: 'In order; absent if there are none.' })
+  readonly roles?: readonly string[];
+}
+
 export class ExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly id!: string;
@@ -75,7 +84,8 @@ export class ExecutionResponse {
     type: String,
     nullable: true,
     example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-    description: 'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId and parameters.',
+    description:
+      'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
   })
   readonly actionHash!: string | null;
 
@@ -118,17 +128,47 @@ export class ExecutionResponse {
   readonly completedAt!: string | null;
 
   @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'The W3C trace of the request that made it: from its `traceparent` header. Null without one.',
+  })
+  readonly traceId!: string | null;
+
+  @ApiProperty({
+    type: OnBehalfOfResponse,
+    nullable: true,
+    example: null,
+    description: 'On whose behalf the agent acts. Null: on nobody in particular.',
+  })
+  readonly onBehalfOf!: OnBehalfOfResponse | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The conversation or task of the agent.' })
+  readonly run!: string | null;
+
+  @ApiPropertyOptional({
+    example: true,
+    description:
+      'True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.',
+  })
+  readonly observed?: true;
+
+  @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
+  readonly erased?: true;
+
+  @ApiProperty({
     type: RejectionResponse,
     nullable: true,
     required: false,
     example: null,
-    description: 'What the reviewer who rejected it said. Only where a single execution is read, and one did.',
+    description: 'What the reviewer who rejected it said. Only where a single execution is read; null unless one did.',
   })
   readonly rejection?: RejectionResponse | null;
 
   static from(this: void, row: Execution): ExecutionResponse {
     const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
     const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
+    const { traceId, onBehalfOf, run } = row;
     const policies = row.policies.map(DecidingPolicyResponse.from);
     return {
       id,
@@ -148,6 +188,11 @@ export class ExecutionResponse {
       failureReason,
       createdAt,
       completedAt,
+      traceId,
+      onBehalfOf,
+      run,
+      ...(row.observed && { observed: true as const }),
+      ...(row.erased && { erased: true as const }),
     };
   }
 }

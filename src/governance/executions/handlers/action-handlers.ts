@@ -36,7 +36,7 @@ export interface ActionContext {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters: JsonObject;
-  /** Aborted when ACTION_TIMEOUT has passed or the service stops: nobody waits for the result any more. */
+  /** Aborted when ACTION_TIMEOUT has passed, a stop covers the action, or the service stops: nobody waits for the result any more. */
   readonly signal: AbortSignal;
 }
 

@@ -17,11 +17,18 @@ export type ActionOutcome =
       readonly failureCode: string | null;
     };
 
-/** Runs action handlers, each until it ends, its time is up or the service stops. */
+/** An action whose handler runs. */
+export interface RunningAction {
+  readonly asked: Pick<ActionContext, 'agentId' | 'action'>;
+  /** Aborts the handler's signal; the execution has failed for this reason. */
+  readonly end: (failure: ActionFailure) => void;
+}
+
+/** Runs action handlers, each until it ends, its time is up, it is stopped or the service stops. */
 @Injectable()
 export class ActionRunner {
   private readonly logger = new Logger(ActionRunner.name);
-  private readonly running = new Set<AbortController>();
+  private readonly controllers = new Map<AbortController, Omit<ActionContext, 'signal'>>();
   private readonly stopped = new Error('The service stops.');
   private readonly end = new AbortController();
 
@@ -37,27 +44,34 @@ export class ActionRunner {
     return this.end.signal;
   }
 
+  get running(): readonly RunningAction[] {
+    return Array.from(this.controllers, ([controller, asked]) => ({
+      asked,
+      end: (failure) => controller.abort(failure),
+    }));
+  }
+
   /** Null if the service stops before the handler ends. Never rejects. */
   async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
     if (this.stopping.aborted) return null;
     const controller = new AbortController();
     const { signal } = controller;
     const timer = this.abortLater(controller, request.action);
-    this.running.add(controller);
+    this.controllers.set(controller, request);
     try {
       return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
     } catch (error) {
       return error === this.stopped ? null : this.failed(error, request);
     } finally {
       clearTimeout(timer);
-      this.running.delete(controller);
+      this.controllers.delete(controller);
     }
   }
 
   /** Gives up on every handler still running. */
   stop(): void {
     this.end.abort();
-    for (const controller of this.running) controller.abort(this.stopped);
+    for (const controller of this.controllers.keys()) controller.abort(this.stopped);
   }
 
   private abortLater(controller: AbortController, action: string): NodeJS.Timeout {
@@ -75,8 +89,7 @@ export class ActionRunner {
   }
 
   private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
-    if (error instanceof ActionFailure)
-      return { outcome: 'failed', result: null, failureReason: storable(error.message), failureCode: error.code };
+    if (error instanceof ActionFailure) return failedBy(error);
     this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
     const failureReason =
       error instanceof NotJsonError
@@ -84,6 +97,10 @@ export class ActionRunner {
         : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
     return { outcome: 'failed', result: null, failureReason, failureCode: null };
   }
+}
+
+export function failedBy({ message, code }: ActionFailure): ActionOutcome {
+  return { outcome: 'failed', result: null, failureReason: storable(message), failureCode: code };
 }
 
 /** An error thrown before the handler returns a promise is a rejection like any other. */

@@ -1,13 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, type Type } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiExtraModels,
-  ApiOkResponse,
-  ApiOperation,
-  ApiTags,
-  getSchemaPath,
-  type SchemaObject,
-} from '@nestjs/swagger';
+import { ApiBody, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
+import { ApiRoute } from '../../../http/openapi/answer-members';
 import { Configuration } from '../../../core/config/configuration';
 import {
   ApiErrors,
@@ -17,7 +10,7 @@ import {
   RequiresScope,
   routeNotFound,
 } from '../../../http/request/routes';
-import { Caller } from '../../../http/pipeline/caller.decorator';
+import { Caller } from '../../../http/input/caller.decorator';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {
@@ -63,10 +56,10 @@ export class AuthzenController {
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Ask whether an action is allowed, as AuthZEN defines it',
-    description: 'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
-  })
+  @ApiRoute(
+    'Ask whether an action is allowed, as AuthZEN defines it',
+    'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
+  )
   @bodyOf(AccessEvaluation, ASKED)
   @ApiOkResponse({ type: AccessDecisionResponse, description: 'The decision, and why.' })
   async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<AccessDecision> {
@@ -78,12 +71,11 @@ export class AuthzenController {
   @IgnoresIdempotencyKey()
   @MostListedValues(MOST_VALUES)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Ask for a list of actions, as AuthZEN defines it',
-    description:
-      'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +
+  @ApiRoute(
+    'Ask for a list of actions, as AuthZEN defines it',
+    'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +
       'answered in its place.',
-  })
+  )
   @bodyOf(AccessEvaluations, { ...ASKED, evaluations: [{}, { action: { name: 'delete' } }] })
   @ApiOkResponse({
     schema: { anyOf: [LIST, DECISION] },
@@ -95,7 +87,7 @@ export class AuthzenController {
 
   @Get('.well-known/authzen-configuration')
   @Public()
-  @ApiOperation({ summary: 'Discover the AuthZEN routes', description: 'Requires `PUBLIC_URL`.' })
+  @ApiRoute('Discover the AuthZEN routes', 'Requires `PUBLIC_URL`.')
   @ApiOkResponse({ type: AuthzenConfigurationResponse, description: 'Where the routes are.' })
   @ApiErrors('NOT_FOUND')
   discovery(): AuthzenConfigurationResponse {

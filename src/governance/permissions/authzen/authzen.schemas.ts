@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiMember, ApiNullableChoice } from '../../../http/openapi/answer-members';
 import { ANSWER_REASONS } from '../permissions';
 import { DecidingPolicyResponse } from '../../executions/dto/execution.response';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -11,13 +12,10 @@ import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations
 const PROPERTIES = { type: 'object', additionalProperties: true } as const;
 
 export class AccessSubject {
-  @ApiProperty({
-    example: 'agent',
-    description: '`agent` for an agent of this service; any other type is accepted, too.',
-  })
+  @ApiMember('`agent` for an agent of this service; any other type is accepted, too.', { example: 'agent' })
   readonly type!: string;
 
-  @ApiProperty({ example: sampleId('agt'), description: 'Of an agent its id or name.' })
+  @ApiMember('Of an agent its id or name.', { example: sampleId('agt') })
   readonly id!: string;
 
   @ApiPropertyOptional({ ...PROPERTIES, description: 'Of other types than `agent` the `roles` count.' })
@@ -73,21 +71,19 @@ export class AccessEvaluationItem {
 }
 
 class AccessEvaluationsOptions {
-  @ApiProperty({
+  @ApiMember('After which item the list ends; `execute_all` unless given.', {
     enum: SEMANTICS,
     enumName: 'AccessEvaluationsSemantic',
     required: false,
-    description: 'After which item the list ends; `execute_all` unless given.',
   })
   readonly evaluations_semantic?: Semantic;
 }
 
 export class AccessEvaluations extends AccessEvaluationItem {
-  @ApiProperty({
+  @ApiMember('If it is missing or empty, the body is a single evaluation and is answered as such.', {
     type: [AccessEvaluationItem],
     required: false,
     maxItems: MOST_EVALUATIONS,
-    description: 'If it is missing or empty, the body is a single evaluation and is answered as such.',
   })
   readonly evaluations?: readonly AccessEvaluationItem[];
 
@@ -96,27 +92,24 @@ export class AccessEvaluations extends AccessEvaluationItem {
 }
 
 export class AccessDecisionContext {
-  @ApiProperty({
-    type: String,
-    enum: [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown', null],
-    nullable: true,
-    example: null,
-    description: 'Null if it is allowed.',
-  })
+  @ApiNullableChoice(
+    [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown'],
+    'Null if it is allowed.',
+  )
   readonly reason!: string | null;
 
-  @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The first that decided, oldest first.' })
+  @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
 
-  @ApiProperty({ description: 'Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids.' })
+  @ApiMember('Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids.')
   readonly policySet!: string;
 
-  @ApiProperty({ type: ApprovalResponse, required: false, description: 'What an approval would have to be.' })
+  @ApiMember('What an approval would have to be.', { type: ApprovalResponse, required: false })
   readonly approvalRequirement?: ApprovalResponse;
 }
 
 export class AccessDecisionResponse {
-  @ApiProperty({ example: true, description: 'True for allow only.' })
+  @ApiMember('True for allow only.', { example: true })
   readonly decision!: boolean;
 
   @ApiProperty({ type: AccessDecisionContext })

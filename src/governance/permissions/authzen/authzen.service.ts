@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AnswerReason, PermissionAnswer } from '../permissions';
 import { type FieldFault, invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
+import type { Asker } from '../evaluation/questions';
 import { DecidingPolicyResponse } from '../../executions/dto/execution.response';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
@@ -32,6 +33,8 @@ interface DecisionContext {
   readonly policies: readonly DecidingPolicyResponse[];
   readonly policySet: string;
   readonly approvalRequirement?: ApprovalResponse;
+  /** Present if no policy allows it, and it is allowed because the agent is observed. */
+  readonly observed?: true;
 }
 
 /** Answers access evaluations the way evaluate would. */
@@ -67,6 +70,7 @@ export class AuthzenService {
     const { answers } = await this.evaluations.ask({
       caller,
       everybody: items.flatMap((item) => ('faults' in item ? [] : whoOf(item))),
+      questions: items.flatMap((item) => ('question' in item ? item.question : [])),
       field: 'evaluations',
       answers: (asking) => decisionsOn(items, semantic, asking),
     });
@@ -94,13 +98,16 @@ function partFaults(body: JsonObject): readonly FieldFault[] {
 
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   if ('invalid' in read) return refused(read.invalid, asking);
-  if (!asking.isKnown(read.question.who)) return refused('agent_unknown', asking);
+  if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
   return decisionBy(asking.answer(read.question, false).answer, asking);
 }
 
-function decisionBy({ effect, reason, policies, requirement }: PermissionAnswer, asking: Asking): AccessDecision {
+function decisionBy(
+  { effect, reason, policies, requirement, observed }: PermissionAnswer,
+  asking: Asking,
+): AccessDecision {
   const { policySet } = asking;
-  const context = { reason, policies, policySet };
+  const context = { reason, policies, policySet, ...(observed && { observed }) };
   if (requirement === null) return { decision: effect === 'allow', context };
   return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
 }
@@ -114,6 +121,6 @@ function faulty({ faults }: Extract<ListedEvaluation, { faults: unknown }>): Acc
   return { decision: false, context: { error: { status: 400, message: `Invalid input: ${message}.` } } };
 }
 
-function whoOf(read: ReadEvaluation): Parameters<Asking['isKnown']>[0] {
-  return 'invalid' in read ? read.who : read.question.who;
+function whoOf(read: ReadEvaluation): Asker {
+  return 'invalid' in read ? { who: read.who } : read.question;
 }

@@ -1,7 +1,8 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiRoute } from '../../../http/openapi/answer-members';
 import { ClientLeft } from '../../../http/answers/answer-end';
-import { Caller } from '../../../http/pipeline/caller.decorator';
+import { Caller } from '../../../http/input/caller.decorator';
 import { IgnoresIdempotencyKey, MostListedValues, RequiresScope } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
@@ -23,13 +24,12 @@ export class EvaluateController {
   @IgnoresIdempotencyKey()
   @MostListedValues(MOST_VALUES)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Ask whether somebody may do something',
-    description:
-      'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
+  @ApiRoute(
+    'Ask whether somebody may do something',
+    'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
       '(asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for ' +
       'that agent alone.',
-  })
+  )
   @ApiExamples({
     'one question': {},
     'with an explanation': { resourceId: 'invoices/closed/2019', explain: true },
@@ -49,7 +49,8 @@ export class EvaluateController {
     const asked = askedPermissions(defaults, requests);
     const list = {
       caller,
-      everybody: asked.map(({ who }) => who),
+      everybody: asked,
+      questions: asked,
       field: 'requests',
       answers: (asking: Asking) => answersTo(asked, asking, { explains, isOpen }),
     };

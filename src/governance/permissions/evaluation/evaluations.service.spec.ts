@@ -6,10 +6,13 @@ import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
 import type { ActionGuards } from '../action-guards';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PastPolicies } from '../../policies/past-policies';
+import type { ActiveStops } from '../../stops/active-stops';
+import type { SumReader } from '../../../ledger/reading/sum-reader';
+import type { Stop } from '../../stops/stop.entity';
 import { Evaluations } from './evaluations.service';
 
 const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'], resourceTypes: [] };
-const RULES = { ...LISTS, version: '1', priority: 0, conditions: [], approval: null };
+const RULES = { ...LISTS, version: '1', priority: 0, conditions: [], limits: [], onBehalfOf: [], approval: null };
 const ALLOW: PolicyRules = { ...RULES, id: 'pol_1', name: 'allow', effect: 'allow' };
 const DENY: PolicyRules = { ...RULES, id: 'pol_2', name: 'deny', effect: 'deny' };
 const QUESTION = {
@@ -26,6 +29,8 @@ describe('Answers to a list', () => {
     { allAmong: () => Promise.resolve([]) } as unknown as RecordHistory,
     { policyDefaultEffect: 'deny' } as Configuration,
     { refusalOf: () => null } as unknown as ActionGuards,
+    { active: [] as readonly Stop[] } as ActiveStops,
+    {} as SumReader,
   );
 
   beforeEach(() => {
@@ -48,6 +53,7 @@ describe('Answers to a list', () => {
     const { answers, policySet } = await evaluations.ask({
       caller: SYSTEM_CALLER,
       everybody: [],
+      questions: [],
       field: 'requests',
       answers: function* (asking) {
         for (let question = 0; question < 10; question += 1) {

@@ -1,25 +1,39 @@
 import { Injectable } from '@nestjs/common';
+import { isObserved } from '../../agents/observation';
 import { ActionGuards } from '../action-guards';
-import { answerForAgent, answerForSubject, type DecidingRules, type PermissionAnswer } from '../permissions';
+import {
+  answerForAgent,
+  answerForSubject,
+  type AnswerReason,
+  type DecidingRules,
+  type PermissionAnswer,
+} from '../permissions';
+import type { Principal } from '../principals';
 import { Configuration } from '../../../core/config/configuration';
-import { invalid, invalidField, notFound } from '../../../core/errors/domain-error';
-import type { Caller } from '../../../ledger/caller';
+import { type FieldFault, invalid, invalidField, notFound } from '../../../core/errors/domain-error';
+import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
-import type { EvaluationRequest, PolicyEffect } from '../../policies/evaluation/evaluation';
+import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
 import type { MatchedPolicy, NearPolicy } from '../../policies/evaluation/explanation';
 import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
 import type { EvaluationSubject } from '../../policies/patterns/subjects';
+import type { LimitUse } from '../../policies/limits/limit';
+import { SumReader } from '../../../ledger/reading/sum-reader';
+import { gatheredFacts } from '../gathered-facts';
+import { ActiveStops } from '../../stops/active-stops';
+import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
 import {
   type Agents,
   agentsOf,
   type AskedPermission,
-  isKnown,
+  askedPrincipal,
+  type Asker,
   type KnownAgent,
   requireMayAsk,
-  unknownAgentFaults,
+  unknownFaults,
 } from './questions';
 
 /** How often a list may start anew before it is answered in one turn. */
@@ -33,6 +47,8 @@ export interface AnswerExplanation {
   readonly inForce: number;
   readonly matched: readonly MatchedPolicy[];
   readonly nearest: readonly NearPolicy[];
+  /** What the limits of policies are asked for that match otherwise. */
+  readonly limits: readonly LimitUse[];
   /** The best effect that any parameters could have. */
   readonly bestEffect: PolicyEffect;
 }
@@ -46,8 +62,8 @@ export interface ExplainedAnswer {
 /** Answers questions by one set of policies. */
 export interface Asking {
   readonly policySet: string;
-  /** False for an agent that does not exist; questions about it cannot be answered. */
-  readonly isKnown: (who: AskedPermission['who']) => boolean;
+  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
+  readonly unknown: (asker: Asker) => readonly FieldFault[];
   readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
   /** The best answer that any parameters could have. */
   readonly openAnswer: (question: AskedPermission) => ExplainedAnswer;
@@ -56,8 +72,10 @@ export interface Asking {
 /** A list of questions of one request. */
 interface QuestionList<Answer> {
   readonly caller: Caller;
-  /** The subjects of the questions. */
-  readonly everybody: readonly AskedPermission['who'][];
+  /** Who asks the questions, and for whom. */
+  readonly everybody: readonly Asker[];
+  /** The questions: what limits they ask about is gathered before. */
+  readonly questions: readonly AskedPermission[];
   /** The member of the request that is at fault if the answers are too long. */
   readonly field: string;
   /** Answers them one by one. */
@@ -73,8 +91,14 @@ interface Answers<Answer> {
 export interface Basis {
   readonly policies: PolicySet;
   readonly agents: Agents;
+  /** On whose behalf may be asked. */
+  readonly principals: Vouching;
+  /** Those that are active, the oldest first; absent where policies alone are asked about. */
+  readonly stops?: readonly Stop[];
   /** Those of extensions; absent where policies alone are asked about. */
   readonly guards?: ActionGuards;
+  /** What is used of limits; without it none counts as reached. */
+  readonly facts?: Facts | undefined;
   /** The time for which they are answered. */
   readonly at: string;
 }
@@ -88,6 +112,8 @@ export class Evaluations {
     private readonly history: RecordHistory,
     private readonly configuration: Configuration,
     private readonly guards: ActionGuards,
+    private readonly stops: ActiveStops,
+    private readonly sums: SumReader,
   ) {}
 
   /**
@@ -96,14 +122,14 @@ export class Evaluations {
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
     return this.answered(list, async () => {
-      const basis = await this.current(list.everybody);
+      const basis = await this.current(list);
       requireMayAsk(list.caller, list.everybody, basis.agents);
       return { ...basis, guards: this.guards };
     });
   }
 
   /**
-   * The same by the policies that were in force at a moment, and the agents as they were.
+   * The same by the policies in force and the stops active at a moment, and the agents as they were.
    * @param leaving aborted when nobody waits for the answers any more.
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */
@@ -111,35 +137,45 @@ export class Evaluations {
     const { sequence, time } = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
-    requireMayAsk(list.caller, list.everybody, await agentsOf(this.history, list.everybody));
-    const agents = await agentsOf(this.history, list.everybody, sequence);
+    const { caller, everybody } = list;
+    requireMayAsk(caller, everybody, await agentsOf(this.history, caller, everybody));
+    const agents = await agentsOf(this.history, caller, everybody, sequence);
+    const stops = await this.stops.activeAfter(sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
-      this.answered(list, () => Promise.resolve({ policies, agents, at: time }));
-    return this.past.inForceAfter(list.caller, sequence, work, leaving);
+      this.answered(list, () => Promise.resolve({ policies, agents, principals: caller.principals, stops, at: time }));
+    return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
   /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */
-  askingOf({ policies, agents, at, guards }: Basis): Asking {
+  askingOf({ policies, agents, principals, stops = [], at, guards, facts }: Basis): Asking {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const evaluate = policies.evaluate.bind(policies);
-    const rules = { evaluate, defaultEffect, at, ...(guards !== undefined && { guards }) };
+    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
+    const evaluateOpen = (request: EvaluationRequest): Evaluation => policies.evaluate(request);
+    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
+    const bestDefault = (who: KnownAgent | EvaluationSubject): PolicyEffect =>
+      'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
     return {
       policySet: policies.policySet,
-      isKnown: (who) => isKnown(who, agents),
+      unknown: (asker) => unknownFaults({ principals }, asker, agents),
       answer: (question, explains) => {
         const who = resolved(question, agents);
-        const answer = answerTo(who, question, rules);
-        const subject = subjectOf(who);
-        const explanation = explains ? explained({ subject, at }, question, answer, policies, defaultEffect) : null;
+        const principal = askedPrincipal({ principals }, question, agents) ?? null;
+        const answer = answerTo(who, question, principal, rules);
+        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
+        const explain = (): AnswerExplanation =>
+          explained(asks, question, answer, { policies, defaultEffect: bestDefault(who), facts });
+        const explanation = explains ? explain() : null;
         return { answer, explanation };
       },
       openAnswer: (question) => {
         const who = resolved(question, agents);
-        const answer = answerTo(who, question, { evaluate, defaultEffect, at });
+        const principal = askedPrincipal({ principals }, question, agents) ?? null;
+        const answer = answerTo(who, question, principal, { evaluate: evaluateOpen, defaultEffect, at, stops });
         if (isUnable(answer)) return { answer, explanation: null };
         const { action, resourceType, resourceId, parameters } = question;
-        const request = { subject: subjectOf(who), action, resourceType, resourceId, parameters, at };
-        const effect = policies.bestEffect(request, defaultEffect);
+        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
+        const request = { ...asks, action, resourceType, resourceId, parameters };
+        const effect = policies.bestEffect(request, bestDefault(who));
         return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
       },
     };
@@ -167,17 +203,36 @@ export class Evaluations {
   }
 
   /**
-   * Agents and policies as they are at one moment. Agents read before a policy change could be allowed what neither the
+   * Agents, policies and stops as they are at one moment. Agents read before a policy change could be allowed what neither the
    * policies before nor those after would have allowed.
    */
-  private async current(everybody: readonly AskedPermission['who'][]): Promise<Basis> {
+  private async current({ caller, everybody, questions }: QuestionList<unknown>): Promise<Basis> {
     const policies = this.policies.inForce;
     for (;;) {
       const { version } = policies;
-      const agents = await agentsOf(this.history, everybody);
-      await this.policies.catchUp();
-      if (version === policies.version) return { policies, agents, at: this.history.now };
+      const agents = await agentsOf(this.history, caller, everybody);
+      await this.policies.catchUp(this.stops.memory);
+      const at = this.history.now;
+      const { principals } = caller;
+      const facts = await this.gathered(questions, { policies, agents, principals, at });
+      if (version !== policies.version) continue;
+      return { policies, agents, principals, stops: this.stops.active, facts, at };
     }
+  }
+
+  /** What the policies ask besides the questions, in one statement for all of them. */
+  private gathered(
+    questions: readonly AskedPermission[],
+    { policies, agents, principals, at }: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
+  ): Promise<Facts | undefined> {
+    const asked = questions.flatMap((question) => {
+      const { who, action, resourceType, resourceId, parameters } = question;
+      const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
+      if (subject === undefined) return [];
+      const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
+      return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, at });
+    });
+    return gatheredFacts(asked, (keys) => this.sums.values(keys));
   }
 }
 
@@ -187,8 +242,8 @@ export function* answersTo(
   asking: Asking,
   { explains = false, isOpen = false } = {},
 ): Generator<ExplainedAnswer> {
-  const faults = unknownAgentFaults(asked, asking.isKnown);
-  if (faults.length > 0) throw invalid(faults);
+  const faults = new Map(asked.flatMap(asking.unknown).map((fault) => [fault.field, fault]));
+  if (faults.size > 0) throw invalid([...faults.values()]);
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
 }
 
@@ -211,11 +266,12 @@ function limited(asking: Asking, field: string): Asking {
 function answerTo(
   who: KnownAgent | EvaluationSubject,
   question: AskedPermission,
+  principal: Principal | null,
   rules: DecidingRules,
 ): PermissionAnswer {
   return 'agent' in who
-    ? answerForAgent(who.agent, question, rules, who.subject)
-    : answerForSubject(who, question, rules);
+    ? answerForAgent(who.agent, question, principal, rules, who.subject)
+    : answerForSubject(who, question, principal, rules);
 }
 
 function subjectOf(who: KnownAgent | EvaluationSubject): EvaluationSubject {
@@ -229,9 +285,16 @@ function resolved({ who }: AskedPermission, agents: Agents): KnownAgent | Evalua
   return agent;
 }
 
+const UNABLE: ReadonlySet<AnswerReason> = new Set([
+  'agent_suspended',
+  'principal_suspended',
+  'stopped',
+  'capability_missing',
+]);
+
 /** Whatever the policies say. */
 function isUnable({ reason }: PermissionAnswer): boolean {
-  return reason === 'agent_suspended' || reason === 'capability_missing';
+  return reason !== null && UNABLE.has(reason);
 }
 
 /** An answer better than the one to the question as it was asked. Which policies decide depends on what it leaves open. */
@@ -239,21 +302,21 @@ function openAnswer(effect: PolicyEffect): PermissionAnswer {
   return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], requirement: null };
 }
 
-/** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
+/** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
-  who: Pick<EvaluationRequest, 'subject' | 'at'>,
+  asks: Pick<EvaluationRequest, 'subject' | 'principal' | 'at'>,
   { action, resourceType, resourceId, parameters }: AskedPermission,
   answer: PermissionAnswer,
-  policies: PolicySet,
-  defaultEffect: PolicyEffect,
+  { policies, defaultEffect, facts }: Pick<Basis, 'policies' | 'facts'> & { readonly defaultEffect: PolicyEffect },
 ): AnswerExplanation {
-  const explanation = policies.explain({ ...who, action, resourceType, resourceId, parameters });
-  const { inForce, matched } = explanation;
+  const request = { ...asks, action, resourceType, resourceId, parameters };
+  const explanation = policies.explain(request, facts);
+  const { inForce, matched, limits } = explanation;
   if (isUnable(answer) || answer.reason === 'extension_refused')
-    return { inForce, matched, nearest: [], bestEffect: 'deny' };
+    return { inForce, matched, nearest: [], limits, bestEffect: 'deny' };
   return {
-    ...{ inForce, matched },
+    ...{ inForce, matched, limits },
     nearest: explanation.nearMisses(answer.effect),
-    bestEffect: explanation.bestEffect(defaultEffect),
+    bestEffect: policies.bestEffect(request, defaultEffect),
   };
 }

@@ -1,4 +1,5 @@
 import type { RequestedAction } from '../permissions';
+import { type GivenPrincipal, namedPeople, type Principal, principalOf, unknownPersonFault } from '../principals';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../policies/patterns/subjects';
 import { type AgentKind, normaliseAgentName } from '../../agents/agent-name';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -9,8 +10,13 @@ import type { Moment, RecordHistory } from '../../../ledger/record-history';
 import type { Caller } from '../../../ledger/caller';
 
 /** One question: whether somebody may do something. */
-export interface AskedPermission extends RequestedAction {
+export interface AskedPermission extends RequestedAction, Asker {}
+
+/** Who asks, and for whom. */
+export interface Asker {
   readonly who: AskedAgent | EvaluationSubject;
+  /** With the path of the field that names it. */
+  readonly onBehalfOf?: (GivenPrincipal & { readonly field: string }) | undefined;
 }
 
 /** A registered agent. */
@@ -24,11 +30,17 @@ export interface AskedAgent {
 export interface GivenQuestion {
   readonly agent?: string | null | undefined;
   readonly subject?: GivenSubject | null | undefined;
+  readonly onBehalfOf?: GivenPrincipal | null | undefined;
+  /** Nothing that is answered depends on it. */
+  readonly run?: string | null | undefined;
   readonly action?: string | null | undefined;
   readonly resourceType?: string | null | undefined;
   readonly resourceId?: string | null | undefined;
   readonly parameters?: JsonObject | null | undefined;
 }
+
+/** A caller, as far as it matters for whom it may ask. */
+export type Vouches = Pick<Caller, 'principals'>;
 
 /** An agent that is not registered. */
 export interface GivenSubject {
@@ -62,7 +74,13 @@ export function askedPermission(
   const resourceId = given.resourceId ?? defaults.resourceId;
   if (who === undefined || !isGiven(action) || !isGiven(resourceType) || !isGiven(resourceId))
     throw new Error('A question with a missing part was not refused.');
-  return { who, action, resourceType, resourceId, parameters: given.parameters ?? defaults.parameters ?? {} };
+  const onBehalfOf = principalIn(given, prefix) ?? principalIn(defaults, '');
+  const parameters = given.parameters ?? defaults.parameters ?? {};
+  return { who, ...(onBehalfOf !== undefined && { onBehalfOf }), action, resourceType, resourceId, parameters };
+}
+
+function principalIn({ onBehalfOf }: GivenQuestion, prefix: string): Asker['onBehalfOf'] {
+  return isGiven(onBehalfOf) ? { ...onBehalfOf, field: `${prefix}onBehalfOf` } : undefined;
 }
 
 function whoOf({ agent, subject }: GivenQuestion, prefix: string): AskedPermission['who'] | undefined {
@@ -89,14 +107,18 @@ export interface KnownAgent {
 /** Agents by id or name, where there is such an agent. */
 export type Agents = ReadonlyMap<string, KnownAgent>;
 
-/** The agents that questions are about, as they are now or were at a moment. */
+/** The agents that questions are about, and the people for whom they act, as they are now or were at a moment. */
 export async function agentsOf(
   history: RecordHistory,
-  everybody: readonly AskedPermission['who'][],
+  caller: Vouches,
+  everybody: readonly Asker[],
   asOf?: Moment,
 ): Promise<Agents> {
   const named = new Set<string>();
-  for (const who of everybody) if ('agent' in who) named.add(who.agent);
+  for (const { who, onBehalfOf } of everybody) {
+    if ('agent' in who) named.add(who.agent);
+    for (const name of namedPeople(caller, onBehalfOf ?? null)) named.add(name);
+  }
   // A single one shares its statement with other requests.
   const isEach = named.size === 1 || asOf !== undefined;
   const found = isEach ? await eachAgent(history, named, asOf) : await findAgents(history, named);
@@ -105,19 +127,15 @@ export async function agentsOf(
   return known;
 }
 
-/** False for an agent that does not exist. */
-export function isKnown(who: AskedPermission['who'], agents: Agents): boolean {
-  return !('agent' in who) || agents.has(who.agent);
-}
-
-/** The faults of questions about agents that do not exist. */
-export function unknownAgentFaults(
-  asked: readonly AskedPermission[],
-  knows: (who: AskedPermission['who']) => boolean,
-): FieldFault[] {
-  const unknown = asked.flatMap(({ who }) => ('agent' in who && !knows(who) ? who.field : []));
-  const message = 'must be the id or the name of an existing agent';
-  return [...new Set(unknown)].map((field) => ({ field, message }));
+/** Faults of a question about an agent, or on behalf of a person, who does not exist. */
+export function unknownFaults(caller: Vouches, asker: Asker, agents: Agents): FieldFault[] {
+  const { who, onBehalfOf } = asker;
+  const faults: FieldFault[] = [];
+  if ('agent' in who && !agents.has(who.agent))
+    faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
+  if (onBehalfOf !== undefined && askedPrincipal(caller, asker, agents) === undefined)
+    faults.push(unknownPersonFault(onBehalfOf.field));
+  return faults;
 }
 
 async function eachAgent(
@@ -135,15 +153,22 @@ async function eachAgent(
 }
 
 /**
- * A caller that is bound to an agent and may not read can only ask for that agent.
+ * A caller that is bound to an agent and may not read can only ask for that agent, and each only for principals that it
+ * vouches for.
  * @param agents of the questions.
  * @throws PERMISSION_DENIED
  */
-export function requireMayAsk(
-  { agentId, grants }: Caller,
-  everybody: readonly AskedPermission['who'][],
-  agents: Agents,
-): void {
-  if (agentId === null || grants.has('read')) return;
-  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
+export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
+  const { agentId, grants } = caller;
+  const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.agent.id === agentId;
+  if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw notThisAgent();
+  for (const asker of everybody) askedPrincipal(caller, asker, agents);
+}
+
+/**
+ * For whom a question is asked; undefined for a person who does not exist.
+ * @throws PERMISSION_DENIED when the caller does not vouch for it.
+ */
+export function askedPrincipal(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): Principal | null | undefined {
+  return principalOf(caller, onBehalfOf ?? null, { get: (name) => agents.get(name)?.agent });
 }

@@ -1,5 +1,4 @@
-import type { AgentKind } from '../../agents/agent-name';
-import { parseSubject, type PolicyAgent, subjectOf } from '../patterns/subjects';
+import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
 import { sumOfApprovals, type ApproverGroup, type Demand } from './approval-requirement';
 
 /** The groups that one reviewer may approve for: indexes into the groups, in order. */
@@ -66,68 +65,26 @@ export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGro
 
 /** Groups of approvers, compiled once to match many agents. */
 export class ApproverGroups {
-  private readonly groups: readonly MemberRule[];
+  private readonly groups: readonly ReadonlySet<string>[];
 
   constructor(groups: readonly ApproverGroup[]) {
-    this.groups = groups.map(({ subjects }) => new MemberRule(subjects));
+    this.groups = groups.map(({ subjects }) => new Set(subjects.map(subjectText)));
   }
 
   /** True if no machine can approve for any of them. */
   get areOfPeople(): boolean {
-    return this.groups.every(({ isOfPeople }) => isOfPeople);
+    return !this.groups.some((subjects) => [...subjects].some(mayMeanMachine));
   }
 
   /** Indexes of the groups that the agent can approve for, in order. */
   of(agent: PolicyAgent): number[] {
-    return this.groups.flatMap((rule, index) => (rule.isMetBy(agent) ? [index] : []));
+    const texts = ['*', ...textsOf(subjectOf(agent))];
+    const counted = agent.kind === 'human' ? texts : texts.filter(mayMeanMachine);
+    return this.groups.flatMap((subjects, index) => (counted.some((text) => subjects.has(text)) ? [index] : []));
   }
 }
 
 /** A machine can only approve if it is named, or by `kind:machine`: roles, and `*`, mean people. */
-class MemberRule {
-  private isAnyPerson = false;
-  private isAnyRole = false;
-  private readonly roles = new Set<string>();
-  /** Ids and names. */
-  private readonly named = new Set<string>();
-  private readonly kinds = new Set<AgentKind>();
-
-  constructor(subjects: readonly string[]) {
-    subjects.forEach((subject) => this.add(subject));
-  }
-
-  get isOfPeople(): boolean {
-    return this.named.size === 0 && !this.kinds.has('machine');
-  }
-
-  isMetBy(agent: PolicyAgent): boolean {
-    const { agentId, agentName, kind, roles } = subjectOf(agent);
-    if (this.kinds.has(kind) || this.named.has(agentId) || this.named.has(agentName)) return true;
-    if (kind !== 'human') return false;
-    return this.isAnyPerson || (this.isAnyRole && roles.length > 0) || roles.some((role) => this.roles.has(role));
-  }
-
-  private add(subject: string): void {
-    const pattern = parseSubject(subject);
-    switch (pattern.kind) {
-      case 'everyone':
-      case 'anyAgent':
-        this.isAnyPerson = true;
-        break;
-      case 'anyRole':
-        this.isAnyRole = true;
-        break;
-      case 'role':
-        this.roles.add(pattern.role);
-        break;
-      case 'agent':
-        this.named.add(pattern.idOrName);
-        break;
-      case 'agentKind':
-        this.kinds.add(pattern.agentKind);
-        break;
-      case 'other':
-        break;
-    }
-  }
+function mayMeanMachine(text: string): boolean {
+  return text === 'kind:machine' || (text.startsWith('agent:') && text !== 'agent:*');
 }

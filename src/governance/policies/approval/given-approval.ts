@@ -3,23 +3,11 @@ import {
   RISK_LEVELS,
   type RiskLevel,
 } from '../../../core/config/variables/governance-variables';
-import {
-  type FaultInside,
-  integerFault,
-  oneOfFault,
-  textFault,
-  unknownMembers,
-} from '../../../http/validation/value-rules';
 import { durationFault } from '../../../core/values/duration';
+import { choiceShape, integerShape, listShape, member, objectShape, textShape } from '../../../http/validation/shapes';
+import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
 import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';
-
-export const MOST_GROUPS = 10;
-export const MOST_SUBJECTS = 100;
-export const MOST_APPROVALS = 10;
-export const LONGEST_SUBJECT = 500;
-/** Characters; even the longest duration takes far fewer. */
-export const LONGEST_DURATION = 100;
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
@@ -29,35 +17,43 @@ export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{ r
 /** The `approval` of a policy as a client sends it; null counts as left out. */
 export type GivenApproval = Optional<Omit<ApprovalRequirement, 'approvers'> & { approvers: readonly GivenGroup[] }>;
 
-type Rule = (value: unknown) => string | readonly FaultInside[] | undefined;
+const GROUP = objectShape({
+  subjects: member(listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings'), {
+    description:
+      'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`.',
+  }),
+  approvals: member(integerShape(1, 10), { optional: true, default: 1, description: 'By different reviewers.' }),
+});
 
-const APPROVAL_RULES: Readonly<Record<keyof GivenApproval, Rule>> = {
-  riskLevel: (value) => oneOfFault(value, RISK_LEVELS),
-  approvers: approversFault,
-  decideWithin: (value) => textFault(value, { max: LONGEST_DURATION, rule: durationFault }),
-  executeWithin: (value) => textFault(value, { max: LONGEST_DURATION, rule: durationFault }),
-};
+/** Groups of approvers, as a client sends them. */
+export const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
-const GROUP_RULES: Readonly<Record<keyof GivenGroup, Rule>> = {
-  subjects: subjectsFault,
-  approvals: (value) => integerFault(value, 1, MOST_APPROVALS),
-};
+/** Characters; even the longest duration takes far fewer. */
+const DURATION = textShape({ max: 100, rule: durationFault });
 
-/** What is wrong with the `approval` of a policy; undefined when nothing is. */
-export function approvalFault(value: unknown): string | readonly FaultInside[] | undefined {
-  return membersFault(value, APPROVAL_RULES, []);
-}
+/** The `approval` of a policy, as a client sends it. */
+export const APPROVAL = objectShape({
+  riskLevel: member(choiceShape(RISK_LEVELS), { optional: true, default: 'medium' }),
+  approvers: member(APPROVERS, {
+    optional: true,
+    description:
+      'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
+  }),
+  decideWithin: member(DURATION, {
+    optional: true,
+    default: 'P1D',
+    description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
+  }),
+  executeWithin: member(DURATION, {
+    optional: true,
+    default: 'PT1H',
+    description: 'How long an approval is valid.',
+  }),
+});
 
-/** What is wrong with groups of approvers; undefined when nothing is. */
-export function approversFault(value: unknown): string | readonly FaultInside[] | undefined {
-  if (!Array.isArray(value) || value.length < 1 || value.length > MOST_GROUPS)
-    return `must be an array of 1 to ${MOST_GROUPS} groups`;
-  return value.flatMap((group: unknown, index) => at(`[${index}]`, membersFault(group, GROUP_RULES, ['subjects'])));
-}
-
-/** The same, for groups that are not merged: no two may have the same subjects. */
-export function distinctApproversFault(value: unknown): string | readonly FaultInside[] | undefined {
-  const found = approversFault(value);
+/** Finds what is wrong with groups that are not merged: no two may have the same subjects. */
+export const distinctApproversFault: MemberRule = (value) => {
+  const found = APPROVERS.rule(value);
   if (found !== undefined && found.length > 0) return found;
   const groups = value as readonly GivenGroup[];
   return groups.flatMap(({ subjects }, index) => {
@@ -65,7 +61,7 @@ export function distinctApproversFault(value: unknown): string | readonly FaultI
     if (first === index) return [];
     return [{ at: `[${index}].subjects`, message: `must not be those of the group [${first}] again` }];
   });
-}
+};
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */
 export function areDistinctApprovers(value: unknown): value is readonly GivenGroup[] {
@@ -88,35 +84,4 @@ export function filledApproval(given: GivenApproval, required: RequiredApprovals
     decideWithin: given.decideWithin ?? 'P1D',
     executeWithin: given.executeWithin ?? 'PT1H',
   };
-}
-
-function membersFault(
-  value: unknown,
-  rules: Readonly<Record<string, Rule>>,
-  required: readonly string[],
-): string | readonly FaultInside[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
-  const given = value as Readonly<Record<string, unknown>>;
-  return [
-    ...unknownMembers(given, Object.keys(rules)),
-    ...Object.entries(rules).flatMap(([name, rule]) => {
-      const member = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined;
-      return member === undefined && !required.includes(name) ? [] : at(`.${name}`, rule(member));
-    }),
-  ];
-}
-
-function subjectsFault(value: unknown): string | readonly FaultInside[] | undefined {
-  if (value === undefined) return 'is required';
-  if (!Array.isArray(value) || value.length < 1 || value.length > MOST_SUBJECTS)
-    return `must be an array of 1 to ${MOST_SUBJECTS} strings`;
-  return value.flatMap((subject: unknown, index) =>
-    at(`[${index}]`, textFault(subject, { max: LONGEST_SUBJECT, rule: subjectFault })),
-  );
-}
-
-function at(place: string, found: ReturnType<Rule>): readonly FaultInside[] {
-  if (found === undefined) return [];
-  if (typeof found === 'string') return [{ at: place, message: found }];
-  return found.map((fault) => ({ ...fault, at: `${place}${fault.at}` }));
 }

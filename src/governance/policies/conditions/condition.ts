@@ -134,7 +134,7 @@ function isList(value: Found): value is readonly JsonValue[] {
 }
 
 /** Undefined if the pointer refers to nothing. */
-function valueAt(path: readonly string[], from: JsonValue): Found {
+export function valueAt(path: readonly string[], from: JsonValue): Found {
   let value: Found = from;
   for (const name of path) {
     if (typeof value !== 'object' || value === null) return undefined;

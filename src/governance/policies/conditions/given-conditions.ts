@@ -1,59 +1,95 @@
+import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import {
-  type FaultInside,
-  oneOfFault,
-  textFault,
-  textListFault,
-  unknownMembers,
-} from '../../../http/validation/value-rules';
+  faultsAt,
+  isObject,
+  listShape,
+  member,
+  type Members,
+  objectShape,
+  type Shape,
+  textShape,
+} from '../../../http/validation/shapes';
+import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '../../../http/validation/value-rules';
 import { withinFault } from '../patterns/resources';
 import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
 import { EACH, isScalar, PARAMETER_OPERATORS, pathOf } from './condition';
 
-export const MOST_CONDITIONS = 20;
-export const LONGEST_POINTER = 500;
-export const MOST_VALUES = 100;
-
+const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
 const ESCAPE = /~(?![01])/;
-
-type Members = Readonly<Record<string, unknown>>;
-/** The fault of each member; undefined where there is none. */
-type MemberFaults = Readonly<Record<string, string | readonly FaultInside[] | undefined>>;
-
-/** What is wrong with the `conditions` of a policy; undefined when nothing is. */
-export function conditionsFault(value: unknown): string | readonly FaultInside[] | undefined {
-  if (!Array.isArray(value) || value.length > MOST_CONDITIONS)
-    return `must be an array of at most ${MOST_CONDITIONS} conditions`;
-  return value.flatMap((condition: unknown, index) =>
-    conditionFaults(condition).map(({ at, message }) => ({ at: `[${index}]${at}`, message })),
-  );
-}
-
-function conditionFaults(given: unknown): FaultInside[] {
-  if (!isObject(given)) return [{ at: '', message: 'must be an object' }];
-  const isClock = 'clock' in given;
-  const members = isClock ? ['clock', 'days', 'op', 'value'] : ['parameter', 'op', 'value'];
-  const found = isClock ? clockFaults(given) : parameterFaults(given);
-  return [
-    ...unknownMembers(given, members),
-    ...Object.entries(found).flatMap(([member, fault = []]) =>
-      typeof fault === 'string'
-        ? [{ at: `.${member}`, message: fault }]
-        : fault.map(({ at, message }) => ({ at: `.${member}${at}`, message })),
-    ),
-  ];
-}
-
-function clockFaults({ clock, days, op, value }: Members): MemberFaults {
-  return {
-    clock: textFault(clock, { max: 100, rule: zoneFault }),
-    days: days === undefined || days === null ? undefined : textListFault(days, DAY_LIST),
-    op: oneOfFault(op, ['between']),
-    value: spanFault(value),
-  };
-}
-
 const DAY_LIST = { minItems: 1, maxItems: 7, item: { max: 3, rule: (day: string) => oneOfFault(day, DAYS) } };
+
+export const POINTER = textShape({ max: 500, rule: pointerFault });
+const PARAMETER = member(POINTER, {
+  description:
+    'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
+});
+const CLOCK: Shape = {
+  rule: textShape({ max: 100, rule: zoneFault }).rule,
+  schema: {
+    type: 'string',
+    minLength: 1,
+    description: 'Instead of a parameter: an IANA time zone, with `between` and two times.',
+  },
+};
+const DAY_NAMES: Shape = {
+  rule: (value) => textListFault(value, DAY_LIST),
+  schema: {
+    type: 'array',
+    items: { $ref: '#/components/schemas/DayOfWeek' },
+    minItems: 1,
+    nullable: true,
+    description: 'With `clock`: on these days. Without it every day.',
+  },
+};
+
+/** The shape of a condition on the clock. */
+const ON_CLOCK = objectShape({
+  clock: CLOCK,
+  days: { ...DAY_NAMES, optional: true },
+  op: operator(['between']),
+  value: anyJson(spanFault),
+});
+
+/** The shape of a condition on a parameter. */
+const ON_PARAMETER = objectShape(
+  { parameter: PARAMETER, op: operator(PARAMETER_OPERATORS), value: anyJson(() => undefined) },
+  operandFaults,
+);
+
+/** What a policy requires of the parameters of a request, and of its time. */
+export const CONDITIONS: Shape = {
+  rule: listShape({ rule: conditionFault, schema: {} }, 0, 20, 'conditions').rule,
+  schema: {
+    type: 'array',
+    maxItems: 20,
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['op', 'value'],
+      properties: {
+        parameter: PARAMETER.schema,
+        clock: CLOCK.schema,
+        days: DAY_NAMES.schema,
+        // Refers to the answer's schema by name: clients get one type for it.
+        op: { $ref: '#/components/schemas/ConditionOperator' },
+        value: ANY_JSON_SCHEMA,
+      },
+    },
+  },
+};
+
+function conditionFault(given: unknown): ReturnType<MemberRule> {
+  return (isObject(given) && 'clock' in given ? ON_CLOCK : ON_PARAMETER).rule(given);
+}
+
+function operator(known: readonly string[]): Shape {
+  return { rule: (op) => oneOfFault(op, known), schema: {} };
+}
+
+function anyJson(rule: MemberRule): Shape {
+  return { rule, schema: ANY_JSON_SCHEMA };
+}
 
 function zoneFault(zone: string): string | undefined {
   return isTimeZone(zone) ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
@@ -67,13 +103,14 @@ function spanFault(value: unknown): string | undefined {
   return isEmptySpan([start, end]) ? 'must be two different times' : undefined;
 }
 
-function parameterFaults({ parameter, op, value }: Members): MemberFaults {
-  const pointer = textFault(parameter, { max: LONGEST_POINTER, rule: pointerFault });
-  return {
-    parameter: pointer ?? (op === 'exists' && hasEach(parameter) ? 'must not have a "*" with exists' : undefined),
-    op: oneOfFault(op, PARAMETER_OPERATORS),
-    value: PARAMETER_OPERATORS.some((known) => known === op) ? valueFault(String(op), value) : undefined,
-  };
+/** What does not go with the operator. */
+function operandFaults({ parameter, op, value }: Members): FaultInside[] {
+  if (!PARAMETER_OPERATORS.some((known) => known === op)) return [];
+  const isEach = op === 'exists' && hasEach(parameter);
+  return [
+    ...(isEach ? [{ at: '.parameter', message: 'must not have a "*" with exists' }] : []),
+    ...faultsAt('.value', (operand) => valueFault(String(op), operand), value),
+  ];
 }
 
 function pointerFault(pointer: string): string | undefined {
@@ -82,11 +119,11 @@ function pointerFault(pointer: string): string | undefined {
   return ESCAPE.test(pointer) ? 'must have "~" as "~0", and "/" inside a name as "~1"' : undefined;
 }
 
-function hasEach(pointer: unknown): boolean {
+export function hasEach(pointer: unknown): boolean {
   return typeof pointer === 'string' && pathOf(pointer).includes(EACH);
 }
 
-function valueFault(op: string, value: unknown): string | readonly FaultInside[] | undefined {
+function valueFault(op: string, value: unknown): ReturnType<MemberRule> {
   if (value === undefined) return 'is required';
   if (op === 'exists') return typeof value === 'boolean' ? undefined : 'must be true or false';
   if (op === 'prefix') return typeof value === 'string' ? undefined : 'must be a string';
@@ -95,19 +132,12 @@ function valueFault(op: string, value: unknown): string | readonly FaultInside[]
     return Array.isArray(value) && value.length >= 1 && value.length <= MOST_VALUES && value.every(isScalar)
       ? undefined
       : `must be an array of 1 to ${MOST_VALUES} strings, numbers, booleans or nulls`;
-  if (COMPARING.includes(op) && isObject(value)) return referenceFaults(value);
+  if (COMPARING.includes(op) && isObject(value)) return REFERENCE.rule(value);
   if (op !== 'eq' && op !== 'ne') return typeof value === 'number' ? undefined : 'must be a number, or {parameter}';
   return isScalar(value) ? undefined : 'must be a string, a number, a boolean or null, or {parameter}';
 }
 
-/** The value of a comparison with another parameter, which is one. */
-function referenceFaults(value: Members): FaultInside[] {
-  const { parameter } = value;
-  const fault = textFault(parameter, { max: LONGEST_POINTER, rule: pointerFault });
-  const message = fault ?? (hasEach(parameter) ? 'must not have a "*"' : undefined);
-  return [...unknownMembers(value, ['parameter']), ...(message === undefined ? [] : [{ at: '.parameter', message }])];
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** The value of a comparison with another parameter. */
+const REFERENCE = objectShape({ parameter: POINTER }, ({ parameter }) =>
+  hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*"' }] : [],
+);

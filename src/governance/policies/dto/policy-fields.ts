@@ -1,23 +1,15 @@
-import type { SchemaObject } from '@nestjs/swagger';
-import { type FieldText, shown, shownChoice, Field } from '../../../http/validation/fields';
-import { type FaultInside, textFault } from '../../../http/validation/value-rules';
-import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
-import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions/given-conditions';
+import { Field, type FieldText } from '../../../http/validation/fields';
+import { listShape, textShape } from '../../../http/validation/shapes';
+import { APPROVAL, APPROVERS, distinctApproversFault } from '../approval/given-approval';
 import type { ApproverGroup } from '../approval/approval-requirement';
-import {
-  distinctApproversFault,
-  LONGEST_SUBJECT,
-  MOST_APPROVALS,
-  MOST_GROUPS,
-  MOST_SUBJECTS,
-  approvalFault,
-  LONGEST_DURATION,
-} from '../approval/given-approval';
-import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
+import { LIMITS } from '../limits/given-limits';
+import { CONDITIONS } from '../conditions/given-conditions';
 
 interface PatternListField {
   /** Fewest items; 0 makes the list optional. */
   readonly minItems: number;
+  /** Most items; 100 unless it says so. */
+  readonly maxItems?: number;
   /** Longest item in code points. */
   readonly maxLength: number;
   /** What else is wrong with an item; undefined when nothing is. */
@@ -28,30 +20,17 @@ interface PatternListField {
 
 const MAX_ITEMS = 100;
 
-/** A list of a policy's patterns. Repetitions do no harm. A fault names the index. */
+/** A list of a policy's patterns. Repetitions do no harm. */
 export function PatternList(field: PatternListField): PropertyDecorator {
-  const { minItems, maxLength } = field;
+  const { minItems, maxItems = MAX_ITEMS, maxLength: max, rule } = field;
   const optional = minItems === 0;
-  const items = { type: 'string', minLength: 1, maxLength } as const;
+  const item = textShape({ max, rule });
   const described = { ...field, optional, ...(optional && { default: [] }) };
-  const schema = { type: 'array', items, minItems, maxItems: MAX_ITEMS };
-  return Field('patternList', described, (value) => listFault(value, field), schema);
+  const schema = { type: 'array', items: item.schema, minItems, maxItems };
+  return Field('patternList', described, listShape(item, minItems, maxItems, 'strings').rule, schema);
 }
 
-function listFault(
-  value: unknown,
-  { minItems, maxLength, rule }: PatternListField,
-): string | FaultInside[] | undefined {
-  if (value === undefined) return 'is required';
-  if (!Array.isArray(value)) return 'must be an array of strings';
-  if (value.length < minItems || value.length > MAX_ITEMS) return `must have ${minItems} to ${MAX_ITEMS} items`;
-  return value.flatMap((item: unknown, index): FaultInside[] => {
-    const message = textFault(item, { max: maxLength, rule });
-    return message === undefined ? [] : [{ at: `[${index}]`, message }];
-  });
-}
-
-/** What a policy requires of the parameters. A fault names its place. */
+/** What a policy requires of the parameters, and of the time. */
 export function ConditionsField(): PropertyDecorator {
   const field = {
     optional: true,
@@ -59,102 +38,27 @@ export function ConditionsField(): PropertyDecorator {
     description:
       'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
   };
-  const schema = { type: 'array', maxItems: MOST_CONDITIONS, items: CONDITION };
-  return Field('conditions', field, conditionsFault, schema);
+  return Field('conditions', field, CONDITIONS.rule, CONDITIONS.schema);
 }
 
-const CONDITION: SchemaObject = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['op', 'value'],
-  properties: {
-    parameter: {
-      type: 'string',
-      minLength: 1,
-      maxLength: LONGEST_POINTER,
-      description:
-        'A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list.',
-    },
-    clock: {
-      type: 'string',
-      minLength: 1,
-      description: 'Instead of a parameter: an IANA time zone, with `between` and two times.',
-    },
-    days: {
-      type: 'array',
-      items: { $ref: '#/components/schemas/DayOfWeek' },
-      minItems: 1,
-      nullable: true,
-      description: 'With `clock`: on these days. Without it every day.',
-    },
-    // Refers to the answer's schema by name: clients get one type for it.
-    op: { $ref: '#/components/schemas/ConditionOperator' },
-    value: ANY_JSON_SCHEMA,
-  },
-};
+/** How much an allow allows by itself. */
+export function LimitsField(): PropertyDecorator {
+  const field = {
+    optional: true,
+    default: [],
+    description:
+      'With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same.',
+  };
+  return Field('limits', field, LIMITS.rule, LIMITS.schema);
+}
 
-const GROUP: SchemaObject = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['subjects'],
-  properties: {
-    subjects: {
-      type: 'array',
-      minItems: 1,
-      maxItems: MOST_SUBJECTS,
-      items: { type: 'string', minLength: 1, maxLength: LONGEST_SUBJECT },
-      description:
-        'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`.',
-    },
-    approvals: {
-      type: 'integer',
-      minimum: 1,
-      maximum: MOST_APPROVALS,
-      ...shown({ optional: true, default: 1, description: 'By different reviewers.' }),
-    },
-  },
-};
-
-/** Groups of approvers, as a client sends them. */
-export const APPROVERS_SCHEMA = { type: 'array', minItems: 1, maxItems: MOST_GROUPS, items: GROUP } as const;
-
-/** Groups of approvers, no two of them with the same subjects. A fault names its place. */
+/** Groups of approvers, no two of them with the same subjects. */
 export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
-  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS_SCHEMA);
+  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS.schema);
 }
 
-const DURATION = { type: 'string', minLength: 1, maxLength: LONGEST_DURATION } as const;
-
-/** What has to be approved, if a policy requires it. A fault names its place. */
+/** What has to be approved, if a policy requires it. */
 export function ApprovalField(): PropertyDecorator {
   const description = 'With `require_approval` only. Members left out get their defaults, which are returned.';
-  return Field('approval', { optional: true, description }, approvalFault, APPROVAL);
+  return Field('approval', { optional: true, description }, APPROVAL.rule, APPROVAL.schema);
 }
-
-const APPROVAL = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    riskLevel: { ...shownChoice(RISK_LEVELS, { optional: true }), ...shown({ optional: true, default: 'medium' }) },
-    approvers: {
-      ...APPROVERS_SCHEMA,
-      ...shown({
-        optional: true,
-        description:
-          'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
-      }),
-    },
-    decideWithin: {
-      ...DURATION,
-      ...shown({
-        optional: true,
-        default: 'P1D',
-        description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
-      }),
-    },
-    executeWithin: {
-      ...DURATION,
-      ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is valid.' }),
-    },
-  },
-};

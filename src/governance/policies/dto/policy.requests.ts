@@ -1,23 +1,25 @@
+import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
 import { IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
+import { LONGEST_PRINCIPAL, principalPatternFault } from '../patterns/principals';
 import { subjectFault } from '../patterns/subjects';
 import type { GivenApproval } from '../approval/given-approval';
 import type { PolicyCondition } from '../conditions/condition';
-import { ConditionsField, ApprovalField, PatternList } from './policy-fields';
+import type { GivenLimit } from '../limits/given-limits';
+import { ConditionsField, ApprovalField, LimitsField, PatternList } from './policy-fields';
 import { ListQuery } from '../../../http/lists/list.query';
 import { POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
 
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
 
-@WholeRequest(({ effect, approval }) =>
-  approval === undefined || effect === 'require_approval'
-    ? []
-    : [{ field: 'approval', message: 'is allowed with the effect require_approval only' }],
-)
+@WholeRequest(({ effect, approval, limits }) => [
+  ...(approval === undefined || effect === 'require_approval' ? [] : [onlyWith('approval', 'require_approval')]),
+  ...(isEmptyList(limits) || effect === 'allow' ? [] : [onlyWith('limits', 'allow')]),
+])
 export class CreatePolicyRequest {
   @RequiredText({
     max: 200,
@@ -102,8 +104,32 @@ export class CreatePolicyRequest {
   @ConditionsField()
   readonly conditions?: readonly PolicyCondition[];
 
+  @LimitsField()
+  readonly limits?: readonly GivenLimit[];
+
+  @PatternList({
+    minItems: 0,
+    maxItems: 50,
+    maxLength: LONGEST_PRINCIPAL,
+    rule: principalPatternFault,
+    description:
+      'On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only ' +
+      'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf.',
+    example: ['role:finance'],
+  })
+  readonly onBehalfOf?: readonly string[];
+
   @ApprovalField()
   readonly approval?: GivenApproval;
+}
+
+function onlyWith(field: string, effect: PolicyEffect): FieldFault {
+  return { field, message: `is allowed with the effect ${effect} only` };
+}
+
+/** An empty list is the default. */
+function isEmptyList(given: unknown): boolean {
+  return given === undefined || (Array.isArray(given) && given.length === 0);
 }
 
 /** What a policy's version has to be, or undefined if it is valid. */

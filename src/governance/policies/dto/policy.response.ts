@@ -1,9 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import { type Day, DAYS } from '../conditions/clock';
 import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions/condition';
+import { LIMIT_PERIODS, type LimitPeriod } from '../limits/limit-window';
+import { LIMIT_SCOPES, type LimitScope } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { type Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
@@ -12,7 +15,7 @@ export class ApproverGroupResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })
   readonly subjects!: readonly string[];
 
-  @ApiProperty({ type: 'integer', example: 1, description: 'By different reviewers.' })
+  @ApiMember('By different reviewers.', { type: 'integer', example: 1 })
   readonly approvals!: number;
 }
 
@@ -20,13 +23,13 @@ export class ApprovalResponse {
   @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'medium' })
   readonly riskLevel!: RiskLevel;
 
-  @ApiProperty({ type: [ApproverGroupResponse], description: 'All of them are needed.' })
+  @ApiMember('All of them are needed.', { type: [ApproverGroupResponse] })
   readonly approvers!: readonly ApproverGroupResponse[];
 
-  @ApiProperty({ example: 'P1D', description: 'How much time there is to decide; an ISO 8601 duration.' })
+  @ApiMember('How much time there is to decide; an ISO 8601 duration.', { example: 'P1D' })
   readonly decideWithin!: string;
 
-  @ApiProperty({ example: 'PT1H', description: 'How long an approval is valid; an ISO 8601 duration.' })
+  @ApiMember('How long an approval is valid; an ISO 8601 duration.', { example: 'PT1H' })
   readonly executeWithin!: string;
 
   static from(
@@ -39,19 +42,18 @@ export class ApprovalResponse {
 }
 
 export class ConditionResponse {
-  @ApiProperty({ required: false, example: '/amount', description: 'A JSON Pointer (RFC 6901) into the parameters.' })
+  @ApiMember('A JSON Pointer (RFC 6901) into the parameters.', { required: false, example: '/amount' })
   readonly parameter?: string;
 
-  @ApiProperty({ required: false, example: 'Europe/Berlin', description: 'Instead of a parameter: a time zone.' })
+  @ApiMember('Instead of a parameter: a time zone.', { required: false, example: 'Europe/Berlin' })
   readonly clock?: string;
 
-  @ApiProperty({
+  @ApiMember('With `clock`. Without it every day.', {
     required: false,
     enum: DAYS,
     enumName: 'DayOfWeek',
     isArray: true,
     nullable: true,
-    description: 'With `clock`. Without it every day.',
   })
   readonly days?: readonly Day[] | null;
 
@@ -60,6 +62,23 @@ export class ConditionResponse {
 
   @ApiProperty({ ...ANY_JSON_SCHEMA, example: 100 })
   readonly value!: PolicyCondition['value'];
+}
+
+export class PolicyLimitResponse {
+  @ApiProperty({ example: 1000 })
+  readonly max!: number;
+
+  @ApiMember('A JSON Pointer to the amount among the parameters. Without it each execution counts 1.', {
+    required: false,
+    example: '/amount',
+  })
+  readonly of?: string;
+
+  @ApiProperty({ enum: LIMIT_PERIODS, enumName: 'LimitPeriod', example: 'day' })
+  readonly per!: LimitPeriod;
+
+  @ApiChoice(['LimitScope', LIMIT_SCOPES], 'agent', 'Whether it counts for each agent, or for all together.')
+  readonly by!: LimitScope;
 }
 
 export class PolicyResponse {
@@ -87,33 +106,36 @@ export class PolicyResponse {
   @ApiProperty({ type: [String], example: ['invoices/*'] })
   readonly resources!: readonly string[];
 
-  @ApiProperty({ type: [String], example: ['document'], description: 'None: any type.' })
+  @ApiMember('None: any type.', { type: [String], example: ['document'] })
   readonly resourceTypes!: readonly string[];
 
   @ApiProperty({ type: 'integer', example: 10 })
   readonly priority!: number;
 
-  @ApiProperty({ type: [ConditionResponse], example: [], description: 'All of them must hold.' })
+  @ApiMember('All of them must hold.', { type: [ConditionResponse], example: [] })
   readonly conditions!: readonly ConditionResponse[];
 
-  @ApiProperty({
+  @ApiMember('How much it allows by itself.', { type: [PolicyLimitResponse], example: [] })
+  readonly limits!: readonly PolicyLimitResponse[];
+
+  @ApiMember('On whose behalf; none: anybody’s, or nobody’s.', { type: [String], example: [] })
+  readonly onBehalfOf!: readonly string[];
+
+  @ApiMember('What has to be approved; null unless the effect is `require_approval`.', {
     type: ApprovalResponse,
     nullable: true,
     example: null,
-    description: 'What has to be approved; null unless the effect is `require_approval`.',
   })
   readonly approval!: ApprovalResponse | null;
 
-  @ApiProperty({
-    enum: POLICY_STATUSES,
-    enumName: 'PolicyStatus',
-    example: 'active',
-    description:
-      '`active`: in force. `superseded`: another version took its place. `inactive`: taken out of force by `/deactivate`.',
-  })
+  @ApiChoice(
+    ['PolicyStatus', POLICY_STATUSES],
+    'active',
+    '`active`: in force. `superseded`: another version took its place. `inactive`: taken out of force by `/deactivate`.',
+  )
   readonly status!: PolicyStatus;
 
-  @ApiProperty({ type: [String], example: [], description: 'Parts of the policy that match nothing, and why.' })
+  @ApiMember('Parts of the policy that match nothing, and why.', { type: [String], example: [] })
   readonly warnings!: readonly string[];
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -121,7 +143,7 @@ export class PolicyResponse {
 
   static from(this: void, row: Policy): PolicyResponse {
     const { id, name, version, description, effect, subjects, actions, resources, resourceTypes } = row;
-    const { priority, conditions, status, warnings, createdAt } = row;
+    const { priority, conditions, limits, onBehalfOf, status, warnings, createdAt } = row;
     const approval = row.approval === null ? null : ApprovalResponse.from(row.approval);
     return {
       id,
@@ -135,6 +157,8 @@ export class PolicyResponse {
       resourceTypes,
       priority,
       conditions,
+      limits,
+      onBehalfOf,
       approval,
       status,
       warnings,

@@ -1,4 +1,5 @@
 import type { ApprovalRequirement } from '../approval/approval-requirement';
+import { compileLimits, type CompiledLimit, type PolicyLimit } from '../limits/limit';
 import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
 import { bitsOf, haveCommonName, type AskedNames, type ListedNames } from './names';
@@ -16,6 +17,10 @@ export interface PolicyRules {
   readonly resources: readonly string[];
   readonly priority: number;
   readonly conditions: readonly PolicyCondition[];
+  /** How much it allows by itself; empty unless the effect is `allow`. */
+  readonly limits: readonly PolicyLimit[];
+  /** Patterns of principals; none: it does not matter on whose behalf. */
+  readonly onBehalfOf: readonly string[];
   /** Null unless the effect is `require_approval`. */
   readonly approval: ApprovalRequirement | null;
 }
@@ -25,6 +30,8 @@ export interface CompiledPolicy extends ListedNames {
   readonly reference: DecidingPolicy;
   /** Null if there are none. */
   readonly conditions: readonly CompiledCondition[] | null;
+  /** Null if there are none. */
+  readonly limits: readonly CompiledLimit[] | null;
   /** What the policy requires; null unless it requires approval. */
   readonly approval: ApprovalRequirement | null;
   /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */
@@ -62,9 +69,11 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames): Compiled
     actions: names.actions,
     resourceTypes: names.resourceTypes,
     subjects: names.subjects,
+    principals: names.principals,
     divisions: divisionsOf(names, resources.length),
     resources,
     conditions: compileConditions(policy.conditions),
+    limits: compileLimits(name, policy.limits),
     approval,
   };
 }
@@ -72,6 +81,11 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames): Compiled
 /** Orders by priority, then by strength of the effect. */
 export function rankOf({ priority, effect }: Pick<PolicyRules, 'priority' | 'effect'>): number {
   return priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect);
+}
+
+/** A rank combines the priority and, below it, the effect. */
+export function priorityOf(rank: number): number {
+  return Math.floor(rank / POLICY_EFFECTS.length);
 }
 
 /** Highest rank first; within a rank the oldest first, since ids sort by creation. */
@@ -91,15 +105,28 @@ export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, us
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
     usesPath(policy, use) &&
+    isForPrincipal(policy, asked) &&
     !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
+    (policy.limits === null || mayUse(policy, asked)) &&
     matchesConditions(policy, asked)
   );
+}
+
+/** A policy with limits matches only agents that are registered, and only while each of its limits lets it. */
+export function mayUse({ reference }: CompiledPolicy, { usesLimits, reached }: AskedNames): boolean {
+  return usesLimits && !reached.has(reference.id);
 }
 
 export function isForSubject({ subjects }: CompiledPolicy, asked: AskedNames): boolean {
   const { subjectSet } = asked;
   if (subjectSet === null || subjects === null) return haveCommonName(subjects, asked.subjects);
   return subjects.some((name) => subjectSet.has(name));
+}
+
+/** Leaving the principal out must not evade a rule, either: only an allow needs one. */
+export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: AskedNames): boolean {
+  if (principals === null) return true;
+  return asked.principals === null ? !isAllow : haveCommonName(principals, asked.principals);
 }
 
 export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {

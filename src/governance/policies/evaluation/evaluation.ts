@@ -1,4 +1,6 @@
+import type { Decimal } from '../../../core/values/decimal';
 import type { JsonObject } from '../../../core/json/json-value';
+import type { LimitUse } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import type { EvaluationSubject } from '../patterns/subjects';
 
@@ -17,10 +19,12 @@ export interface EvaluationRequest {
   /** A resource path or name; a leading `/` is ignored. */
   readonly resourceId: string;
   readonly parameters: JsonObject;
+  /** On whose behalf; absent or null: on nobody's. */
+  readonly principal?: EvaluationSubject | null;
   /** The time of the request: ISO 8601 in UTC with milliseconds. */
   readonly at: string;
   /**
-   * Skips policies with conditions, as the review of a decision has no parameters, and those that require approval: a
+   * Skips policies with conditions or limits, as the review of a decision has no parameters, and those that require approval: a
    * review does not wait for another decision.
    */
   readonly isReview?: boolean;
@@ -42,6 +46,19 @@ export interface Evaluation {
    * The combined requirement of all policies that decided, not only those listed; null unless they require approval.
    */
   readonly requirement: ApprovalRequirement | null;
+  /** What is taken from the limits of policies that allow, the oldest policy first; present if there are such. */
+  readonly used?: readonly LimitUse[];
+  /**
+   * The limits that kept policies from matching whose priority is that of the deciding ones or higher; present if there
+   * are such.
+   */
+  readonly limited?: readonly LimitUse[];
+}
+
+/** What policies ask besides the request, gathered before they decide. */
+export interface Facts {
+  /** By {@link sumName}, what was used; a sum that is missing is zero. */
+  readonly sums: ReadonlyMap<string, Decimal>;
 }
 
 export const MAX_DECIDING_POLICIES = 10;

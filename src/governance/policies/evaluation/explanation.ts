@@ -1,5 +1,14 @@
 import { isTooLarge } from '../approval/approval-requirement';
-import { compareByRank, isForSubject, matchesConditions, usesPath } from './compiled-policy';
+import type { LimitUse } from '../limits/limit';
+import {
+  compareByRank,
+  isForPrincipal,
+  isForSubject,
+  matchesConditions,
+  mayUse,
+  priorityOf,
+  usesPath,
+} from './compiled-policy';
 import type { CompiledPolicy, PathUse } from './compiled-policy';
 import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
 import { haveCommonName, type AskedNames } from './names';
@@ -9,7 +18,7 @@ export const MOST_MATCHED = 100;
 export const MOST_NEAREST = 20;
 
 /** The parts of a policy that a request has to match. */
-export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions'] as const;
+export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions', 'onBehalfOf'] as const;
 export type PolicyPart = (typeof POLICY_PARTS)[number];
 
 export interface MatchedPolicy {
@@ -33,12 +42,8 @@ export interface Explanation {
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
   readonly nearMisses: (answered: PolicyEffect) => readonly NearPolicy[];
-  /**
-   * The best effect that any parameters could have. Each policy with conditions may match or not, as if no conditions
-   * depended on each other.
-   * @param otherwise what holds where no policy matches.
-   */
-  readonly bestEffect: (otherwise: PolicyEffect) => PolicyEffect;
+  /** What the limits of policies are asked for that match otherwise; the oldest policy first. */
+  readonly limits: readonly LimitUse[];
 }
 
 /** Where policies that match a resource are looked up. */
@@ -55,15 +60,15 @@ export function explanationOf(
   resources: ResourceMatches,
   asked: AskedNames,
   request: EvaluationRequest,
-): Explanation {
+): Omit<Explanation, 'limits'> {
   const meets = resourceMeets(resources, request);
   const matching: CompiledPolicy[] = [];
   const near: Near[] = [];
-  const conceivable: CompiledPolicy[] = [];
   for (const policy of policies.values()) {
+    // What a limit keeps from matching lacks no part.
+    if (policy.limits !== null && !mayUse(policy, asked)) continue;
     const missing = missingParts(policy, asked, meets);
     const [only] = missing;
-    if (missing.every((part) => part === 'conditions')) conceivable.push(policy);
     if (only === undefined) matching.push(policy);
     else if (missing.length === 1) near.push({ policy, part: only });
   }
@@ -73,12 +78,12 @@ export function explanationOf(
     inForce: policies.size,
     matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
     nearMisses: (answered) => nearestOf(near, rank, answered),
-    bestEffect: (otherwise) => bestEffectOf(conceivable.sort(compareByRank), otherwise),
   };
 }
 
 /**
- * The best effect that a request could have if each policy with conditions may match or not.
+ * The best effect that any parameters could have. Each policy with conditions or limits may match or not, as if none
+ * depended on another.
  * @param otherwise what holds where no policy matches.
  */
 export function bestEffectFor(
@@ -91,12 +96,20 @@ export function bestEffectFor(
   resources.each(request, (policy, use) => {
     if (usesPath(policy, use) && matchesBesidesConditions(policy, asked)) conceivable.add(policy);
   });
-  return bestEffectOf([...conceivable].sort(compareByRank), otherwise);
+  const policies = [...conceivable].sort(compareByRank);
+  const certain = policies.filter(({ conditions, limits }) => conditions === null && limits === null);
+  const floor = certain[0]?.rank ?? -Infinity;
+  const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? otherwise;
+  // Each of them could decide alone.
+  const effects = policies.filter(({ rank }) => rank > floor).map(({ reference }) => reference.effect);
+  return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
 }
 
 function matchesBesidesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
   return (
+    (policy.limits === null || asked.usesLimits) &&
     isForSubject(policy, asked) &&
+    isForPrincipal(policy, asked) &&
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes)
   );
@@ -126,6 +139,7 @@ function missingParts(policy: CompiledPolicy, asked: AskedNames, meets: Resource
   if (met === 'but for the type' || !haveCommonName(policy.resourceTypes, asked.resourceTypes))
     missing.push('resourceType');
   if (!matchesConditions(policy, asked)) missing.push('conditions');
+  if (!isForPrincipal(policy, asked)) missing.push('onBehalfOf');
   return missing;
 }
 
@@ -154,25 +168,6 @@ function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number 
   const difference = priorityOf(right.rank) - priorityOf(left.rank);
   if (difference !== 0) return difference;
   return left.reference.id < right.reference.id ? -1 : 1;
-}
-
-/** A rank combines the priority and, below it, the effect. */
-function priorityOf(rank: number): number {
-  return Math.floor(rank / POLICY_EFFECTS.length);
-}
-
-/**
- * The best effect that policies could have if each one with conditions may match or not.
- * @param policies all match but for their conditions; the highest rank first, and within it the oldest.
- * @param otherwise what holds where none matches.
- */
-function bestEffectOf(policies: readonly CompiledPolicy[], otherwise: PolicyEffect): PolicyEffect {
-  const certain = policies.filter(({ conditions }) => conditions === null);
-  const floor = certain[0]?.rank ?? -Infinity;
-  const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? otherwise;
-  // Each of them could decide alone.
-  const effects = policies.filter(({ rank }) => rank > floor).map(({ reference }) => reference.effect);
-  return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
 }
 
 /** An approval that is too large to give is a denial. Null if there are no policies. */

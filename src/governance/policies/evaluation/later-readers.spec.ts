@@ -140,6 +140,8 @@ function evaluatorOf(pattern: string): PolicyEvaluator {
     priority: 0,
     approval: null,
     conditions: [],
+    limits: [],
+    onBehalfOf: [],
   };
   evaluator.add([{ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules }] satisfies PolicyRules[]);
   return evaluator;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json/json-value';
 import { listedTypeFault } from '../patterns/resources';
-import { type EvaluationSubject, subjectText } from '../patterns/subjects';
+import { type EvaluationSubject, subjectText, textsOf } from '../patterns/subjects';
 import type { EvaluationRequest } from './evaluation';
 
 /** Names of a subject above which they are also put into a set. */
@@ -8,6 +8,8 @@ const MANY = 64;
 const BITS = 31;
 /** The bit for "every name", which no single name has. */
 const EVERY = 1 << BITS;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** A text that policies in force list. There is one object per text, so equal names are the same object. */
 export interface Name {
@@ -21,11 +23,16 @@ export interface Name {
 /** The names that a policy lists; null stands for every name. */
 export type Names = readonly Name[] | null;
 
-/** The lists of a policy, as names. */
+/** The lists of a policy. */
+type PolicyLists = Readonly<Record<'subjects' | 'actions' | 'resourceTypes' | 'onBehalfOf', readonly string[]>>;
+
+/** The same as names. */
 export interface ListedNames {
   readonly subjects: Names;
   readonly actions: Names;
   readonly resourceTypes: Names;
+  /** Patterns of principals, `*` among them; null: it does not matter on whose behalf. */
+  readonly principals: Names;
 }
 
 /** What a subject is named, as far as policies in force list it. */
@@ -40,9 +47,15 @@ interface SubjectNames {
 export interface AskedNames extends SubjectNames {
   readonly actions: readonly Name[];
   readonly resourceTypes: readonly Name[];
+  /** Null: it is on nobody's behalf. */
+  readonly principals: readonly Name[] | null;
   readonly parameters: JsonObject;
   readonly at: string;
   readonly isReview: boolean;
+  /** Whether policies with limits can match: not for reviews, or subjects that are no registered agents. */
+  readonly usesLimits: boolean;
+  /** The ids of policies that match but for a limit. */
+  readonly reached: ReadonlySet<string>;
   readonly actionBits: number;
   readonly resourceTypeBits: number;
 }
@@ -74,35 +87,39 @@ export class PolicyNames {
   /** As policies write them: a prefix with its `*`. */
   private readonly actions = new NameTable();
   private readonly resourceTypes = new NameTable();
+  private readonly principals = new NameTable();
   /** How often policies list prefixes of each length. */
   private readonly prefixLengths = new Map<number, number>();
   /** The subject of the previous request: lists ask about the same one again and again. */
   private known: { readonly subject: EvaluationSubject; readonly names: SubjectNames } | null = null;
 
   /** Registers the names of a policy that comes into force. */
-  take(policy: { readonly [List in keyof ListedNames]: readonly string[] }): ListedNames {
-    const { subjects, actions, resourceTypes } = policy;
+  take(policy: PolicyLists): ListedNames {
+    const { subjects, actions, resourceTypes, onBehalfOf } = policy;
     this.known = null;
     const listed = {
       subjects: subjects.includes('*') ? null : this.subjects.take(subjects.map(subjectText)),
       actions: actions.includes('*') ? null : this.actions.take(actions),
       // Stored types that would no longer be accepted match nothing.
       resourceTypes: resourceTypes.length === 0 ? null : this.resourceTypes.take(resourceTypes.filter(isAccepted)),
+      principals: onBehalfOf.length === 0 ? null : this.principals.take(onBehalfOf.map(subjectText)),
     };
     this.countPrefixes(listed.actions, 1);
     return listed;
   }
 
   /** Releases the names of a policy that is removed. */
-  release({ subjects, actions, resourceTypes }: ListedNames): void {
+  release({ subjects, actions, resourceTypes, principals }: ListedNames): void {
     this.known = null;
     this.subjects.release(subjects);
     this.actions.release(actions);
     this.resourceTypes.release(resourceTypes);
+    this.principals.release(principals);
     this.countPrefixes(actions, -1);
   }
 
-  asked({ subject, action, resourceType, parameters, at, isReview = false }: EvaluationRequest): AskedNames {
+  asked(request: EvaluationRequest): AskedNames {
+    const { subject, action, resourceType, parameters, principal = null, at, isReview = false } = request;
     const { subjects, subjectSet, subjectBits } = this.namesOf(subject);
     const actions = this.actions.find([action]);
     for (const length of this.prefixLengths.keys())
@@ -113,9 +130,12 @@ export class PolicyNames {
       subjectSet,
       actions,
       resourceTypes,
+      principals: principal === null ? null : this.principals.find(['*', ...textsOf(principal)]),
       parameters,
       at,
       isReview,
+      usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
+      reached: NONE,
       subjectBits,
       actionBits: bitsAsked(actions),
       resourceTypeBits: bitsAsked(resourceTypes),
@@ -173,17 +193,6 @@ class NameTable {
     const name = this.names.get(text);
     if (name !== undefined) names.push(name);
   }
-}
-
-/** What policies may call a subject, as `subjectText` has it. Unambiguous, as no type contains a `:`. */
-function textsOf(subject: EvaluationSubject): string[] {
-  const texts =
-    'agentId' in subject
-      ? [`agent:${subject.agentId}`, `agent:${subject.agentName}`, `kind:${subject.kind}`, 'agent:*']
-      : [`${subject.type}:${subject.id}`, `${subject.type}:*`];
-  if (subject.roles.length > 0) texts.push('role:*');
-  for (const role of subject.roles) texts.push(`role:${role}`);
-  return texts;
 }
 
 function isAccepted(resourceType: string): boolean {

@@ -99,6 +99,7 @@ const parameters = fc.record(
   { requiredKeys: [] },
 );
 
+const PRINCIPALS: readonly string[] = ['*', 'agent:*', 'role:ops', 'user:*', 'user:a:b', 'cafe\u0301:x'];
 const rules = fc.record({
   effect: fc.constantFrom(...POLICY_EFFECTS),
   subjects: listOf(subject, 1, 4),
@@ -108,6 +109,7 @@ const rules = fc.record({
   priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
   approval,
   conditions: fc.array(condition, { maxLength: 2 }),
+  onBehalfOf: fc.array(fc.constantFrom(...PRINCIPALS), { maxLength: 2 }),
   /** Pads the lists, so that the policy is filed under few of them. */
   wide: fc.boolean(),
 });
@@ -119,15 +121,17 @@ const agent = fc.record({
   kind: fc.constantFrom(...AGENT_KINDS),
   roles,
 });
+const who = fc.oneof(
+  { arbitrary: agent, weight: 3 },
+  fc.record({
+    type: fc.constantFrom('user', 'caf\u00e9', 'robot'),
+    id: fc.constantFrom('x', 'caf\u00e9', 'a:b'),
+    roles,
+  }),
+);
 const request = fc.record({
-  subject: fc.oneof(
-    { arbitrary: agent, weight: 3 },
-    fc.record({
-      type: fc.constantFrom('user', 'caf\u00e9', 'robot'),
-      id: fc.constantFrom('x', 'caf\u00e9', 'a:b'),
-      roles,
-    }),
-  ),
+  subject: who,
+  principal: fc.oneof(fc.constant(null), who),
   parameters,
   at: fc.constantFrom(...TIMES),
   isReview: fc.boolean(),
@@ -145,6 +149,7 @@ function policyOf(made: Omit<Made, 'approval'> & Partial<Pick<Made, 'approval'>>
   return {
     ...rule,
     id,
+    limits: [],
     name: `policy ${String(number)}`,
     version: '1.0',
     actions: [...rule.actions, ...padding('action')],
@@ -338,6 +343,7 @@ describe('PolicyEvaluator', () => {
     resources: ['*'],
     priority: 0,
     conditions: [] as PolicyCondition[],
+    onBehalfOf: [] as string[],
   } as const;
 
   it('names at most ten deciding policies, the oldest first, each once', () => {

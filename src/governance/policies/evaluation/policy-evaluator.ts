@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
 import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
-import type { Evaluation, EvaluationRequest, PolicyEffect } from './evaluation';
+import type { AskedUse } from '../limits/limit';
+import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { bestEffectFor, explanationOf, type Explanation } from './explanation';
-import { PolicyNames } from './names';
+import { LimitedPolicies, reachedAmong, withUses } from './limited-policies';
+import { type AskedNames, PolicyNames } from './names';
 import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
 
@@ -23,7 +25,7 @@ export function policySetOf(ids: Iterable<string>): string {
 /** A set of policies, and whether it lets somebody do something. */
 export type PolicySet = Pick<
   PolicyEvaluator,
-  'policySet' | 'policySetWith' | 'version' | 'evaluate' | 'explain' | 'bestEffect'
+  'policySet' | 'policySetWith' | 'version' | 'asks' | 'evaluate' | 'explain' | 'bestEffect'
 >;
 
 /**
@@ -34,6 +36,7 @@ export class PolicyEvaluator {
   private readonly names = new PolicyNames();
   private policies = new Map<string, CompiledPolicy>();
   private resources = new ResourceIndex();
+  private limited = new LimitedPolicies();
   private changes = 0;
   private knownSet: string | null = null;
 
@@ -74,6 +77,7 @@ export class PolicyEvaluator {
       const compiled = compilePolicy(policy, this.names.take(policy));
       this.policies.set(policy.id, compiled);
       this.resources.add(compiled);
+      this.limited.add(compiled);
     }
     this.changed();
   }
@@ -85,6 +89,7 @@ export class PolicyEvaluator {
       if (policy === undefined) continue;
       this.policies.delete(id);
       this.resources.remove(policy);
+      this.limited.remove(policy);
       this.names.release(policy);
     }
     this.changed();
@@ -115,23 +120,44 @@ export class PolicyEvaluator {
     }
     this.policies = policies;
     this.resources = resources;
+    this.limited = new LimitedPolicies(policies.values());
     for (const policy of gone) this.names.release(policy);
     this.changed();
   }
 
-  evaluate(request: EvaluationRequest): Evaluation {
-    const verdict = new Verdict(this.names.asked(request));
-    this.resources.offer(request, verdict);
-    return verdict.evaluation();
+  /** What has to be known besides the request for {@link evaluate}: what limits are asked for. Mostly nothing. */
+  asks(request: EvaluationRequest): readonly AskedUse[] {
+    return this.limited.isEmpty ? [] : this.limited.asked(request, this.names.asked(request));
   }
 
-  explain(request: EvaluationRequest): Explanation {
-    return explanationOf(this.policies, this.resources, this.names.asked(request), request);
+  /** @param facts what the policies ask; without them no limit counts as reached. */
+  evaluate(request: EvaluationRequest, facts?: Facts): Evaluation {
+    const asked = this.names.asked(request);
+    if (facts === undefined || this.limited.isEmpty) return this.verdict(request, asked);
+    const matches = this.limited.matches(request, asked, facts);
+    const evaluation = this.verdict(request, { ...asked, reached: reachedAmong(matches) });
+    const [first] = evaluation.policies;
+    const rank = (first && this.policies.get(first.id)?.rank) ?? -Infinity;
+    return withUses(evaluation, rank, matches);
+  }
+
+  explain(request: EvaluationRequest, facts?: Facts): Explanation {
+    const asked = this.names.asked(request);
+    const matches = facts === undefined || this.limited.isEmpty ? [] : this.limited.matches(request, asked, facts);
+    const reached = matches.length === 0 ? asked : { ...asked, reached: reachedAmong(matches) };
+    const explanation = explanationOf(this.policies, this.resources, reached, request);
+    return { ...explanation, limits: matches.flatMap(({ uses }) => uses) };
   }
 
   /** The best effect that a request could have, whatever conditions ask for. */
   bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
     return bestEffectFor(this.resources, this.names.asked(request), request, otherwise);
+  }
+
+  private verdict(request: EvaluationRequest, asked: AskedNames): Evaluation {
+    const verdict = new Verdict(asked);
+    this.resources.offer(request, verdict);
+    return verdict.evaluation();
   }
 
   private changed(): void {

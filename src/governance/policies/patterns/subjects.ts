@@ -58,6 +58,17 @@ export function subjectText(text: string): string {
   return pattern.kind === 'other' ? `${pattern.type}:${pattern.id}` : text;
 }
 
+/** What patterns may call a subject besides `*`, as {@link subjectText} has it. Unambiguous, as no type contains a `:`. */
+export function textsOf(subject: EvaluationSubject): string[] {
+  const texts =
+    'agentId' in subject
+      ? [`agent:${subject.agentId}`, `agent:${subject.agentName}`, `kind:${subject.kind}`, 'agent:*']
+      : [`${subject.type}:${subject.id}`, `${subject.type}:*`];
+  if (subject.roles.length > 0) texts.push('role:*');
+  for (const role of subject.roles) texts.push(`role:${role}`);
+  return texts;
+}
+
 /** What a subject has to be, or undefined if it is valid. */
 export function subjectFault(text: string): string | undefined {
   if (text === '*') return undefined;

@@ -6,12 +6,13 @@ import {
   OneOf,
   OptionalText,
   RequiredText,
-  shown,
   Field,
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
-import { type FaultInside, unknownMembers } from '../../../http/validation/value-rules';
+import { member, objectShape, type Shape } from '../../../http/validation/shapes';
 import type { ReplayPeriod } from '../replays';
+import { OnBehalfOfField } from '../../permissions/principal-fields';
+import type { GivenPrincipal } from '../../permissions/principals';
 import type { GivenSubject } from '../../permissions/evaluation/questions';
 import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
 import {
@@ -27,27 +28,36 @@ import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/eva
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { CreatePolicyRequest } from '../../policies/dto/policy.requests';
 
-const MEMBERS = ['from', 'to'] as const;
-
 /** The period of a replay as sent in a request; null counts as left out. */
-export type GivenReplay = Readonly<Partial<Record<(typeof MEMBERS)[number], string | null>>>;
+export type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;
+
+const TIME: Shape = {
+  rule: (value) =>
+    typeof value === 'string' && timeOf(value) !== undefined
+      ? undefined
+      : 'must be an RFC 3339 time with a zone, or a date',
+  schema: { type: 'string' },
+};
+
+const time = (description: string): ReturnType<typeof member> =>
+  member(TIME, { optional: true, description, example: '2026-01-01' });
+
+const REPLAY = objectShape(
+  {
+    from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
+    to: time('Executions begun up to and including this time.'),
+  },
+  (given) => {
+    const { from, to } = replayPeriod(given);
+    const isOrdered = from === undefined || to === undefined || from <= to;
+    return isOrdered ? [] : [{ at: '.from', message: 'must not be later than to' }];
+  },
+);
 
 /** The period whose executions are evaluated again. */
 export function ReplayField(): PropertyDecorator {
-  const time = (description: string): object => ({
-    type: 'string',
-    ...shown({ optional: true, description, example: '2026-01-01' }),
-  });
-  const schema = {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      from: time('Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).'),
-      to: time('Executions begun up to and including this time.'),
-    },
-  };
   const description = 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.';
-  return Field('replay', { optional: true, description }, replayFault, schema);
+  return Field('replay', { optional: true, description }, REPLAY.rule, REPLAY.schema);
 }
 
 /** The times of a valid replay period. */
@@ -55,28 +65,9 @@ export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
 }
 
-function replayFault(value: unknown): string | readonly FaultInside[] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
-  const members = value as Readonly<Record<string, unknown>>;
-  const faults = [
-    ...unknownMembers(members, MEMBERS),
-    ...MEMBERS.filter((name) => !isTime(members[name])).map((name) => ({
-      at: `.${name}`,
-      message: 'must be an RFC 3339 time with a zone, or a date',
-    })),
-  ];
-  if (faults.length > 0) return faults;
-  const { from, to } = replayPeriod(members);
-  const isOrdered = from === undefined || to === undefined || from <= to;
-  return isOrdered ? undefined : [{ at: '.from', message: 'must not be later than to' }];
-}
-
-function isTime(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && timeOf(value) !== undefined);
-}
-
-function timeOf(text: string | null | undefined): string | undefined {
-  return text === null || text === undefined ? undefined : parseTimestampOrDate(text);
+/** Undefined for what is no time, which is reported for its own field. */
+function timeOf(given: unknown): string | undefined {
+  return typeof given === 'string' ? parseTimestampOrDate(given) : undefined;
 }
 
 /** A question to the planned set, and the expected answer. */
@@ -91,6 +82,9 @@ export class PolicyTestRequest implements PolicyTest {
 
   @SubjectField()
   readonly subject?: GivenSubject;
+
+  @OnBehalfOfField('As in execute.')
+  readonly onBehalfOf?: GivenPrincipal;
 
   @RequiredText({ ...ACTION, description: 'As in execute.', example: 'send-reminder' })
   readonly action!: string;

@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableChoice, ApiNullableText } from '../../../http/openapi/answer-members';
 import { ANSWER_REASONS, type AnswerReason } from '../../permissions/permissions';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
+import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import type { PolicyTestResults } from '../policy-tests';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
@@ -10,12 +12,7 @@ import type { PolicyChange } from '../policy-changes';
 
 /** A policy that decides a test. */
 export class TestedPolicyResponse {
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: sampleId('pol'),
-    description: 'Null for a policy to be created.',
-  })
+  @ApiNullableText('Null for a policy to be created.', sampleId('pol'))
   readonly id!: string | null;
 
   @ApiProperty({ example: 'collections-may-remind' })
@@ -28,38 +25,46 @@ export class TestedPolicyResponse {
   readonly effect!: PolicyEffect;
 }
 
+/** A policy that would improve the answer to a test if one part of it were otherwise. */
+export class NearTestedPolicyResponse {
+  @ApiProperty({ type: TestedPolicyResponse })
+  readonly policy!: TestedPolicyResponse;
+
+  @ApiProperty({ enum: POLICY_PARTS, enumName: 'PolicyPart', isArray: true, example: ['conditions'] })
+  readonly missing!: readonly PolicyPart[];
+}
+
 /** A test that was not answered as expected. */
 export class FailedPolicyTestResponse {
-  @ApiProperty({ type: 'integer', example: 0, description: 'Its place in `tests`, from 0.' })
+  @ApiMember('Its place in `tests`, from 0.', { type: 'integer', example: 0 })
   readonly index!: number;
 
   @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
   readonly expect!: PolicyEffect;
 
-  @ApiProperty({
-    enum: POLICY_EFFECTS,
-    enumName: 'PolicyEffect',
-    example: 'deny',
-    description: 'The actual answer; equal to the expected one if only `by` is not among the policies that decide.',
-  })
+  @ApiChoice(
+    ['PolicyEffect', POLICY_EFFECTS],
+    'deny',
+    'The actual answer; equal to the expected one if only `by` is not among the policies that decide.',
+  )
   readonly effect!: PolicyEffect;
 
-  @ApiProperty({
-    type: String,
-    enum: [...ANSWER_REASONS, null],
-    nullable: true,
-    example: 'policy_denied',
-    description: 'Null if it is allowed.',
-  })
+  @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.', 'policy_denied')
   readonly reason!: AnswerReason | null;
 
-  @ApiProperty({ type: [TestedPolicyResponse], maxItems: 10, description: 'The first that decide, oldest first.' })
+  @ApiMember('The first that decide, oldest first.', { type: [TestedPolicyResponse], maxItems: 10 })
   readonly policies!: readonly TestedPolicyResponse[];
+
+  @ApiMember(
+    'Where more was expected, as `nearest` of evaluate; of the first 50 that failed, and absent if there are none.',
+    { type: [NearTestedPolicyResponse], required: false, maxItems: MOST_NEAREST },
+  )
+  readonly nearest?: readonly NearTestedPolicyResponse[];
 }
 
 /** The results of the tests of a planned set. */
 export class PolicyTestsResponse {
-  @ApiProperty({ type: 'integer', example: 1, description: 'How many got the expected answer.' })
+  @ApiMember('How many got the expected answer.', { type: 'integer', example: 1 })
   readonly passed!: number;
 
   @ApiProperty({ type: [FailedPolicyTestResponse], example: [] })
@@ -68,8 +73,8 @@ export class PolicyTestsResponse {
   static from(this: void, { passed, failed }: PolicyTestResults): PolicyTestsResponse {
     return {
       passed,
-      failed: failed.map(({ index, expect, answer: { effect, reason }, policies }) => {
-        return { index, expect, effect, reason, policies };
+      failed: failed.map(({ index, expect, answer: { effect, reason }, policies, nearest }) => {
+        return { index, expect, effect, reason, policies, ...(nearest.length > 0 && { nearest }) };
       }),
     };
   }
@@ -96,15 +101,10 @@ export class PolicyChangeResponse {
   @ApiProperty({ example: '1.1' })
   readonly version!: string;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'Null in a plan for a policy to be created; after apply its new id.',
-  })
+  @ApiNullableText('Null in a plan for a policy to be created; after apply its new id.')
   readonly id!: string | null;
 
-  @ApiProperty({ type: ReplacedPolicyResponse, nullable: true, description: 'The version in force that is replaced.' })
+  @ApiMember('The version in force that is replaced.', { type: ReplacedPolicyResponse, nullable: true })
   readonly replaces!: ReplacedPolicyResponse | null;
 
   /** @param id of a policy that the change has created. */
@@ -116,10 +116,10 @@ export class PolicyChangeResponse {
 }
 
 export class PatternSetResponse {
-  @ApiProperty({ type: [String], example: ['*'], description: 'One of them matches.' })
+  @ApiMember('One of them matches.', { type: [String], example: ['*'] })
   readonly in!: readonly string[];
 
-  @ApiProperty({ type: [String], example: [], description: 'None of them matches.' })
+  @ApiMember('None of them matches.', { type: [String], example: [] })
   readonly except!: readonly string[];
 }
 
@@ -127,7 +127,7 @@ export class PlannedVerdictResponse {
   @ApiProperty({ enum: VERDICTS, enumName: 'PlannedEffect', example: 'no_policy' })
   readonly effect!: PlannedVerdict['effect'];
 
-  @ApiProperty({ type: [ApproverGroupResponse], required: false, description: 'With `require_approval` only.' })
+  @ApiMember('With `require_approval` only.', { type: [ApproverGroupResponse], required: false })
   readonly approvers?: readonly ApproverGroupResponse[];
 }
 
@@ -140,23 +140,23 @@ export class PolicyVersionResponse {
 }
 
 export class PlannedReferenceResponse extends PolicyVersionResponse {
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'Null for a policy to be created.' })
+  @ApiNullableText('Null for a policy to be created.')
   readonly id!: string | null;
 }
 
 export class EffectConditionsResponse {
-  @ApiProperty({ type: [PolicyVersionResponse], description: 'Policies whose conditions let them match.' })
+  @ApiMember('Policies whose conditions let them match.', { type: [PolicyVersionResponse] })
   readonly hold!: readonly PolicyVersionResponse[];
 
-  @ApiProperty({ type: [PolicyVersionResponse], description: 'Policies whose conditions do not.' })
+  @ApiMember('Policies whose conditions do not.', { type: [PolicyVersionResponse] })
   readonly fail!: readonly PolicyVersionResponse[];
 }
 
 export class EffectReasonsResponse {
-  @ApiProperty({ type: [PlannedReferenceResponse], description: 'Ten at most, oldest first.' })
+  @ApiMember('Ten at most, oldest first.', { type: [PlannedReferenceResponse] })
   readonly from!: readonly PlannedReferenceResponse[];
 
-  @ApiProperty({ type: [PlannedReferenceResponse], description: 'Ten at most, oldest first.' })
+  @ApiMember('Ten at most, oldest first.', { type: [PlannedReferenceResponse] })
   readonly to!: readonly PlannedReferenceResponse[];
 }
 
@@ -167,33 +167,30 @@ export class PlannedEffectResponse {
   @ApiProperty({ type: PlannedVerdictResponse })
   readonly to!: PlannedVerdictResponse;
 
-  @ApiProperty({
-    type: [String],
-    example: [sampleId('agt'), 'other:machine'],
-    description:
-      "Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles; " +
+  @ApiMember(
+    "Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles; " +
       '`other:role:<role>` and `other:agent:<name>`: a machine with that one role, or that name, which policies list and no agent has.',
-  })
+    { type: [String], example: [sampleId('agt'), 'other:machine'] },
+  )
   readonly subjects!: readonly string[];
 
   @ApiProperty({ type: PatternSetResponse })
   readonly actions!: PatternSetResponse;
 
-  @ApiProperty({ type: PatternSetResponse, description: 'Exact names, or `*`.' })
+  @ApiMember('Exact names, or `*`.', { type: PatternSetResponse })
   readonly resourceTypes!: PatternSetResponse;
 
-  @ApiProperty({
-    type: PatternSetResponse,
-    description:
-      'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. ' +
+  @ApiMember(
+    'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. ' +
       'A percent-encoded one covers every spelling except the plain one.',
-  })
+    { type: PatternSetResponse },
+  )
   readonly resources!: PatternSetResponse;
 
   @ApiProperty({ type: EffectConditionsResponse })
   readonly when!: EffectConditionsResponse;
 
-  @ApiProperty({ type: EffectReasonsResponse, description: 'Policies that decide in some request of the region.' })
+  @ApiMember('Policies that decide in some request of the region.', { type: EffectReasonsResponse })
   readonly because!: EffectReasonsResponse;
 }
 
@@ -210,108 +207,84 @@ export class ReplayedExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly executionId!: string;
 
-  @ApiProperty({
-    enum: EXECUTION_OUTCOMES,
-    enumName: 'ExecutionOutcome',
-    example: 'authorized',
-    description: 'In its first entry.',
-  })
+  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', 'In its first entry.')
   readonly recorded!: ExecutionOutcome;
 
-  @ApiProperty({
-    enum: POLICY_EFFECTS,
-    enumName: 'PolicyEffect',
-    example: 'allow',
-    description: 'By the set in force.',
-  })
+  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'allow', 'By the set in force.')
   readonly was!: PolicyEffect;
 
-  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'deny', description: 'By the set planned.' })
+  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'deny', 'By the set planned.')
   readonly now!: PolicyEffect;
 
-  @ApiProperty({ type: EffectReasonsResponse, description: 'The policies that decide.' })
+  @ApiMember('The policies that decide.', { type: EffectReasonsResponse })
   readonly because!: EffectReasonsResponse;
 }
 
 /** What a planned set would have decided about recorded executions. */
 export class PolicyReplayResponse {
-  @ApiProperty({ type: 'integer', example: 1200, description: 'Number of executions that were evaluated again.' })
+  @ApiMember('Number of recorded executions in the period.', { type: 'integer', example: 1200 })
   readonly executions!: number;
 
-  @ApiProperty({ type: 'integer', example: 1, description: 'How many of them would get a different answer.' })
+  @ApiMember('How many of them would get a different answer.', { type: 'integer', example: 1 })
   readonly changed!: number;
 
-  @ApiProperty({ example: false, description: 'Whether `REPLAY_LIMIT` or 30 seconds ended it early.' })
+  @ApiMember('How many of them could not be evaluated again, because their contents were erased.', {
+    type: 'integer',
+    example: 0,
+  })
+  readonly skipped!: number;
+
+  @ApiMember('Whether `REPLAY_LIMIT` or 30 seconds ended it early.', { example: false })
   readonly cut!: boolean;
 
-  @ApiProperty({
-    type: [ReplayedExecutionResponse],
-    maxItems: 100,
-    description: 'The newest that would get a different answer.',
-  })
+  @ApiMember('The newest that would get a different answer.', { type: [ReplayedExecutionResponse], maxItems: 100 })
   readonly examples!: readonly ReplayedExecutionResponse[];
 }
 
 export class PolicyPlanResponse {
-  @ApiProperty({
+  @ApiMember('Identifies the set of policies now in force; `POST /policies/apply` expects it.', {
     example: SAMPLE_POLICY_SET,
-    description: 'Identifies the set of policies now in force; `POST /policies/apply` expects it.',
   })
   readonly base!: string;
 
-  @ApiProperty({
-    type: [PolicyChangeResponse],
-    description: "In the request's order, then the policies that are pruned, by name.",
-  })
+  @ApiMember("In the request's order, then the policies that are pruned, by name.", { type: [PolicyChangeResponse] })
   readonly changes!: readonly PolicyChangeResponse[];
 
-  @ApiProperty({
-    type: [PlannedEffectResponse],
-    description:
-      'Which requests would get a different answer. A request lies in a region if it matches all of its parts; regions do not overlap.',
-  })
+  @ApiMember(
+    'Which requests would get a different answer. A request lies in a region if it matches all of its parts; regions do not overlap.',
+    { type: [PlannedEffectResponse] },
+  )
   readonly effects!: readonly PlannedEffectResponse[];
 
-  @ApiProperty({ example: true, description: 'Whether the effects are complete; those listed are true.' })
+  @ApiMember('Whether the effects are complete; those listed are true.', { example: true })
   readonly complete!: boolean;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'Why they are not complete; null if they are.',
-  })
+  @ApiNullableText('Why they are not complete; null if they are.')
   readonly reason!: string | null;
 
-  @ApiProperty({
-    type: [ShadowedPolicyResponse],
-    description:
-      'Policies of the set that never decide, since another one takes precedence and matches everything they match.',
-  })
+  @ApiMember(
+    'Policies of the set that never decide, since another one takes precedence and matches everything they match.',
+    { type: [ShadowedPolicyResponse] },
+  )
   readonly shadowed!: readonly ShadowedPolicyResponse[];
 
-  @ApiProperty({
-    type: [String],
-    example: [],
-    description:
-      'Parts of the policies to come into force that match nothing, or more than they seem to. The first 1,000; if there are more, a last one says so.',
-  })
+  @ApiMember(
+    'Parts of the policies to come into force that match nothing, or more than they seem to; roles and names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; if there are more, a last one says so.',
+    { type: [String], example: [] },
+  )
   readonly warnings!: readonly string[];
 
-  @ApiProperty({ type: PolicyTestsResponse, required: false, description: 'With `tests`.' })
+  @ApiMember('With `tests`.', { type: PolicyTestsResponse, required: false })
   readonly tests?: PolicyTestsResponse;
 
-  @ApiProperty({ type: PolicyReplayResponse, required: false, description: 'With `replay`.' })
+  @ApiMember('With `replay`.', { type: PolicyReplayResponse, required: false })
   readonly replay?: PolicyReplayResponse;
 }
 
 export class AppliedPoliciesResponse {
-  @ApiProperty({
-    type: [PolicyChangeResponse],
-    description: "In the request's order, then the policies that were pruned, by name.",
-  })
+  @ApiMember("In the request's order, then the policies that were pruned, by name.", { type: [PolicyChangeResponse] })
   readonly changes!: readonly PolicyChangeResponse[];
 
-  @ApiProperty({ example: SAMPLE_POLICY_SET, description: 'Identifies the set of policies now in force.' })
+  @ApiMember('Identifies the set of policies now in force.', { example: SAMPLE_POLICY_SET })
   readonly policySet!: string;
 }

@@ -5,29 +5,44 @@ import { plannedMatches } from './planned-match';
 import { policyEffects } from './policy-effects';
 import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
 import { SubjectClasses } from './subject-classes';
+import { unknownNames } from './unknown-names';
+
+/** Distinct capabilities that are kept; each agent may have 200 of its own. */
+const MOST_CAPABILITIES = 100_000;
+
+export type CapableAgent = AgentSubject & { readonly capabilities: readonly string[] };
 
 /** A comparison is reported in parts, so that no part takes long to hand over. */
 export type ComparisonPart =
   | { readonly policies: readonly PlannedPolicy[] }
-  | { readonly agents: readonly AgentSubject[] }
+  | { readonly agents: readonly CapableAgent[] }
   /** Everything is reported; milliseconds that the answer may take. */
   | { readonly timeout: number };
 
 export interface ComparedPolicies extends FoundEffects {
   readonly shadowed: readonly ShadowedPolicy[];
+  /** Of names that are not registered. */
+  readonly warnings: readonly string[];
 }
 
-/** Computes what changes between two sets of policies, and which of the second never decide. */
+/** Computes what changes between two sets of policies, and which of the second never decide or name nobody. */
 export class Comparison {
   private readonly policies: PlannedPolicy[] = [];
   private readonly agents: AgentSubject[] = [];
+  private readonly capabilities = new Set<string>();
 
   /** The answer, once everything is reported. */
   take(part: ComparisonPart): ComparedPolicies | null {
     if ('timeout' in part) return this.answer(part.timeout);
     if ('policies' in part) this.policies.push(...part.policies);
-    else this.agents.push(...part.agents);
+    else for (const agent of part.agents) this.add(agent);
     return null;
+  }
+
+  private add({ capabilities, ...agent }: CapableAgent): void {
+    this.agents.push(agent);
+    if (this.capabilities.size > MOST_CAPABILITIES) return;
+    for (const capability of capabilities) this.capabilities.add(capability);
   }
 
   private answer(timeout: number): ComparedPolicies {
@@ -44,6 +59,8 @@ export class Comparison {
       if (!(error instanceof OutOfTime)) throw error;
       budget.leaveOut('Which policies are shadowed could not be found in time.');
     }
-    return { effects, reason: reason ?? budget.reason, shadowed };
+    const capabilities = this.capabilities.size > MOST_CAPABILITIES ? null : this.capabilities;
+    const warnings = unknownNames(this.policies, { agents: this.agents, capabilities });
+    return { effects, reason: reason ?? budget.reason, shadowed, warnings };
   }
 }

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../core/json/json-value';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { PolicyCondition } from '../../policies/conditions/condition';
 import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
+import { subjectText } from '../../policies/patterns/subjects';
 import type { Bits } from './bits';
 import type { PlannedPolicy } from './effect';
 import type { SubjectClasses } from './subject-classes';
@@ -42,7 +43,7 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
   return [...policies]
     .sort((left, right) => (left.id < right.id ? -1 : 1))
     .map((rules, index) => {
-      const { effect, conditions } = rules;
+      const { effect } = rules;
       const isSpelled = effect === 'allow';
       const resources = compileResources(rules);
       const types = typesOf(rules);
@@ -56,7 +57,7 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
         resources,
         types,
         namedTypes: new Set([...(types ?? []), ...firsts.filter((first) => types === null || types.has(first))]),
-        condition: conditions.length === 0 ? null : `${effect === 'allow'} ${conditionsKey(conditions)}`,
+        condition: conditionOf(rules),
         marks: [randomMark(), randomMark()],
         isSpelled,
         isUncertain: false,
@@ -100,6 +101,14 @@ function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
   if (pattern.kind === 'everything') return [];
   const [first = ''] = pattern.path.split('/', 1);
   return isSpelled ? [first] : [first, ...encodedSpellings(first)];
+}
+
+/** On whose behalf a request is, is as open as its parameters. Limits of two policies are never the same. */
+function conditionOf({ effect, conditions, limits, onBehalfOf, name }: PlannedPolicy): string | null {
+  if (conditions.length === 0 && limits.length === 0 && onBehalfOf.length === 0) return null;
+  const ofLimits = limits.length === 0 ? '' : ` ${canonicalJson([name, limits as unknown as JsonObject])}`;
+  const principals = [...new Set(onBehalfOf.map(subjectText))].sort();
+  return `${effect === 'allow'} ${conditionsKey(conditions)} ${JSON.stringify(principals)}${ofLimits}`;
 }
 
 /** In whichever order the conditions and their members are written. */

@@ -155,6 +155,7 @@ it('is incomplete after its time limit, but true', () => {
       id: `pol_${String(index).padStart(5, '0')}`,
       name: `p${index}`,
       conditions: [],
+      limits: [],
     }));
   const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 0 });
   expect(reason).toContain('PLAN_TIMEOUT');

@@ -46,6 +46,7 @@ it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
   ['not by a lower priority', { priority: 1 }, {}, false],
   ['not by the same effect', { effect: 'deny' }, {}, false],
   ['not by conditions', {}, { conditions: [{ parameter: '/a', op: 'eq', value: 1 }] }, false],
+  ['not by limits', {}, { limits: [{ max: 1, per: 'day', by: 'agent' }] }, false],
   ['whatever its own conditions', { conditions: [{ parameter: '/a', op: 'eq', value: 1 }] }, {}, true],
   ['not in part', { actions: ['send-mail', 'write'] }, {}, false],
   ['not by two patterns together', { subjects: ['agent:*'] }, { subjects: ['kind:human', 'kind:machine'] }, false],
@@ -135,7 +136,7 @@ function randomBelow(seed: number): (bound: number) => number {
 }
 
 function planned(name: string, rules: Rules): PlannedPolicy {
-  const rest = { resourceTypes: [], priority: 0, conditions: [], approval: null };
+  const rest = { resourceTypes: [], priority: 0, conditions: [], limits: [], onBehalfOf: [], approval: null };
   const sides = { isBefore: true, isAfter: true, isNew: false };
   const lists = { effect: 'allow', subjects: [], actions: [], resources: [] } as const;
   return { id: `pol_${name}`, name, version: '1', ...lists, ...rest, ...rules, ...sides };

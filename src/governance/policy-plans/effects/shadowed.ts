@@ -12,7 +12,7 @@ export interface ShadowedPolicy {
 }
 
 /**
- * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions:
+ * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions or limits:
  * whatever they match, the other decides.
  */
 export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicy[] {

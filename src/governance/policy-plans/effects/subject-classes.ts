@@ -1,10 +1,9 @@
 import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
 import { exactLabelFault } from '../../../core/values/label-fault';
-import { type AgentSubject, parseSubject, subjectText } from '../../policies/patterns/subjects';
+import { type AgentSubject, parseSubject, subjectText, textsOf } from '../../policies/patterns/subjects';
 import { addBit, type Bits, indexesOf, noBits } from './bits';
 
-/** Patterns that every agent matches. */
-const EVERYBODY = ['*', 'agent:*'];
+const NOBODY: AgentSubject = { agentId: '', agentName: '', kind: 'machine', roles: [] };
 
 /** Subjects that match the same patterns, and so are always answered alike. */
 interface SubjectClass {
@@ -40,14 +39,14 @@ export class SubjectClasses {
     };
     const had = new Set<string>();
     for (const agent of agents) {
-      const names = namesOf(agent);
+      const names = textsOf(agent);
       for (const name of names) had.add(name);
       join(agent.agentId, names);
     }
-    for (const kind of AGENT_KINDS) join(`other:${kind}`, [`kind:${kind}`]);
+    for (const kind of AGENT_KINDS) join(`other:${kind}`, textsOf({ ...NOBODY, kind }));
     for (const pattern of known) {
       const other = machineFor(pattern);
-      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, namesOf(other));
+      if (other !== null && !had.has(pattern)) join(`other:${pattern}`, textsOf(other));
     }
     for (const [index, { met }] of this.classes.entries())
       for (const name of met) {
@@ -66,7 +65,7 @@ export class SubjectClasses {
     const bits = this.none();
     for (const pattern of patterns) {
       const name = subjectText(pattern);
-      if (EVERYBODY.includes(name)) this.classes.forEach((_, index) => addBit(bits, index));
+      if (name === '*') this.classes.forEach((_, index) => addBit(bits, index));
       else for (const index of this.byPattern.get(name) ?? []) addBit(bits, index);
     }
     return bits;
@@ -80,15 +79,8 @@ export class SubjectClasses {
 /** The machine that a pattern names by its one role, or by its name; null if it names none, or nobody can have that. */
 function machineFor(text: string): AgentSubject | null {
   const pattern = parseSubject(text);
-  const nobody = { agentId: '', agentName: '', kind: 'machine', roles: [] } as const;
   if (pattern.kind === 'role')
-    return exactLabelFault(pattern.role) === undefined ? { ...nobody, roles: [pattern.role] } : null;
+    return exactLabelFault(pattern.role) === undefined ? { ...NOBODY, roles: [pattern.role] } : null;
   if (pattern.kind !== 'agent') return null;
-  return agentNameFault(pattern.idOrName) === undefined ? { ...nobody, agentName: pattern.idOrName } : null;
-}
-
-function namesOf({ agentId, agentName, kind, roles }: AgentSubject): string[] {
-  const ofRoles = roles.map((role) => `role:${role}`);
-  const anyRole = roles.length > 0 ? ['role:*'] : [];
-  return [`agent:${agentId}`, `agent:${agentName}`, `kind:${kind}`, ...ofRoles, ...anyRole];
+  return agentNameFault(pattern.idOrName) === undefined ? { ...NOBODY, agentName: pattern.idOrName } : null;
 }

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { uptime } from 'node:os';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { steadyTime } from '../../../core/concurrency/steady-time';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import type { SqlSessions } from '../sql-connection';
 
@@ -126,11 +126,6 @@ export class PostgresLease {
 
 function processOf(name: string): string {
   return name.split(LAPSES, 1)[0] ?? name;
-}
-
-/** Milliseconds of a clock that cannot be set, and runs while the machine sleeps. */
-function steadyTime(): number {
-  return uptime() * 1_000;
 }
 
 /**

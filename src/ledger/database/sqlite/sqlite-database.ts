@@ -11,7 +11,7 @@ import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
 import { SQLITE_DIALECT } from './sqlite-dialect';
 import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt, SqliteLock } from './sqlite-file';
 import { openingError } from './sqlite-fault';
-import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
+import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT, PASSING_CACHE_SIZE } from './sqlite-settings';
 
 /** Free bytes that an ordinary batch may need. */
 const LEAST_ROOM = 1 << 20;
@@ -104,6 +104,14 @@ export class SqliteDatabase extends Database {
   /** The lock excludes every other process. */
   async endedAmong(names: readonly string[]): Promise<readonly string[]> {
     return names.filter((name) => name !== this.processId);
+  }
+
+  /** Without waiting for readers, as all writes would wait with it. */
+  async truncateLog(writer: SqlConnection): Promise<boolean> {
+    await writer.run('PRAGMA busy_timeout = 0');
+    const [row] = await writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
+    await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
+    return row?.busy === 0;
   }
 
   finishWriting(writer: SqlConnection): Promise<void> {

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiCount, ApiMember } from '../../../http/openapi/answer-members';
 
 export const HEALTH_STATUSES = ['healthy', 'unhealthy'] as const;
 
@@ -23,18 +24,15 @@ export class StatisticsResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
   readonly decisions!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'All versions.' })
+  @ApiCount('All versions.')
   readonly policies!: number;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 7 })
   readonly provenanceEntries!: number;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { type: 'integer', minimum: 0 },
-    selfRequired: false,
-    description:
-      'Records of modules that were added to the service, by the name of their counter; absent if there are none.',
-  })
+  @ApiMember(
+    'Records of modules that were added to the service, by the name of their counter; absent if there are none.',
+    { type: 'object', additionalProperties: { type: 'integer', minimum: 0 }, selfRequired: false },
+  )
   readonly modules?: Readonly<Record<string, number>>;
 }

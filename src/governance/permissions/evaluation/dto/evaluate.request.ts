@@ -1,74 +1,32 @@
-import type { SchemaObject } from '@nestjs/swagger';
-import { AGENT_KINDS } from '../../../agents/agent-name';
 import { WholeRequest } from '../../../../http/validation/dto';
+import { BooleanField, Field, FreeFormObject, OptionalText } from '../../../../http/validation/fields';
 import {
-  BooleanField,
-  FreeFormObject,
-  OptionalText,
-  shown,
-  shownChoice,
-  Field,
-} from '../../../../http/validation/fields';
-import {
-  SUBJECT_NAME,
-  SUBJECT_ROLES,
-  subjectFault,
   ACTION,
   AGENT_REFERENCE,
-  MOST_EXPLAINED,
-  MOST_REQUESTS,
-  requestsFault,
+  REQUESTS,
+  REQUESTS_DESCRIPTION,
   RESOURCE_ID,
   RESOURCE_TYPE,
+  SUBJECT,
   togetherFaults,
 } from '../question-faults';
 import { MomentField } from '../../../../http/as-of/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
+import { OnBehalfOfField, RunField } from '../../principal-fields';
+import type { GivenPrincipal } from '../../principals';
 import type { GivenQuestion, GivenSubject } from '../questions';
-
-export const SUBJECT: SchemaObject = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    name: { type: 'string', minLength: 1, maxLength: SUBJECT_NAME.max, ...shown({ optional: true }) },
-    roles: {
-      type: 'array',
-      maxItems: SUBJECT_ROLES.maxItems,
-      items: { type: 'string', minLength: 1, maxLength: SUBJECT_ROLES.item.max },
-      ...shown({ optional: true, default: [] }),
-    },
-    kind: { ...shownChoice(AGENT_KINDS, { optional: true }), ...shown({ optional: true, default: 'machine' }) },
-  },
-};
 
 /** An alternative to a registered agent: the members of an agent that policies look at. */
 export function SubjectField(): PropertyDecorator {
   const description =
     'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +
     '`kind:…`, its roles, and its name.';
-  return Field('subject', { optional: true, description }, subjectFault, SUBJECT);
+  return Field('subject', { optional: true, description }, SUBJECT.rule, SUBJECT.schema);
 }
 
-const QUESTION: SchemaObject = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    agent: { type: 'string', minLength: 1, maxLength: AGENT_REFERENCE.max, ...shown({ optional: true }) },
-    subject: { ...SUBJECT, ...shown({ optional: true }) },
-    action: { type: 'string', minLength: 1, maxLength: ACTION.max, ...shown({ optional: true }) },
-    resourceType: { type: 'string', minLength: 1, maxLength: RESOURCE_TYPE.max, ...shown({ optional: true }) },
-    resourceId: { type: 'string', minLength: 1, maxLength: RESOURCE_ID.max, ...shown({ optional: true }) },
-    parameters: { type: 'object', additionalProperties: true, ...shown({ optional: true }) },
-  },
-};
-
 function RequestsField(): PropertyDecorator {
-  const description =
-    `Up to ${MOST_REQUESTS} questions, with \`explain\` ${MOST_EXPLAINED}, answered by one set of policies. Members that one leaves ` +
-    'out are taken from those next to the list; its `agent` or `subject` replaces either of them.';
-  const schema = { type: 'array', minItems: 1, maxItems: MOST_REQUESTS, items: QUESTION };
-  return Field('requests', { optional: true, description }, requestsFault, schema);
+  return Field('requests', { optional: true, description: REQUESTS_DESCRIPTION }, REQUESTS.rule, REQUESTS.schema);
 }
 
 @WholeRequest(togetherFaults)
@@ -78,6 +36,12 @@ export class EvaluateRequest implements GivenQuestion {
 
   @SubjectField()
   readonly subject?: GivenSubject;
+
+  @OnBehalfOfField('As in execute.')
+  readonly onBehalfOf?: GivenPrincipal;
+
+  @RunField()
+  readonly run?: string;
 
   @OptionalText({ ...ACTION, description: 'As in execute.', example: 'send-reminder' })
   readonly action?: string;

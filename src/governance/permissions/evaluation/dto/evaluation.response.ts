@@ -1,4 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableChoice } from '../../../../http/openapi/answer-members';
+import { decimalText } from '../../../../core/values/decimal';
+import { sampleId } from '../../../../http/openapi/documentation.decorators';
+import type { LimitUse } from '../../../policies/limits/limit';
 import { ANSWER_REASONS, type AnswerReason } from '../../permissions';
 import { DecidingPolicyResponse } from '../../../executions/dto/execution.response';
 import { ApprovalResponse } from '../../../policies/dto/policy.response';
@@ -26,13 +30,10 @@ export class MatchedPolicyResponse {
   @ApiProperty({ example: true })
   readonly decided!: boolean;
 
-  @ApiProperty({
-    type: String,
-    enum: ['priority', 'effect', null],
-    nullable: true,
-    example: null,
-    description: 'Why it did not decide: another has a higher priority, or at the same priority a stronger effect.',
-  })
+  @ApiNullableChoice(
+    ['priority', 'effect'],
+    'Why it did not decide: another has a higher priority, or at the same priority a stronger effect.',
+  )
   readonly lostTo!: MatchedPolicy['lostTo'];
 
   static from(this: void, { policy, decided, lostTo }: MatchedPolicy): MatchedPolicyResponse {
@@ -52,40 +53,83 @@ export class NearPolicyResponse {
   }
 }
 
+/** A policy with limits. */
+export class LimitedPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'spend-alone' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+}
+
+/** What a limit of a policy that matches otherwise is asked for; amounts are text. */
+export class ExplainedLimitResponse {
+  @ApiProperty({ type: LimitedPolicyResponse })
+  readonly policy!: LimitedPolicyResponse;
+
+  @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
+  readonly limit!: number;
+
+  @ApiProperty({ example: '1000' })
+  readonly max!: string;
+
+  @ApiMember('In this window.', { example: '250.5' })
+  readonly used!: string;
+
+  @ApiMember('Null if the parameters have no amount that counts.', { type: 'string', nullable: true, example: '80' })
+  readonly asked!: string | null;
+
+  @ApiMember('When the next window begins.', { format: 'date-time', example: '2026-11-21T00:00:00.000Z' })
+  readonly resetsAt!: string;
+
+  static from(this: void, { policy, limit, max, before, amount, resetsAt }: LimitUse): ExplainedLimitResponse {
+    const { id, name, version } = policy;
+    const asked = amount === null ? null : decimalText(amount);
+    const [most, used] = [decimalText(max), decimalText(before)];
+    return { policy: { id, name, version }, limit, max: most, used, asked, resetsAt };
+  }
+}
+
 export class ExplanationResponse {
-  @ApiProperty({ type: 'integer', example: 3, description: 'Number of policies in force.' })
+  @ApiMember('Number of policies in force.', { type: 'integer', example: 3 })
   readonly inForce!: number;
 
-  @ApiProperty({
-    type: [MatchedPolicyResponse],
-    maxItems: MOST_MATCHED,
-    description:
-      'Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act.',
-  })
+  @ApiMember(
+    'Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act.',
+    { type: [MatchedPolicyResponse], maxItems: MOST_MATCHED },
+  )
   readonly matched!: readonly MatchedPolicyResponse[];
 
-  @ApiProperty({
-    type: [NearPolicyResponse],
-    maxItems: MOST_NEAREST,
-    description:
-      'Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age.',
-  })
+  @ApiMember(
+    'Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age.',
+    { type: [NearPolicyResponse], maxItems: MOST_NEAREST },
+  )
   readonly nearest!: readonly NearPolicyResponse[];
 
-  @ApiProperty({
-    enum: POLICY_EFFECTS,
-    enumName: 'PolicyEffect',
-    example: 'allow',
-    description:
-      'The best effect that this request could have with any parameters: each policy with conditions may match or not. `deny`: no parameters could make it allowed.',
-  })
+  @ApiMember(
+    'What the limits of policies that match otherwise are asked for. Of an earlier time: none, as none counts as reached.',
+    {
+      type: [ExplainedLimitResponse],
+    },
+  )
+  readonly limits!: readonly ExplainedLimitResponse[];
+
+  @ApiChoice(
+    ['PolicyEffect', POLICY_EFFECTS],
+    'allow',
+    'The best effect that this request could have with any parameters: each policy with conditions or limits may match or not. `deny`: no parameters could make it allowed.',
+  )
   readonly bestEffect!: PolicyEffect;
 
-  static from(this: void, { inForce, matched, nearest, bestEffect }: AnswerExplanation): ExplanationResponse {
+  static from(this: void, { inForce, matched, nearest, limits, bestEffect }: AnswerExplanation): ExplanationResponse {
     return {
       ...{ inForce, bestEffect },
       matched: matched.map(MatchedPolicyResponse.from),
       nearest: nearest.map(NearPolicyResponse.from),
+      limits: limits.map(ExplainedLimitResponse.from),
     };
   }
 }
@@ -94,32 +138,31 @@ export class AnswerResponse {
   @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
   readonly effect!: PolicyEffect;
 
-  @ApiProperty({
-    type: String,
-    enum: [...ANSWER_REASONS, null],
-    nullable: true,
-    example: null,
-    description: 'Null if it is allowed.',
-  })
+  @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.')
   readonly reason!: AnswerReason | null;
 
-  @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The first that decided, oldest first.' })
+  @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
 
-  @ApiProperty({
+  @ApiMember('The approval that is required first, combined from all policies that decided; otherwise null.', {
     type: ApprovalResponse,
     nullable: true,
-    description: 'The approval that is required first, combined from all policies that decided; otherwise null.',
   })
   readonly approval!: ApprovalResponse | null;
 
-  @ApiProperty({ type: ExplanationResponse, required: false, description: 'With `explain`.' })
+  @ApiMember('True where no policy allows it, and it is allowed because the agent is observed; absent otherwise.', {
+    type: Boolean,
+    required: false,
+  })
+  readonly observed?: true;
+
+  @ApiMember('With `explain`.', { type: ExplanationResponse, required: false })
   readonly explanation?: ExplanationResponse;
 
   static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
-    const { effect, reason, policies, requirement } = answer;
+    const { effect, reason, policies, requirement, observed } = answer;
     const approval = requirement === null ? null : ApprovalResponse.from(requirement);
-    const response = { effect, reason, policies, approval };
+    const response = { effect, reason, policies, approval, ...(observed && { observed }) };
     return explanation === null ? response : { ...response, explanation: ExplanationResponse.from(explanation) };
   }
 }
@@ -132,7 +175,7 @@ export class EvaluationResponse extends AnswerResponse {
 
 /** The answers to a list of questions. */
 export class EvaluationsResponse {
-  @ApiProperty({ type: [AnswerResponse], description: 'In the order of the requests.' })
+  @ApiMember('In the order of the requests.', { type: [AnswerResponse] })
   readonly results!: readonly AnswerResponse[];
 
   @ApiProperty(POLICY_SET)

@@ -1,0 +1,176 @@
+import { Argument, type Command } from 'commander';
+import { askedText } from '../decision-text.js';
+import { counted, plain, printError, printJson, printLine } from '../output.js';
+import { requireWanted } from '../question.js';
+import { client } from '../settings.js';
+import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+import { sleep } from '../../../typescript/src/sleep.js';
+
+type Erasure = Schemas['ErasureResponse'];
+type ErasableType = Schemas['ErasableType'];
+
+const TYPES: readonly ErasableType[] = ['entity', 'decision', 'execution'];
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 250;
+/** From this many on, entries are not counted before. */
+const MOST_COUNTED = 10_000;
+const PAGE = 1_000;
+
+interface EraseOptions {
+  readonly reason: string;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** A record that goes. */
+interface Going {
+  readonly type: ErasableType;
+  readonly id: string;
+  /** What it is, for people. */
+  readonly text: string;
+  readonly isErased: boolean;
+  /** An entity that is there: it is deleted, and that is an entry too. */
+  readonly isDeleted?: true;
+}
+
+export function addEraseCommand(program: Command): void {
+  program
+    .command('erase')
+    .addArgument(new Argument('<type>', 'of the record').choices(TYPES))
+    .argument('<id>')
+    .description(
+      'erase what a record contains, everywhere and for good; shows what goes and asks first. Needs the scope admin',
+    )
+    .requiredOption('--reason <text>', 'why; it stays on record, so it must hold no personal data')
+    .option('--yes', 'without asking on a terminal')
+    .option('--json', 'the erasure as JSON')
+    .action(erase);
+}
+
+async function erase(type: ErasableType, id: string, { reason, yes, json }: EraseOptions): Promise<void> {
+  const governance = client();
+  const going = await goingWith(governance, type, id);
+  // The result is the erasure.
+  const say = json === true ? printError : printLine;
+  if (going.every(({ isErased }) => isErased)) {
+    const earlier = await earlierErasure(governance, type, id);
+    say(
+      plain(
+        `The ${type} ${id} is erased already${earlier === null ? '' : `, by ${earlier.id}`}: nothing is left to erase.`,
+      ),
+    );
+    if (json === true) printJson(earlier);
+    return;
+  }
+  const entries = await countEntries(governance, going);
+  say(
+    `What ${going.length === 1 ? 'this record contains' : 'these records contain'} is erased, and cannot be brought back:`,
+  );
+  for (const one of going) say(plain(`  ${one.type.padEnd(10)} ${one.id}  ${one.text}`));
+  say(`${entriesText(entries)} Who did what when stays, and so does every hash.`);
+  if (yes !== true) await requireWanted('Erase?', 'Nothing was erased');
+  const body = { subjects: [{ type, id }], reason };
+  const erasure = await completed(governance, await governance.post('/api/v1/erasures', { body }));
+  if (json === true) printJson(erasure);
+  else printLine(plain(resultText(erasure)));
+}
+
+/** The record and what goes with it. */
+async function goingWith(governance: GovernanceClient, type: ErasableType, id: string): Promise<readonly Going[]> {
+  if (type === 'entity') return [await goingEntity(governance, id)];
+  if (type === 'execution') {
+    const execution = await goingExecution(governance, id);
+    return execution.decisionId === null
+      ? [execution]
+      : [execution, await goingDecision(governance, execution.decisionId)];
+  }
+  const decision = await goingDecision(governance, id);
+  return decision.executionId === null
+    ? [decision]
+    : [await goingExecution(governance, decision.executionId), decision];
+}
+
+async function goingExecution(
+  governance: GovernanceClient,
+  id: string,
+): Promise<Going & { readonly decisionId: string | null }> {
+  const execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: {} });
+  const { decisionId, outcome, erased } = execution;
+  const text = erased === true ? 'is erased already' : `${askedText(execution)}, ${outcome}`;
+  return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId };
+}
+
+async function goingDecision(
+  governance: GovernanceClient,
+  id: string,
+): Promise<Going & { readonly executionId: string | null }> {
+  const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
+  const { title, status, executionId, erased } = decision;
+  const text = erased === true ? 'is erased already' : `${title}, ${status}`;
+  return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId };
+}
+
+async function goingEntity(governance: GovernanceClient, id: string): Promise<Going> {
+  const path = { id };
+  try {
+    const entity = await governance.get('/api/v1/entities/{id}', { path, query: {} });
+    const { total } = await governance.get('/api/v1/entities/{id}/claims', { path, query: { limit: 1 } });
+    const what = `${entity.type} ${entity.name}`;
+    const text =
+      total === 0 ? `${what}, which is deleted` : `${what} and ${counted(total, 'claim')}, which are deleted`;
+    return { type: 'entity', id: entity.id, text, isErased: false, isDeleted: true };
+  } catch (error) {
+    if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
+    const [newest] = (await governance.get('/api/v1/audit', { query: { subjectId: id, limit: 1 } })).data;
+    if (newest === undefined) throw error;
+    const isErased = newest.action === 'entity.erased';
+    return { type: 'entity', id, text: 'is deleted already; what older entries hold goes', isErased };
+  }
+}
+
+/** The erasure that took a record; null where the service did so by itself. */
+async function earlierErasure(governance: GovernanceClient, type: ErasableType, id: string): Promise<Erasure | null> {
+  const query = { subjectId: id, action: `${type}.erased`, limit: 1 };
+  const [entry] = (await governance.get('/api/v1/audit', { query })).data;
+  const erasureId = entry?.details?.['erasureId'];
+  if (typeof erasureId !== 'string') return null;
+  return governance.get('/api/v1/erasures/{id}', { path: { id: erasureId } });
+}
+
+/** How many entries have contents to lose, as far as they can be counted in a moment. */
+async function countEntries(governance: GovernanceClient, going: readonly Going[]): Promise<number> {
+  let count = going.filter(({ isDeleted }) => isDeleted === true).length;
+  for (const { type, id } of going) {
+    const query = { ...(type === 'entity' ? { entityId: id } : { subjectId: id }), limit: PAGE };
+    for await (const { subjectType, details } of governance.pages('/api/v1/audit', { query })) {
+      // Executions on an entity do not go with it, its claims do.
+      const goes = subjectType === type || (type === 'entity' && subjectType === 'claim');
+      if (goes && details !== null) count += 1;
+      if (count === MOST_COUNTED) return count;
+    }
+  }
+  return count;
+}
+
+function entriesText(count: number): string {
+  if (count === 1) return '1 entry loses its state, details, reason and address.';
+  return `${count}${count === MOST_COUNTED ? ' or more' : ''} entries lose their states, details, reasons and addresses.`;
+}
+
+async function completed(governance: GovernanceClient, begun: Erasure): Promise<Erasure> {
+  let erasure = begun;
+  while (erasure.completedAt === null) {
+    await sleep(LOOK_EVERY);
+    erasure = await governance.get('/api/v1/erasures/{id}', { path: { id: begun.id } });
+  }
+  return erasure;
+}
+
+function resultText({ id, completedAt, entries, records, unsalted }: Erasure): string {
+  const lost = counted(entries ?? 0, 'entry', 'entries');
+  const guessable =
+    (unsalted ?? 0) === 0
+      ? ''
+      : ` ${counted(unsalted ?? 0, 'entry is', 'entries are')} of version 1: what they held can still be guessed from the hash.`;
+  return `${id} was complete at ${completedAt}: ${lost} and ${counted(records ?? 0, 'record')} lost their contents.${guessable}`;
+}

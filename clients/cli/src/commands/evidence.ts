@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { beforeEarlyEnd } from '../early-end.js';
+import { plain, printError } from '../output.js';
+import { runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
+import { clientOf, settings, type Settings, SettingsError } from '../settings.js';
+import { writeEvidence, writeNewFile } from '../streamed-answers.js';
+
+const ENDING = '.evidence.json';
+
+interface EvidenceOptions extends ServiceOption {
+  readonly out?: string;
+  readonly verify?: boolean;
+  readonly publicKey?: string;
+}
+
+export function addEvidenceCommand(program: Command): void {
+  program
+    .command('evidence <execution>')
+    .description('the decision file of an execution: what was decided, and all that it can be recomputed from')
+    .option('--out <file>', 'writes it there instead of to the standard output')
+    .option('--verify', 'has the offline verifier recompute it; its exit codes are those of gov verify')
+    .option(
+      '--public-key <key>',
+      'of the log, as you keep it, for --verify; without it the one that the service names, which cannot vouch for itself',
+    )
+    .option(...SERVICE_OPTION)
+    .action(evidence);
+}
+
+async function evidence(execution: string, { out, verify, publicKey, service }: EvidenceOptions): Promise<void> {
+  const from = settings();
+  if (verify !== true) {
+    await (out === undefined ? writeEvidence(from, process.stdout, execution) : writeFile(from, out, execution));
+    return;
+  }
+  if (out?.endsWith(ENDING) === false)
+    throw new SettingsError(
+      `--verify: the verifier knows a decision file by its name, so --out must end in ${ENDING}.`,
+    );
+  const verifier = serviceFolder(service);
+  const key = publicKey ?? (await keyOf(from));
+  await inFile(out, async (file) => {
+    await writeFile(from, file, execution);
+    await runVerifier(verifier, [file, '--public-key', key]);
+  });
+}
+
+function writeFile(from: Settings, file: string, execution: string): Promise<void> {
+  return writeNewFile(file, (to) => writeEvidence(from, to, execution));
+}
+
+async function keyOf(from: Settings): Promise<string> {
+  const { publicKey } = await clientOf(from).get('/api/v1/provenance/checkpoint');
+  printError(
+    `The public key is the one that ${plain(from.url)} names now: ${plain(publicKey)}\nCompare it with the one that you keep: the service cannot vouch for itself.`,
+  );
+  return publicKey;
+}
+
+/** In a file of the user's, or in one that is removed afterwards. */
+async function inFile(named: string | undefined, work: (file: string) => Promise<void>): Promise<void> {
+  if (named !== undefined) return work(named);
+  const folder = mkdtempSync(join(tmpdir(), 'governance-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  beforeEarlyEnd(remove);
+  try {
+    await work(join(folder, `execution${ENDING}`));
+  } finally {
+    remove();
+  }
+}

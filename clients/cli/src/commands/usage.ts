@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { type Column, printJson, printTable } from '../output.js';
+import { client, SettingsError } from '../settings.js';
+import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+
+type Used = Schemas['UsedLimitResponse'];
+type Limits = Schemas['PolicyResponse']['limits'];
+
+/** Most rows that are shown. */
+const MOST = 100;
+const ID = /^pol_[0-9A-Z]{26}$/;
+
+export function addUsageCommand(program: Command): void {
+  program
+    .command('usage <policy>')
+    .description('what is used of the limits of a policy now, the fullest first; by id, or by the name of one in force')
+    .option('--json', 'the answer as JSON')
+    .action(usage);
+}
+
+async function usage(idOrName: string, { json }: { readonly json?: boolean }): Promise<void> {
+  const governance = client();
+  const { id, limits } = await policyOf(governance, idOrName);
+  const answer = await governance.get('/api/v1/policies/{id}/usage', { path: { id }, query: { limit: MOST } });
+  if (json === true) printJson(answer);
+  else printTable(answer.data, columnsOf(limits), answer.total);
+}
+
+async function policyOf(governance: GovernanceClient, idOrName: string): Promise<Schemas['PolicyResponse']> {
+  if (ID.test(idOrName)) return governance.get('/api/v1/policies/{id}', { path: { id: idOrName } });
+  const { data } = await governance.get('/api/v1/policies', { query: { name: idOrName, status: 'active' } });
+  const [policy] = data;
+  if (policy === undefined) throw new SettingsError(`No policy named "${idOrName}" is in force.`);
+  return policy;
+}
+
+function columnsOf(limits: Limits): readonly Column<Used>[] {
+  return [
+    { title: 'LIMIT', value: ({ limit }) => `[${limit}] ${limitText(limits[limit])}` },
+    { title: 'FOR', value: ({ key }) => key ?? 'all' },
+    { title: 'USED', value: ({ used, max }) => `${used} of ${max}` },
+    { title: 'UNTIL', value: ({ resetsAt }) => resetsAt },
+  ];
+}
+
+function limitText(limit: Limits[number] | undefined): string {
+  return limit === undefined ? '' : `${limit.of ?? 'executions'} a ${limit.per}`;
+}

@@ -1,0 +1,165 @@
+import type { Schemas } from '../../../typescript/src/index.js';
+
+type Effect = Schemas['PolicyPlanResponse']['effects'][number];
+export type Patterns = Effect['actions'];
+type Covers = (outer: string, inner: string) => boolean;
+
+/** A policy whose conditions have to let it match, or not to. */
+export interface PartCondition {
+  readonly policy: string;
+  readonly holds: boolean;
+}
+
+/** Requests: those of these subjects, for these actions, on these resources. */
+export interface PlanPart {
+  readonly when: readonly PartCondition[];
+  readonly subjects: readonly string[];
+  readonly resources: Patterns;
+  readonly resourceTypes: Patterns;
+  readonly actions: Patterns;
+}
+
+/** Where something is done. */
+export type Place = Pick<PlanPart, 'resources' | 'resourceTypes'>;
+
+/** What two parts that differ in nothing else have together; null: that cannot be said of one part. */
+type Union = (one: PlanPart, other: PlanPart) => Partial<PlanPart> | null;
+
+/** Beyond so many comparisons of patterns, parts stay apart. */
+const MOST_COMPARED = 1_000_000;
+
+const UNIONS: readonly (readonly [keyof PlanPart, Union])[] = [
+  ['when', (one, other) => withEither(one.when, other.when)],
+  ['subjects', (one, other) => ({ subjects: [...new Set([...one.subjects, ...other.subjects])].sort() })],
+  ['resources', (one, other) => named('resources', unionOf(one.resources, other.resources, coversResource))],
+  [
+    'resourceTypes',
+    (one, other) => named('resourceTypes', unionOf(one.resourceTypes, other.resourceTypes, coversType)),
+  ],
+  ['actions', (one, other) => named('actions', unionOf(one.actions, other.actions, coversAction))],
+];
+
+/**
+ * The same requests in fewer parts. Two become one where they differ in one respect only: where they differ in two, the
+ * smallest part that has both has requests of neither.
+ */
+export function planParts(effects: readonly Effect[]): PlanPart[] {
+  let parts = effects.map(partOf);
+  let before: number;
+  do {
+    before = parts.length;
+    for (const [respect, union] of UNIONS) parts = united(parts, respect, union);
+  } while (parts.length < before);
+  return parts;
+}
+
+function partOf({ subjects, actions, resourceTypes, resources, when: { hold, fail } }: Effect): PlanPart {
+  const conditions = (policies: Effect['when']['hold'], holds: boolean): PartCondition[] =>
+    policies.map(({ name, version }) => ({ policy: `${name} ${version}`, holds }));
+  const when = [...conditions(hold, true), ...conditions(fail, false)];
+  when.sort((one, other) => (one.policy < other.policy ? -1 : 1));
+  return { when, subjects: [...subjects].sort(), resources, resourceTypes, actions };
+}
+
+function united(parts: readonly PlanPart[], respect: keyof PlanPart, union: Union): PlanPart[] {
+  const alike = new Map<string, PlanPart[]>();
+  for (const part of parts) {
+    const key = JSON.stringify({ ...part, [respect]: null });
+    const apart = alike.get(key) ?? [];
+    const index = apart.findIndex((known) => union(known, part) !== null);
+    const known = apart[index];
+    if (known === undefined) apart.push(part);
+    else apart[index] = { ...known, ...union(known, part) };
+    alike.set(key, apart);
+  }
+  return [...alike.values()].flat();
+}
+
+function named(
+  respect: 'resources' | 'resourceTypes' | 'actions',
+  patterns: Patterns | null,
+): Partial<PlanPart> | null {
+  return patterns === null ? null : { [respect]: patterns };
+}
+
+/** Where the conditions of one policy are all that differs, they make no difference. */
+function withEither(one: readonly PartCondition[], other: readonly PartCondition[]): Partial<PlanPart> | null {
+  if (one.length !== other.length || one.some(({ policy }, index) => policy !== other[index]?.policy)) return null;
+  const same = one.filter(({ holds }, index) => holds === other[index]?.holds);
+  return one.length - same.length === 1 ? { when: same } : null;
+}
+
+function unionOf(one: Patterns, other: Patterns, covers: Covers): Patterns | null {
+  const all = [...new Set([...one.in, ...other.in])];
+  const except = [...new Set([...one.except, ...other.except])].filter((pattern) => !all.includes(pattern));
+  if (all.length * Math.max(all.length, except.length) > MOST_COMPARED) return null;
+  // One leaves out what the other has a part of.
+  if (except.some((left) => all.some((pattern) => covers(left, pattern)))) return null;
+  return { in: all.filter((pattern) => !all.some((wider) => wider !== pattern && covers(wider, pattern))), except };
+}
+
+/** Said with fewer words: what one place leaves to another, or has in common with it, is said once. */
+export function shortPlaces(places: readonly Place[]): Place[] {
+  const wide = places.map((place) => {
+    const isElsewhere = (type: string): boolean =>
+      places.some((other) => hasType(other, type) && isInside(place.resources, other.resources));
+    return isAny(place.resourceTypes) ? withoutExcept(place, (type) => !isElsewhere(type)) : place;
+  });
+  return wide.flatMap((place) => {
+    const others = wide.filter((other) => other !== place && isAny(other.resourceTypes));
+    if (isAny(place.resourceTypes)) return place;
+    const left = place.resources.in.filter((pattern) => {
+      const part = { in: [pattern], except: place.resources.except };
+      return !others.some(
+        (other) => place.resourceTypes.in.every((type) => hasType(other, type)) && isInside(part, other.resources),
+      );
+    });
+    return left.length === 0 ? [] : { ...place, resources: { ...place.resources, in: left } };
+  });
+}
+
+function withoutExcept(place: Place, isKept: (type: string) => boolean): Place {
+  const { in: all, except } = place.resourceTypes;
+  return { ...place, resourceTypes: { in: all, except: except.filter(isKept) } };
+}
+
+function hasType({ resourceTypes }: Place, type: string): boolean {
+  return resourceTypes.in.some((pattern) => coversType(pattern, type)) && !resourceTypes.except.includes(type);
+}
+
+/** Whether each resource of one set is in the other. */
+function isInside(inner: Patterns, outer: Patterns): boolean {
+  if (inner.in.length * Math.max(outer.in.length, outer.except.length * inner.except.length) > MOST_COMPARED)
+    return false;
+  return inner.in.every(
+    (pattern) =>
+      outer.in.some((wider) => coversResource(wider, pattern)) &&
+      outer.except.every(
+        (left) =>
+          !(coversResource(left, pattern) || coversResource(pattern, left)) ||
+          inner.except.some((wider) => coversResource(wider, left)),
+      ),
+  );
+}
+
+/** Whether it matches everything, but for what is excepted. */
+export function isAny({ in: patterns }: Patterns): boolean {
+  return patterns.includes('*');
+}
+
+function coversType(outer: string, inner: string): boolean {
+  return outer === inner || outer === '*';
+}
+
+function coversAction(outer: string, inner: string): boolean {
+  return outer === inner || (outer.endsWith('*') && inner.startsWith(outer.slice(0, -1)));
+}
+
+/** Sets of resources in a plan are nested or have nothing in common. */
+function coversResource(outer: string, inner: string): boolean {
+  if (outer === inner || outer === '*') return true;
+  if (inner === '*') return false;
+  if (outer === '+') return inner === '/+' || !inner.includes('/');
+  if (outer === '://') return inner.includes('://');
+  return outer.endsWith('/*') && inner.startsWith(outer.slice(0, -1));
+}

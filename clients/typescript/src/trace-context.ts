@@ -1,0 +1,23 @@
+/** What all copies of `@opentelemetry/api` in a program share. */
+interface SharedApi {
+  readonly context?: { active(): { getValue(key: symbol): unknown } };
+}
+
+interface Span {
+  spanContext(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
+}
+
+// They are the same in every 1.x, and read in place of an import, which bundlers could not leave out where the package is missing.
+const API = Symbol.for('opentelemetry.js.api.1');
+const SPAN = Symbol.for('OpenTelemetry Context Key SPAN');
+const VALID = /^00-(?!0+-)[0-9a-f]{32}-(?!0+-)[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The W3C `traceparent` of the active span; null where there is none, or no `@opentelemetry/api`. */
+export function currentTraceparent(): string | null {
+  const api = (globalThis as { readonly [API]?: SharedApi })[API];
+  const span = api?.context?.active().getValue(SPAN) as Span | undefined;
+  if (span === undefined) return null;
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  return VALID.test(traceparent) ? traceparent : null;
+}

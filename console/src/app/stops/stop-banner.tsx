@@ -1,0 +1,89 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Stop } from '../../api/types.js';
+import { useFeed } from '../../api/use-feed.js';
+import { useNames } from '../../api/use-names.js';
+import { counted, listText, revealed, revealedProse } from '../../ui/format.js';
+import { Problem } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+
+const MOST = 5;
+
+/** What is stopped now, on every screen. */
+export function StopBanner(): JSX.Element | null {
+  const session = useSession();
+  const query = { status: 'active', limit: MOST } as const;
+  const stops = useLoad((signal) => session.client.get('/api/v1/stops', { query, signal }), [session]);
+  useFeed(stops.reload, ({ action }) => action.startsWith('stop.'));
+  const { data } = stops;
+  if (data === null || data.total === 0) return null;
+  return (
+    <section class="notice bad stops" aria-label="Stopped" role="alert">
+      <strong>{counted(data.total, 'stop')} in force: what it covers is refused.</strong>
+      <ul>
+        {data.data.map((stop) => (
+          <li key={stop.id}>
+            <Stopped stop={stop} lifted={stops.reload} />
+          </li>
+        ))}
+      </ul>
+      {data.total > MOST ? <p>And {data.total - MOST} earlier ones.</p> : null}
+    </section>
+  );
+}
+
+function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () => void }): JSX.Element {
+  const { promptClient, has } = useSession();
+  const nameOf = useNames();
+  const [reason, setReason] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const lift = async (): Promise<void> => {
+    setError(null);
+    try {
+      await promptClient.post('/api/v1/stops/{id}/lift', {
+        path: { id: stop.id },
+        body: { reason: (reason ?? '').trim() },
+      });
+      lifted();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  const { agentId, role, actions } = stop;
+  return (
+    <>
+      <bdi>{agentId === null ? 'Every agent' : nameOf(agentId)}</bdi>
+      {role === null ? '' : ` with the role ${revealed(role)}`}
+      {actions.length === 0 ? ', every action' : `, ${listText(actions.map(revealed), 'and')}`}, since{' '}
+      <At at={stop.createdAt} />: {revealedProse(stop.reason)}{' '}
+      {!has('review') ? null : reason === null ? (
+        <button type="button" onClick={() => setReason('')}>
+          Lift
+        </button>
+      ) : (
+        <form
+          class="form"
+          aria-label="Lift the stop"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void lift();
+          }}
+        >
+          <label>
+            Reason <small>(kept permanently)</small>
+            <input required maxLength={2000} onInput={(event) => setReason(event.currentTarget.value)} />
+          </label>
+          <div class="buttons">
+            <button type="submit">Lift it now</button>
+            <button type="button" onClick={() => setReason(null)}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      )}
+      {error === null ? null : <Problem error={error} />}
+    </>
+  );
+}

@@ -1,0 +1,4 @@
+/** Whether what no policy allows is let through for an agent, and noted. */
+export function isObserved(observeUntil: string | null): observeUntil is string {
+  return observeUntil !== null && Date.parse(observeUntil) > Date.now();
+}

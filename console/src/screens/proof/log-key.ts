@@ -1,0 +1,26 @@
+import { useState } from 'preact/hooks';
+
+const PLACE = 'governance-console-log-key';
+
+/** The public key of the log, as its holder gave it to this browser; null if nobody has. */
+export function useLogKey(): readonly [string | null, (key: string | null) => void] {
+  const [key, setKey] = useState(kept);
+  const keep = (now: string | null): void => {
+    setKey(now);
+    try {
+      if (now === null) localStorage.removeItem(PLACE);
+      else localStorage.setItem(PLACE, now);
+    } catch {
+      // A browser that stores nothing asks each time.
+    }
+  };
+  return [key, keep];
+}
+
+function kept(): string | null {
+  try {
+    return localStorage.getItem(PLACE);
+  } catch {
+    return null;
+  }
+}

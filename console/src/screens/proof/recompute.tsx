@@ -1,0 +1,176 @@
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { verdictOf, wrongs } from '../../../../verifier/decision/result-text.mjs';
+import { Fault } from '../../api/fault.js';
+import { useLoad } from '../../api/load.js';
+import { textOf, useFormSending } from '../../ui/form-sending.js';
+import { counted, revealed } from '../../ui/format.js';
+import { Panel, Problem, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { useLogKey } from './log-key.js';
+import { keysIn, recomputed, type Result } from './recomputed.js';
+
+/** Decides again, in this page, what a decision file records. */
+export function Recompute(): JSX.Element {
+  const [file, setFile] = useState<File | null>(null);
+  const [key, keepKey] = useLogKey();
+  const result = useLoad(
+    async () => (file === null || key === null ? null : { name: file.name, of: await recomputed(file, key) }),
+    [file, key],
+  );
+  const zone = useRef<HTMLLabelElement>(null);
+  const take = useCallback((dropped: File) => {
+    setFile(dropped);
+    // It may have been dropped far from where the result is shown.
+    zone.current?.scrollIntoView();
+  }, []);
+  const isOver = useDrop(take);
+  return (
+    <Panel title="Recompute a decision">
+      <p>
+        A decision file holds what an execution was decided by. Your browser checks that the ledger has all of it, and
+        decides again. It asks the service nothing.
+      </p>
+      <label ref={zone} class={isOver ? 'drop over' : 'drop'}>
+        Drop a decision file on this page, or choose one{' '}
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={({ currentTarget }) => {
+            setFile(currentTarget.files?.[0] ?? null);
+            // The same file may be chosen again, after it has changed.
+            currentTarget.value = '';
+          }}
+        />
+      </label>
+      {key === null ? (
+        <KeyForm keep={keepKey} />
+      ) : (
+        <p class="help">
+          Signatures count by the key <code class="hash">{revealed(key)}</code>{' '}
+          <button type="button" onClick={() => keepKey(null)}>
+            Use another key
+          </button>
+        </p>
+      )}
+      {file === null || key === null ? null : (
+        <When of={result} what="and recomputing the file">
+          {(shown) => (shown === null ? null : <Recomputed name={shown.name} result={shown.of} />)}
+        </When>
+      )}
+    </Panel>
+  );
+}
+
+/** Takes a file that is dropped anywhere on the page, which a browser would open otherwise. Returns whether one is held over it. */
+function useDrop(take: (file: File) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const onOver = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent): void => {
+      // It leaves an element for another one of the page, too.
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const onDrop = (event: DragEvent): void => {
+      const file = event.dataTransfer?.files[0];
+      if (file === undefined) return;
+      event.preventDefault();
+      setOver(false);
+      take(file);
+    };
+    addEventListener('dragover', onOver);
+    addEventListener('dragleave', onLeave);
+    addEventListener('drop', onDrop);
+    return () => {
+      removeEventListener('dragover', onOver);
+      removeEventListener('dragleave', onLeave);
+      removeEventListener('drop', onDrop);
+    };
+  }, [take]);
+  return isOver;
+}
+
+function KeyForm({ keep }: { readonly keep: (key: string) => void }): JSX.Element {
+  const { error, onSubmit } = useFormSending((given) => {
+    const key = textOf(given, 'key').trim();
+    try {
+      keysIn(key);
+    } catch (reason) {
+      const why = reason instanceof Error ? reason.message : String(reason);
+      return Promise.reject(new Fault(`This is not a public key: ${why}.`, 'Take it as the service printed it.'));
+    }
+    keep(key);
+    return Promise.resolve();
+  });
+  return (
+    <form class="log-key" onSubmit={onSubmit}>
+      <label>
+        Public key of the log
+        <input name="key" required spellcheck={false} autocomplete="off" placeholder="name+1f2e3d4c+AQ…" />
+      </label>
+      <button type="submit">Keep it in this browser</button>
+      <p class="help">
+        Take it from where you keep it: a file cannot vouch for itself. Whoever runs the service gives it to you once.
+      </p>
+      {error === null ? null : <Problem error={error} />}
+    </form>
+  );
+}
+
+interface RecomputedProps {
+  /** Of the file. */
+  readonly name: string;
+  readonly result: Result;
+}
+
+function Recomputed({ name, result }: RecomputedProps): JSX.Element {
+  const { executionId, checkpoint, rules, steps, notes, recomputed: isAsRecorded } = result;
+  return (
+    <div class="recomputed" role="region" aria-label="What the file says">
+      <h3 class="exact">{revealed(name)}</h3>
+      {executionId === null ? null : <p>Execution {revealed(executionId)}</p>}
+      {checkpoint === null ? null : (
+        <p>
+          In a checkpoint of {counted(checkpoint.size, 'entry', 'entries')} of {revealed(checkpoint.origin)}, root{' '}
+          <code class="hash">{checkpoint.rootHash}</code>
+        </p>
+      )}
+      {rules.map(({ hash, policies, defaultEffect }) => (
+        <p key={hash}>
+          Rules <code class="hash">{hash}</code>: {counted(policies, 'policy', 'policies')} in force, default{' '}
+          {defaultEffect}
+        </p>
+      ))}
+      <ol class="story">
+        {steps.map(({ sequence, timestamp, action, sentences }) => (
+          <li key={sequence}>
+            <At at={timestamp} />{' '}
+            <strong>
+              Entry {sequence}, {revealed(action)}
+            </strong>
+            {sentences.map((sentence, index) => (
+              <p key={index}>{revealed(sentence)}</p>
+            ))}
+          </li>
+        ))}
+      </ol>
+      {wrongs(result).map((wrong, index) => (
+        <p key={index} class="notice bad">
+          {revealed(wrong)}
+        </p>
+      ))}
+      {notes.map((note) => (
+        <p key={note} class="help">
+          {note}
+        </p>
+      ))}
+      <p class={`notice ${isAsRecorded ? 'good' : 'bad'}`} role={isAsRecorded ? 'status' : 'alert'}>
+        <strong>{revealed(verdictOf(result))}</strong>
+      </p>
+    </div>
+  );
+}

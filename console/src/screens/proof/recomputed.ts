@@ -1,0 +1,35 @@
+import { parseVerifierKey } from '../../../../verifier/checkpoint.mjs';
+import { checkDecisionFile, type Result } from '../../../../verifier/decision/check.mjs';
+import { requireSize, textIn, UnreadableFile } from '../../../../verifier/decision/read-file.mjs';
+import { sleep } from '../../../../clients/typescript/src/sleep.js';
+import { Fault } from '../../api/fault.js';
+import { revealed } from '../../ui/format.js';
+import { whyUnchecked } from './note.js';
+
+export type { Result };
+
+/**
+ * Checks a decision file and decides again what it records, with the modules of the offline verifier. Asks nobody.
+ * @param keys public keys of the log
+ * @throws Fault where it cannot be read, or this page cannot check signatures
+ */
+export async function recomputed(file: File, keys: string): Promise<Result> {
+  // Lets the page say that it works on it.
+  await sleep(0);
+  try {
+    requireSize(file.size);
+    const text = textIn(new Uint8Array(await file.arrayBuffer()));
+    return await checkDecisionFile(text, keysIn(keys));
+  } catch (error) {
+    const because = error instanceof UnreadableFile ? null : whyUnchecked(error);
+    if (because !== null)
+      throw new Fault(`This page cannot check the file: ${because}.`, 'Or use the offline verifier.');
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Fault(`The file cannot be read: ${revealed(why)}.`, 'Choose the file as it was downloaded.');
+  }
+}
+
+/** @throws Error if it is none. */
+export function keysIn(text: string): ReturnType<typeof parseVerifierKey>[] {
+  return text.trim().split(/\s+/).map(parseVerifierKey);
+}

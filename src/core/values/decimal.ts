@@ -1,0 +1,62 @@
+/** A decimal number from zero, exactly: `digits` divided by ten to the power of `scale`. */
+export interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+export const ZERO: Decimal = { digits: 0n, scale: 0 };
+
+const MOST_DIGITS = 15;
+const PLAIN = /^\d+(?:\.\d+)?$/;
+
+/**
+ * The decimal that a JSON number stands for: what ECMAScript prints for it. Null unless that is a number from zero with
+ * no exponent and at most 15 digits, which doubles tell apart.
+ */
+export function decimalOf(value: unknown): Decimal | null {
+  if (typeof value !== 'number') return null;
+  const text = String(value);
+  return PLAIN.test(text) && text.replace('.', '').length <= MOST_DIGITS ? parsedDecimal(text) : null;
+}
+
+/** Whether {@link parsedDecimal} takes the text. */
+export function isDecimal(text: string): boolean {
+  return PLAIN.test(text);
+}
+
+/** @throws for a text that is no decimal number. */
+export function parsedDecimal(text: string): Decimal {
+  if (!isDecimal(text)) throw new Error(`"${text}" is not a decimal number.`);
+  const [whole = '', fraction = ''] = text.split('.');
+  return { digits: BigInt(whole + fraction), scale: fraction.length };
+}
+
+/** Without an exponent, and without zeros at the end of its fraction. */
+export function decimalText({ digits, scale }: Decimal): string {
+  const text = String(digits).padStart(scale + 1, '0');
+  const whole = text.slice(0, text.length - scale);
+  const fraction = text.slice(text.length - scale).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+export function sumOf(left: Decimal, right: Decimal): Decimal {
+  const scale = Math.max(left.scale, right.scale);
+  return { digits: scaled(left, scale) + scaled(right, scale), scale };
+}
+
+/** Negative if the first is less, positive if it is greater. */
+export function compareDecimals(left: Decimal, right: Decimal): number {
+  const scale = Math.max(left.scale, right.scale);
+  const [one, other] = [scaled(left, scale), scaled(right, scale)];
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+/** Whether the amount is at least these percent of the whole. */
+export function isPercentOf(amount: Decimal, percent: number, whole: Decimal): boolean {
+  const hundredfold = { ...amount, digits: amount.digits * 100n };
+  return compareDecimals(hundredfold, { ...whole, digits: whole.digits * BigInt(percent) }) >= 0;
+}
+
+function scaled({ digits, scale }: Decimal, to: number): bigint {
+  return digits * 10n ** BigInt(to - scale);
+}

@@ -1,0 +1,25 @@
+const GROUPS = 8;
+
+/** The eight groups of an IPv6 address, however it is written. */
+export function ipv6Groups(address: string): number[] {
+  const [withoutZone = ''] = address.split('%');
+  const [head = '', tail] = withoutZone.split('::');
+  const [before, after] = [partsOf(head), partsOf(tail ?? '')];
+  const gap = tail === undefined ? 0 : Math.max(0, GROUPS - before.length - after.length);
+  return [...before, ...new Array<number>(gap).fill(0), ...after];
+}
+
+function partsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
+    return [(a << 8) | b, (c << 8) | d];
+  });
+}
+
+/** The IPv4 address in two groups of an IPv6 address; `mask` inverts it. */
+export function embeddedIpv4(groups: readonly number[], at: number, mask = 0): string {
+  const [high, low] = [(groups[at] ?? 0) ^ mask, (groups[at + 1] ?? 0) ^ mask];
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}

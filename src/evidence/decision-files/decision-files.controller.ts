@@ -1,0 +1,43 @@
+import { Controller, Get, Param, Res, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { EXECUTION } from '../../governance/executions/execution.entity';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { streamedFile } from '../../http/answers/streamed-answers';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { Caller } from '../../http/input/caller.decorator';
+import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { DecisionFiles } from './decision-files.service';
+import { DecisionFileResponse } from './dto/decision-file.response';
+
+@ApiTags('Provenance')
+@Controller('executions')
+export class DecisionFilesController {
+  constructor(private readonly files: DecisionFiles) {}
+
+  @Get(':id/evidence')
+  @RequiresScope('audit')
+  @ApiOperation({
+    summary: 'Download the decision file of an execution',
+    description:
+      'Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and ' +
+      'of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.',
+  })
+  @ApiRecordId(EXECUTION)
+  @ApiOkResponse({
+    type: DecisionFileResponse,
+    description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',
+    headers: { 'Content-Disposition': { schema: { type: 'string' }, description: 'Names the file.' } },
+  })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'CONTENT_ERASED')
+  async get(
+    @Caller() { ip: address }: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    const stream = await this.files.open(id, { address, leaving });
+    const disposition = `attachment; filename="${id}.evidence.json"`;
+    return streamedFile(stream, response, { type: 'application/json', disposition });
+  }
+}

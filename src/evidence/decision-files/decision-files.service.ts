@@ -1,0 +1,146 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { contentErased, found } from '../../core/errors/domain-error';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { AGENT } from '../../governance/agents/agent.entity';
+import { type Execution, EXECUTION } from '../../governance/executions/execution.entity';
+import { personNamedBy } from '../../governance/permissions/principals';
+import { PastRules, type PastRuleSets } from '../../governance/policies/past-rules';
+import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { TreeDamagedError } from '../../ledger/merkle/tree';
+import { type AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
+import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
+import { Checkpoints } from '../checkpoints/checkpoints.service';
+import { TreeProofs } from '../checkpoints/tree-proofs';
+import { ProvenanceProofResponse } from '../provenance/dto/provenance-entry.response';
+import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
+import { evidenceNamedIn, type NamedAgent } from './named-evidence';
+
+/** Entries listed at once. */
+const LISTED = 1_000;
+
+/** Everything that a file has, but for what is read when it is sent. */
+interface Contents {
+  readonly id: string;
+  readonly checkpoint: IssuedCheckpoint;
+  /** Of the entries, in order. */
+  readonly sequences: readonly number[];
+  readonly rules: PastRuleSets;
+}
+
+/**
+ * Makes the file from which anybody can recompute what was decided about an execution: its entries with their proofs, and
+ * the policies that were in force. Entries and policies are read as they are sent, so memory stays flat.
+ */
+@Injectable()
+export class DecisionFiles {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly entries: EntryReader,
+    private readonly past: PastRecords,
+    private readonly rules: PastRules,
+    private readonly checkpoints: Checkpoints,
+    private readonly proofs: TreeProofs,
+    private readonly streams: StreamedAnswers,
+  ) {}
+
+  /** @throws NOT_FOUND; CONTENT_ERASED; CONFLICT for what was decided before version 2; UNAVAILABLE. */
+  async open(id: string, receiver: Receiver): Promise<Readable> {
+    const { stream } = await this.streams.open(receiver, async () => {
+      const execution = found(await this.records.find(EXECUTION, id, SYSTEM_CALLER), 'execution');
+      return { stream: Readable.from(this.text(await this.contents(execution, receiver.leaving))) };
+    });
+    return stream;
+  }
+
+  private async contents(execution: Execution, leaving: AbortSignal): Promise<Contents> {
+    const { id } = execution;
+    const { entries, checkpoint } = await this.covered(execution, leaving);
+    const { onBehalfOf } = execution;
+    const personId = onBehalfOf === null ? undefined : personNamedBy(onBehalfOf);
+    const named = evidenceNamedIn(entries, `the execution ${id}`, personId);
+    const sequences = new Set(entries.map(({ sequence }) => sequence));
+    for (const agent of named.agents) {
+      leaving.throwIfAborted();
+      sequences.add(await this.sequenceOf(agent));
+    }
+    for (const stop of named.stops)
+      for (const { sequence } of await this.entriesAbout(stop, leaving))
+        if (sequence <= checkpoint.size) sequences.add(sequence);
+    const rules = await this.rules.find(named.rules, leaving);
+    return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
+  }
+
+  /** All entries about the execution and its decision up to a checkpoint: the last one, or a new one where that lacks some. */
+  private async covered(
+    execution: Execution,
+    leaving: AbortSignal,
+  ): Promise<{ readonly entries: readonly AnsweredListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
+    // Read before the entries: none that it covers is missing then.
+    const last = this.checkpoints.last();
+    const entries = await this.entriesOf(execution, leaving);
+    const isCovered = (checkpoint: IssuedCheckpoint): boolean =>
+      entries.every(({ sequence }) => sequence <= checkpoint.size);
+    if (last !== null && isCovered(last)) return { entries, checkpoint: last };
+    const checkpoint = await this.checkpoints.issue();
+    const upTo = (await this.entriesOf(execution, leaving)).filter(({ sequence }) => sequence <= checkpoint.size);
+    return { entries: upTo, checkpoint };
+  }
+
+  private async entriesOf({ id, decisionId }: Execution, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {
+    const entries = await this.entriesAbout(id, leaving);
+    if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, leaving)));
+    return entries.sort((one, other) => one.sequence - other.sequence);
+  }
+
+  private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {
+    const entries: AnsweredListedEntry[] = [];
+    const conditions = [{ column: 'subjectId', comparison: 'equals', value: subjectId }] as const;
+    const request = { conditions, limit: LISTED, offset: 0, total: 0, leaving };
+    for (let more = true; more;) {
+      const position = entries.at(-1)?.sequence ?? null;
+      const page = await this.entries.page({ ...request, order: 'asc', position });
+      entries.push(...page.rows);
+      ({ more } = page);
+    }
+    return entries;
+  }
+
+  /** Of the last entry before, whose state is the agent as it counted. */
+  private async sequenceOf({ agentId, revision, sequence }: NamedAgent): Promise<number> {
+    const then = await this.past.stateAt(AGENT, agentId, sequence - 1);
+    if (then?.record.revision === revision) return then.since;
+    throw new Error(
+      `Before the entry ${sequence} the agent ${agentId} was not of the revision ${revision}, which it names: the database was altered.`,
+    );
+  }
+
+  /** In RFC 8785 form: members in the order of their names. */
+  private async *text({ id, checkpoint, sequences, rules }: Contents): AsyncGenerator<string> {
+    yield `{"checkpoint":${canonicalJson(checkpoint.text)},"entries":[`;
+    for (const [index, sequence] of sequences.entries()) {
+      yield `${index === 0 ? '' : ','}${canonicalJson(await this.provenEntry(sequence, checkpoint))}`;
+    }
+    yield `],"executionId":"${id}","format":"${DECISION_FILE_FORMAT}","policies":[`;
+    let separator = '';
+    for await (const policies of rules.policies) {
+      yield separator + policies.join(',');
+      separator = ',';
+    }
+    yield `],"rules":${canonicalJson(rules.sets as unknown as JsonValue)}}`;
+  }
+
+  private async provenEntry(sequence: number, checkpoint: IssuedCheckpoint): Promise<JsonObject> {
+    const entry = found(await this.entries.find(sequence), 'provenance entry');
+    // Erased since the file was begun.
+    if (entry.erased !== null) throw contentErased(`the entry ${sequence}`, entry.erased);
+    const { tree, hashes } = await this.proofs.inclusion(sequence, checkpoint.size);
+    if (tree.rootHash !== checkpoint.rootHash)
+      throw new TreeDamagedError(`The tree of ${tree.size} entries is not that of its checkpoint.`);
+    return { ...(ProvenanceProofResponse.of(entry) as unknown as JsonObject), proof: hashes };
+  }
+}

@@ -1,0 +1,88 @@
+import { conflict, contentErased } from '../../core/errors/domain-error';
+import type { JsonValue } from '../../core/json/json-value';
+import type { NamedRules } from '../../governance/policies/past-rules';
+import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
+
+/** An agent as an entry says that it counted. */
+export interface NamedAgent {
+  readonly agentId: string;
+  readonly revision: number;
+  /** Of the entry. */
+  readonly sequence: number;
+}
+
+/** What entries were decided by, and so what is needed to decide anew. Each is named by the first entry that names it. */
+export interface NamedEvidence {
+  readonly rules: readonly NamedRules[];
+  readonly agents: readonly NamedAgent[];
+  /** Ids of the stops that covered what was asked. */
+  readonly stops: readonly string[];
+}
+
+type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'agentId' | 'details' | 'erased'>;
+type Details = NonNullable<Listed['details']>;
+
+/** Actions of entries that record what policies, or reviewers, decided. */
+const DECIDING: ReadonlySet<string> = new Set([
+  'execution.authorized',
+  'execution.denied',
+  'execution.approval_requested',
+  'execution.resumed',
+  'execution.resume_denied',
+  'decision.reviewed',
+  'decision.approved',
+  'decision.rejected',
+]);
+
+const ERASING: ReadonlySet<string> = new Set(['execution.erased', 'decision.erased']);
+
+/**
+ * @param what the entries are about, for messages.
+ * @param personId of the registered person on whose behalf it was, if there is one.
+ * @throws CONTENT_ERASED; CONFLICT when one was decided before entries said by what.
+ */
+export function evidenceNamedIn(entries: readonly Listed[], what: string, personId: string | undefined): NamedEvidence {
+  const rules = new Map<string, NamedRules>();
+  const agents = new Map<string, NamedAgent>();
+  const stops = new Set<string>();
+  for (const { v, sequence, action, agentId, details, erased } of entries) {
+    if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
+    // The contents of older entries follow soon.
+    if (ERASING.has(action)) throw contentErased(what, sequence);
+    if (!DECIDING.has(action)) continue;
+    const { rules: hash, stopId } = details;
+    if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));
+    if (!rules.has(hash)) rules.set(hash, { hash, sequence });
+    if (typeof stopId === 'string') stops.add(stopId);
+    const counted = [...countedAgent(agentId, details), ...personIn(details, personId), ...approversIn(details)];
+    for (const agent of counted) {
+      const key = `${agent.agentId} ${agent.revision}`;
+      if (!agents.has(key)) agents.set(key, { ...agent, sequence });
+    }
+  }
+  return { rules: [...rules.values()], agents: [...agents.values()], stops: [...stops] };
+}
+
+function tooOld(sequence: number): string {
+  return (
+    `The entry ${sequence} was decided before entries recorded the rules and revisions that they were decided by ` +
+    '(version 1 of the sealed form), so no file can show how.'
+  );
+}
+
+type Counted = Omit<NamedAgent, 'sequence'>;
+
+/** The agent that executes, or reviews. */
+function countedAgent(agentId: string | null, { agentRevision, approverRevision }: Details): Counted[] {
+  const revision = agentRevision ?? approverRevision;
+  return agentId !== null && typeof revision === 'number' ? [{ agentId, revision }] : [];
+}
+
+function personIn({ principalRevision: revision }: Details, agentId: string | undefined): Counted[] {
+  return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
+}
+
+/** Those whose approvals were looked at. */
+function approversIn({ approvers }: Details): Counted[] {
+  return Array.isArray(approvers) ? (approvers as readonly JsonValue[] as readonly Counted[]).slice() : [];
+}

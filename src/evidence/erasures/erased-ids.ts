@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { unavailable } from '../../core/errors/domain-error';
+import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
+import { CheckpointFiles } from '../checkpoints/kept-checkpoint';
+import { ERASABLE_TYPES, type Erasure, type ErasureSubject } from './erasure.entity';
+
+/**
+ * The ids that erasures have named, outside the database: an older backup does not know them. Each line is a kind and an
+ * id.
+ */
+@Injectable()
+export class ErasedIds {
+  constructor(private readonly files: CheckpointFiles) {}
+
+  get path(): string {
+    return this.files.erasures;
+  }
+
+  /** Those that are not kept yet. @throws UNAVAILABLE when they cannot be kept: what was erased could come back. */
+  async add(erasures: readonly Pick<Erasure, 'subjects'>[]): Promise<void> {
+    if (erasures.length === 0) return;
+    try {
+      const text = await this.text();
+      const kept = subjectsIn(text);
+      const named = new Set(erasures.flatMap(({ subjects }) => subjects.map(lineOf)));
+      const lines = [...named].filter((line) => !kept.has(line));
+      if (lines.length === 0) return;
+      // A line that a power failure cut short must not swallow the next one.
+      const isCut = text !== '' && !text.endsWith('\n');
+      const file = await open(this.path, 'a', OWNER_ONLY);
+      try {
+        await file.writeFile(`${isCut ? '\n' : ''}${lines.join('')}`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await syncToDisk(dirname(this.path));
+    } catch (error) {
+      throw unavailable(`The ids of what was erased cannot be kept in ${this.path}: ${String(error)}`);
+    }
+  }
+
+  /** By their lines, in the order in which they were erased. */
+  async read(): Promise<ReadonlyMap<string, ErasureSubject>> {
+    return subjectsIn(await this.text());
+  }
+
+  private async text(): Promise<string> {
+    try {
+      return await readFile(this.path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
+    }
+  }
+}
+
+function subjectsIn(text: string): Map<string, ErasureSubject> {
+  const subjects = new Map<string, ErasureSubject>();
+  for (const line of text.split('\n')) {
+    const [name, id] = line.split(' ');
+    const type = ERASABLE_TYPES.find((known) => known === name);
+    // One that was cut short belongs to an erasure that was not answered, or is kept again by the next start.
+    if (type !== undefined && id !== undefined) subjects.set(lineOf({ type, id }), { type, id });
+  }
+  return subjects;
+}
+
+export function lineOf({ type, id }: ErasureSubject): string {
+  return `${type} ${id}\n`;
+}

@@ -1,0 +1,45 @@
+import { conflict, type DomainError } from '../../core/errors/domain-error';
+import type { Decision } from '../../governance/decisions/decision.entity';
+import type { Execution, ExecutionOutcome } from '../../governance/executions/execution.entity';
+
+/** Outcomes that can still lead to the action. */
+const OPEN: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved', 'running']);
+
+/** Whether an execution, or the decision that it depends on, is not settled yet. */
+export function isOpen(record: Pick<Execution, 'outcome'> | Pick<Decision, 'status'>): boolean {
+  return 'outcome' in record ? OPEN.has(record.outcome) : record.status === 'proposed';
+}
+
+/** What is left of an execution: who asked for what kind of action when, and what came of it. */
+export function erasedExecution(execution: Execution): Execution {
+  return {
+    ...execution,
+    parameters: {},
+    result: null,
+    failureReason: null,
+    actionHash: null,
+    onBehalfOf: null,
+    principal: null,
+    run: null,
+    resourceId: '',
+    erased: true,
+  };
+}
+
+/** What is left of a decision: who proposed and reviewed it when, and what came of it. */
+export function erasedDecision(decision: Decision): Decision {
+  const reviews = decision.reviews.map((review) => ({ ...review, comment: null }));
+  const repeated = { actionHash: null, onBehalfOf: null, run: null };
+  return { ...decision, ...repeated, title: '', description: '', context: {}, reviews, erased: true };
+}
+
+/** Refuses what is too young: logs have to be kept for a while. @param at ISO 8601, of its last entry. */
+export function requireAge(what: string, at: string, retainAtLeast: number, now: string): void {
+  const from = new Date(Date.parse(at) + retainAtLeast).toISOString();
+  if (from > now) throw conflict(`${what} can be erased from ${from} on: RETAIN_AT_LEAST keeps it until then.`);
+}
+
+/** The refusal of an erasure while an action may still follow. */
+export function stillOpen(what: string, state: string): DomainError {
+  return conflict(`${what} is ${state}; only what is settled can be erased.`);
+}

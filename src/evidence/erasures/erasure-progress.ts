@@ -1,0 +1,93 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Repeated } from '../../core/lifecycle/repeated';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import { Database } from '../../ledger/database/database';
+import { LedgerService } from '../../ledger/ledger.service';
+import { type ErasedCounts, ERASURE } from './erasure.entity';
+
+/** Average milliseconds between looks for erasures under way, whichever process began them. */
+const INTERVAL = 500;
+/** More entries than one erasure adds: two for each of 100 subjects, and its own. */
+const MOST_OWN_ENTRIES = 250;
+
+const SELECT_UNDER_WAY = `SELECT "id", "createdSequence" FROM "erasures" WHERE "completedAt" IS NULL ORDER BY "createdSequence"`;
+const SELECT_LEFT = `SELECT count(*) AS "count" FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`;
+const SELECT_RECORDS =
+  `SELECT "subjectType", "subjectId", "sequence" FROM "ledger_entries" WHERE "sequence" > $1 ` +
+  `AND "sequence" <= $1 + ${MOST_OWN_ENTRIES} AND "action" LIKE '%.erased' AND "details" LIKE $2`;
+const COUNT = `SELECT count(*) AS "entries", count(CASE WHEN "v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" WHERE`;
+const COUNT_OWN = `${COUNT} "subjectId" = $1 AND "erased" = $2`;
+const COUNT_OF_CLAIMS = `${COUNT} "entityId" = $1 AND "subjectType" = 'claim' AND "erased" = $2`;
+
+interface UnderWay {
+  readonly id: string;
+  readonly createdSequence: number;
+}
+
+interface ErasedRecord {
+  readonly subjectType: string;
+  readonly subjectId: string;
+  readonly sequence: number;
+}
+
+/** Completes erasures once no entry holds anything of them. */
+@Injectable()
+export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Erasures');
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.look(),
+    (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),
+  );
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly database: Database,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.repeated.begin();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.repeated.stop();
+  }
+
+  private async look(): Promise<void> {
+    if (!this.ledger.isHealthy) return;
+    // Before the leftovers, which come with the commit of their erasure: of these, none is overlooked.
+    const underWay = await this.database.points.all<UnderWay>(SELECT_UNDER_WAY);
+    const [left] = await this.database.points.all<{ count: number }>(SELECT_LEFT);
+    // The process that began it may have ended.
+    if (Number(left?.count) > 0) {
+      this.ledger.deleteLeftovers();
+      return;
+    }
+    for (const erasure of underWay) await this.complete(erasure);
+  }
+
+  private async complete(underWay: UnderWay): Promise<void> {
+    const counts = await this.counts(underWay);
+    await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+      const erasure = await transaction.find(ERASURE, underWay.id);
+      // Another process may have been first.
+      if (erasure === undefined || erasure.completedAt !== null) return;
+      const note = { action: 'erasure.completed', details: { ...counts } };
+      transaction.update(ERASURE, { ...erasure, ...counts, completedAt: transaction.now }, note);
+    });
+  }
+
+  private async counts({ id, createdSequence }: UnderWay): Promise<ErasedCounts> {
+    const { points } = this.database;
+    const records = await points.all<ErasedRecord>(SELECT_RECORDS, [createdSequence, `%"${id}"%`]);
+    let [entries, unsalted] = [0, 0];
+    for (const { subjectType, subjectId, sequence } of records) {
+      for (const sql of subjectType === 'entity' ? [COUNT_OWN, COUNT_OF_CLAIMS] : [COUNT_OWN]) {
+        const [found] = await points.all<Omit<ErasedCounts, 'records'>>(sql, [subjectId, sequence]);
+        entries += Number(found?.entries);
+        unsalted += Number(found?.unsalted);
+      }
+    }
+    return { entries, records: records.length, unsalted };
+  }
+}

@@ -1,0 +1,69 @@
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { found } from '../../core/errors/domain-error';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { ListQuery } from '../../http/lists/list.query';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { Caller } from '../../http/input/caller.decorator';
+import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { CreateErasureRequest, ErasureResponse } from './dto/erasure.dto';
+import { ERASURE } from './erasure.entity';
+import { ErasuresService } from './erasures.service';
+
+@ApiTags('Erasures')
+@RequiresScope('audit')
+@Controller('erasures')
+export class ErasuresController {
+  constructor(
+    private readonly erasures: ErasuresService,
+    private readonly records: RecordReader,
+    private readonly lists: Lists,
+  ) {}
+
+  @Post()
+  @RequiresScope('admin')
+  @ApiOperation({
+    summary: 'Erase what records contain',
+    description:
+      'The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and ' +
+      'when stays, and so does every hash: the chain and every proof ever given still verify. `completedAt` says when all is gone.',
+  })
+  @ApiCreatedResponse({ type: ErasureResponse, description: 'The erasure, which has begun.' })
+  @ApiOkResponse({
+    type: ErasureResponse,
+    description: 'Nothing was left to erase: the newest erasure that took one of them.',
+  })
+  @ApiErrors('CONFLICT')
+  async create(
+    @Caller() caller: Caller,
+    @Body() body: CreateErasureRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ErasureResponse> {
+    const { subjects, reason } = body;
+    const named = subjects.map(({ type, id }) => ({ type, id }));
+    const { erasure, isNew } = await this.erasures.erase(caller, { subjects: named, reason });
+    if (!isNew) response.status(200);
+    return ErasureResponse.from(erasure);
+  }
+
+  @Get()
+  @ApiOperation({ summary: 'List erasures', description: 'Also those of which not all is gone yet.' })
+  @ApiList(ErasureResponse, 'Erasures in order of creation.')
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<ErasureResponse>> {
+    const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, leaving);
+    return list.answer(await this.records.page(ERASURE, list.request([])), ErasureResponse.from);
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read an erasure', description: 'It says whether all is gone, and how much that was.' })
+  @ApiRecordId(ERASURE)
+  @ApiOkResponse({ type: ErasureResponse, description: 'The erasure.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string): Promise<ErasureResponse> {
+    return ErasureResponse.from(found(await this.records.find(ERASURE, id), 'erasure'));
+  }
+}

@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { CheckpointsModule } from '../checkpoints/checkpoints.module';
+import { ErasedIds } from './erased-ids';
+import { ErasureProgress } from './erasure-progress';
+import { ERASURE } from './erasure.entity';
+import { ErasuresController } from './erasures.controller';
+import { Erasures1764700000000 } from './erasures.migration';
+import { ErasuresService } from './erasures.service';
+import { RestoredContents } from './restored-contents';
+import { RetainedContents } from './retained-contents';
+
+/** Forgetting what records contain. After the checkpoints, which say at the start whether a backup was restored. */
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [ERASURE], migrations: [Erasures1764700000000] }), CheckpointsModule],
+  controllers: [ErasuresController],
+  providers: [ErasuresService, ErasedIds, ErasureProgress, RestoredContents, RetainedContents],
+})
+export class ErasuresModule {}

@@ -1,0 +1,226 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { invalidField } from '../../core/errors/domain-error';
+import { cancelledNote, DECISION } from '../../governance/decisions/decision.kind';
+import type { Decision } from '../../governance/decisions/decision.entity';
+import { CLAIM } from '../../governance/entities/claim.entity';
+import { ENTITY, type GovernedEntity } from '../../governance/entities/governed-entity.entity';
+import { EXECUTION, type Execution, outcomeNote, USING_ACTIONS } from '../../governance/executions/execution.entity';
+import { cancelConflict, endedExecution } from '../../governance/executions/execution-rules';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { Database } from '../../ledger/database/database';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { ErasedIds } from './erased-ids';
+import { erasedDecision, erasedExecution, isOpen, requireAge, stillOpen } from './erased-records';
+import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
+import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
+import { emptyAgain } from '../../ledger/writing/leftover-statements';
+
+export interface NewErasure {
+  readonly subjects: readonly ErasureSubject[];
+  readonly reason: string;
+}
+
+/** The erasure that takes the subjects; `isNew` is false where an earlier one has. */
+export interface ErasureAnswer {
+  readonly erasure: Erasure;
+  readonly isNew: boolean;
+}
+
+/** Records that are to be erased together. */
+interface Found {
+  readonly entities: Map<string, GovernedEntity | null>;
+  readonly executions: Map<string, Execution>;
+  readonly decisions: Map<string, Decision>;
+  /** Erased already. */
+  readonly gone: ErasureSubject[];
+}
+
+/** What there is of a subject, or the erasure that took it; of that null if RETAIN_CONTENT was over. */
+type Standing = 'unknown' | 'there' | { readonly erasedBy: string | null };
+
+/** Begins erasures: the records at once, in one commit; what older entries hold about them follows. */
+@Injectable()
+export class ErasuresService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+    private readonly ids: ErasedIds,
+  ) {}
+
+  /** @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young. */
+  async erase(caller: Caller, request: NewErasure): Promise<ErasureAnswer> {
+    const answer = await this.ledger.write(caller, (transaction) => this.begin(transaction, request));
+    // Before the answer: a backup that is restored must not bring it back.
+    await this.ids.add([answer.erasure]);
+    return answer;
+  }
+
+  /**
+   * Erases again what a restored backup has brought back, however young it is; what waits there is cancelled. Null, with
+   * nothing written: nothing of the subjects is there.
+   */
+  eraseAgain(subjects: readonly ErasureSubject[], reason: string): Promise<Erasure | null> {
+    return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+      const found: Found = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
+      const back: ErasureSubject[] = [];
+      for (const subject of subjects) if ((await find(transaction, subject, found)) === 'there') back.push(subject);
+      if (back.length === 0) return null;
+      cancelOpen(transaction, found, reason);
+      return this.take(transaction, { subjects: back, reason }, found);
+    });
+  }
+
+  private async begin(transaction: LedgerTransaction, request: NewErasure): Promise<ErasureAnswer> {
+    const found: Found = { entities: new Map(), executions: new Map(), decisions: new Map(), gone: [] };
+    const standings: Standing[] = [];
+    for (const [index, subject] of request.subjects.entries()) {
+      const standing = await find(transaction, subject, found);
+      if (standing === 'unknown') throw unknown(`subjects[${index}]`, subject.type);
+      standings.push(standing);
+    }
+    await this.refuseOpenOrYoung(transaction, found);
+    for (const { type, id } of found.gone) transaction.writeAside(emptyAgain(type, id));
+    const last = standings.includes('there') ? undefined : newestOf(standings);
+    const known = last === undefined ? undefined : await transaction.find(ERASURE, last);
+    if (known !== undefined) return { erasure: known, isNew: false };
+    return { erasure: await this.take(transaction, request, found), isNew: true };
+  }
+
+  private async take(transaction: LedgerTransaction, { subjects, reason }: NewErasure, found: Found): Promise<Erasure> {
+    const unfinished = { completedAt: null, entries: null, records: null, unsalted: null };
+    const record = { id: transaction.newId(ERASURE), subjects, reason, createdAt: transaction.now, ...unfinished };
+    const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
+    await takeAll(transaction, found, erasure.id);
+    const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys()];
+    // Those to its own writes are older than RETAIN_AT_LEAST, but a later refusal may repeat a reviewer's words.
+    transaction.writeAside(forgetAnswers(this.database.dialect, ids));
+    return erasure;
+  }
+
+  private async refuseOpenOrYoung(transaction: LedgerTransaction, found: Found): Promise<void> {
+    for (const { id, outcome } of found.executions.values())
+      if (isOpen({ outcome })) throw stillOpen(`The execution ${id}`, outcome);
+    for (const { id, status } of found.decisions.values())
+      if (isOpen({ status })) throw stillOpen(`The decision ${id}`, status);
+    const { retainAtLeast } = this.configuration;
+    const kinds = [
+      ['entity', ENTITY, found.entities],
+      ['execution', EXECUTION, found.executions],
+      ['decision', DECISION, found.decisions],
+    ] as const;
+    for (const [name, kind, records] of kinds) {
+      for (const id of records.keys()) {
+        const at = await transaction.lastEntryAt(kind, id);
+        if (at !== undefined) requireAge(`The ${name} ${id}`, at, retainAtLeast, transaction.now);
+      }
+    }
+  }
+}
+
+/** Adds the subject, and what goes with it. */
+async function find(transaction: LedgerTransaction, { type, id }: ErasureSubject, found: Found): Promise<Standing> {
+  if (type === 'entity') return findEntity(transaction, id, found);
+  const { execution, decision } = await pairOf(transaction, type, id);
+  if (execution === undefined && decision === undefined) return 'unknown';
+  if (execution?.erased === true) found.gone.push({ type: 'execution', id: execution.id });
+  if (decision?.erased === true) found.gone.push({ type: 'decision', id: decision.id });
+  if (execution?.erased === false) found.executions.set(execution.id, execution);
+  if (decision?.erased === false) found.decisions.set(decision.id, decision);
+  if (execution?.erased === false || decision?.erased === false) return 'there';
+  return erasedBy(await transaction.detailsOf(type === 'execution' ? EXECUTION : DECISION, id, [`${type}.erased`]));
+}
+
+async function findEntity(transaction: LedgerTransaction, id: string, found: Found): Promise<Standing> {
+  const entity = await transaction.find(ENTITY, id);
+  const erased = await transaction.detailsOf(ENTITY, id, ['entity.erased']);
+  if (erased !== undefined) found.gone.push({ type: 'entity', id });
+  if (erased !== undefined && entity === undefined) return erasedBy(erased);
+  if (entity === undefined && (await transaction.lastEntryAt(ENTITY, id)) === undefined) return 'unknown';
+  found.entities.set(id, entity ?? null);
+  return 'there';
+}
+
+/** Ids sort by creation. */
+function newestOf(standings: readonly Standing[]): string | undefined {
+  const ids = standings.flatMap((standing) => (typeof standing === 'object' ? (standing.erasedBy ?? []) : []));
+  return ids.sort().at(-1);
+}
+
+/** An execution and the decision that was made about it go together; the decision that refused it may be about another. */
+async function pairOf(
+  transaction: LedgerTransaction,
+  type: 'execution' | 'decision',
+  id: string,
+): Promise<{ readonly execution: Execution | undefined; readonly decision: Decision | undefined }> {
+  if (type === 'execution') {
+    const execution = await transaction.find(EXECUTION, id);
+    const decisionId = execution?.decisionId ?? null;
+    const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
+    return { execution, decision: decision?.executionId === id ? decision : undefined };
+  }
+  const decision = await transaction.find(DECISION, id);
+  const executionId = decision?.executionId ?? null;
+  return { decision, execution: executionId === null ? undefined : await transaction.find(EXECUTION, executionId) };
+}
+
+/** What a backup brings back as waiting was settled after it was made. A running one is ended by the start itself. */
+function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string): void {
+  const { now } = transaction;
+  for (const execution of found.executions.values()) {
+    if (cancelConflict(execution) !== null) continue;
+    const ended = endedExecution(execution, 'cancelled', now);
+    const note = { ...outcomeNote(ended, 'cancelled', reason), bySystem: true } as const;
+    found.executions.set(execution.id, transaction.update(EXECUTION, ended, note));
+  }
+  for (const decision of found.decisions.values()) {
+    if (!isOpen(decision)) continue;
+    const ended = { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now } as const;
+    const note = { ...cancelledNote(decision, reason), bySystem: true } as const;
+    found.decisions.set(decision.id, transaction.update(DECISION, ended, note));
+  }
+}
+
+/** The records themselves, each with the entry that says so. */
+async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: string | null): Promise<void> {
+  const details = { erasureId };
+  for (const [id, entity] of found.entities) {
+    if (entity !== null) {
+      const claims = await transaction.removeWithOwner(CLAIM, id);
+      transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId: id, details: { claims } });
+    }
+    transaction.eraseRemoved(ENTITY, id, { action: 'entity.erased', entityId: id, details });
+  }
+  for (const execution of found.executions.values()) await eraseExecution(transaction, execution, erasureId);
+  for (const decision of found.decisions.values()) eraseDecision(transaction, decision, erasureId);
+}
+
+/** What it has taken from limits stays taken. */
+export async function eraseExecution(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  erasureId: string | null,
+): Promise<void> {
+  const { id, agentId, entityId } = execution;
+  const { used = null } = (await transaction.detailsOf(EXECUTION, id, USING_ACTIONS)) ?? {};
+  const details = { erasureId, ...(used !== null && { used }) };
+  const note = { action: 'execution.erased', agentId, entityId, details };
+  transaction.erase(EXECUTION, erasedExecution(execution), note);
+}
+
+export function eraseDecision(transaction: LedgerTransaction, decision: Decision, erasureId: string | null): void {
+  const { proposedBy: agentId } = decision;
+  const note = { action: 'decision.erased', agentId, details: { erasureId } };
+  transaction.erase(DECISION, erasedDecision(decision), note);
+}
+
+function erasedBy(details: Readonly<Record<string, unknown>> | undefined): Standing {
+  const id = details?.['erasureId'];
+  return { erasedBy: typeof id === 'string' ? id : null };
+}
+
+function unknown(path: string, type: string): Error {
+  return invalidField(path, `must name an existing ${type}: the ledger has no entry about it`);
+}

@@ -1,0 +1,20 @@
+import { decimalText } from '../../core/values/decimal';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { isWarnedOf, type LimitUse, recordedUse, usedAfter } from '../policies/limits/limit';
+import { LIMIT_WARNED, POLICY } from '../policies/policy.entity';
+
+/** Takes from limits what an agent was authorised to use, whatever becomes of it, and warns of what is nearly used up. */
+export async function takeUses(
+  transaction: LedgerTransaction,
+  agentId: string,
+  used: readonly LimitUse[],
+): Promise<void> {
+  for (const use of used) transaction.keepSum(use.sum, decimalText(usedAfter(use)));
+  for (const use of used.filter(isWarnedOf)) {
+    const policy = await transaction.find(POLICY, use.policy.id);
+    if (policy === undefined) throw new Error(`The policy ${use.policy.id} is in force, and is gone.`);
+    // Verification expects of every entry about a policy that other processes look for changes.
+    transaction.afterCommit(() => undefined);
+    transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });
+  }
+}

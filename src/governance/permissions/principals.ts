@@ -1,0 +1,127 @@
+import type { Agent } from '../agents/agent.entity';
+import { type FieldFault, notThisPrincipal } from '../../core/errors/domain-error';
+import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
+import { type OnBehalfOf, splitSubject } from '../policies/patterns/principals';
+import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
+
+/** On whose behalf an agent acts. */
+export interface Principal {
+  readonly onBehalfOf: OnBehalfOf;
+  /** As policies see it. */
+  readonly subject: EvaluationSubject;
+  /** Null unless it is a registered person. */
+  readonly person: Agent | null;
+}
+
+/** As a request names it. */
+export interface GivenPrincipal {
+  readonly subject: string;
+  readonly roles?: readonly string[] | null | undefined;
+}
+
+/** Those of {@link namedPeople} that exist. */
+export interface People {
+  get(idOrName: string): Agent | undefined;
+}
+
+const PERSON = 'agent';
+
+/** The agent that a subject names, by id or name; undefined where it names none. */
+export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string | undefined {
+  const { type, id } = splitSubject(subject);
+  return type === PERSON ? id : undefined;
+}
+
+/** The agents that have to be looked up to know for whom a caller acts, by id or name. */
+export function namedPeople({ principals }: Pick<Caller, 'principals'>, given: GivenPrincipal | null): string[] {
+  const named = given === null ? undefined : personNamedBy(given);
+  const claimed = isToken(principals) ? principals.claim : null;
+  return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
+}
+
+/**
+ * For whom a request is made: whom it names, if its caller vouches for that, or else whom the caller's token names.
+ * Undefined for a person who does not exist.
+ * @throws PERMISSION_DENIED for a principal that the caller does not vouch for.
+ */
+export function principalOf(
+  { principals }: Pick<Caller, 'principals'>,
+  given: GivenPrincipal | null,
+  people: People,
+): Principal | null | undefined {
+  if (isToken(principals)) return tokenPrincipal(principals, given, people);
+  if (given === null) return null;
+  const name = personNamedBy(given);
+  const person = name === undefined ? undefined : personAmong(people, name);
+  if (!isVouchedFor(principals, given, person)) throw notThisPrincipal();
+  if (name === undefined) return otherPrincipal(given.subject, given.roles ?? []);
+  return person && personPrincipal(person);
+}
+
+/** @param path of the member `onBehalfOf`. */
+export function unknownPersonFault(path: string): FieldFault {
+  return { field: `${path}.subject`, message: 'must name an existing agent of kind human behind "agent:"' };
+}
+
+/** A token says for whom its agent acts, whether the request names it or not. */
+function tokenPrincipal(token: TokenPrincipal, given: GivenPrincipal | null, people: People): Principal | null {
+  const { claim, roles } = token;
+  if (claim === null && given === null) return null;
+  const claimed = claim === null ? undefined : personAmong(people, claim);
+  const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
+  const principal = person === undefined ? userPrincipal(claim, roles) : personPrincipal(person);
+  if (given !== null && (principal === null || !isSame(principal, given, people))) throw notThisPrincipal();
+  return principal;
+}
+
+function isSame({ onBehalfOf, person }: Principal, given: GivenPrincipal, people: People): boolean {
+  const name = personNamedBy(given);
+  if (name !== undefined) return person !== null && people.get(name)?.id === person.id;
+  const named = otherPrincipal(given.subject, given.roles ?? onBehalfOf.roles ?? []).onBehalfOf;
+  return JSON.stringify(named) === JSON.stringify(onBehalfOf);
+}
+
+function personAmong(people: People, idOrName: string): Agent | undefined {
+  const agent = people.get(idOrName);
+  return agent?.kind === 'human' ? agent : undefined;
+}
+
+/** Of others than registered people only the caller knows the roles: these cannot be what makes a pattern match. */
+function isVouchedFor(
+  principals: Exclude<Vouching, TokenPrincipal>,
+  { subject, roles }: GivenPrincipal,
+  person: Agent | undefined,
+): boolean {
+  if (principals === 'anybody') return true;
+  const patterns = new Set(principals.map(subjectText));
+  const { type, id } = splitSubject(subject);
+  const texts = person === undefined ? [`${type}:${id}`, `${type}:*`] : textsOf(subjectOf(person));
+  return isAmong(patterns, texts) && (roles ?? []).every((role) => patterns.has(`role:${role}`));
+}
+
+function isAmong(patterns: ReadonlySet<string>, texts: readonly string[]): boolean {
+  return patterns.has('*') || texts.some((text) => patterns.has(text));
+}
+
+function isToken(principals: Vouching): principals is TokenPrincipal {
+  return typeof principals === 'object' && 'claim' in principals;
+}
+
+function userPrincipal(claim: string | null, roles: readonly string[]): Principal | null {
+  return claim === null ? null : otherPrincipal(`user:${claim}`, roles);
+}
+
+/** On whose behalf an execution is. @param person as it was at some time; undefined unless it is a registered one. */
+export function keptPrincipal({ subject, roles = [] }: OnBehalfOf, person: Agent | undefined): Principal {
+  return person === undefined ? otherPrincipal(subject, roles) : personPrincipal(person);
+}
+
+function otherPrincipal(subject: string, roles: readonly string[]): Principal {
+  const { type, id } = splitSubject(subject);
+  const onBehalfOf = { subject: `${type}:${id}`, ...(roles.length > 0 && { roles: [...roles].sort() }) };
+  return { onBehalfOf, subject: { type, id, roles }, person: null };
+}
+
+function personPrincipal(person: Agent): Principal {
+  return { onBehalfOf: { subject: `${PERSON}:${person.id}` }, subject: subjectOf(person), person };
+}

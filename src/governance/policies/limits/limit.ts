@@ -1,0 +1,141 @@
+import {
+  compareDecimals,
+  type Decimal,
+  decimalOf,
+  decimalText,
+  isPercentOf,
+  sumOf,
+} from '../../../core/values/decimal';
+import type { JsonObject } from '../../../core/json/json-value';
+import type { SumKey } from '../../../ledger/records/sum-key';
+import { pathOf, valueAt } from '../conditions/condition';
+import { type LimitPeriod, windowAt } from './limit-window';
+
+/** Whose uses count together. */
+export type LimitScope = 'agent' | 'policy';
+export const LIMIT_SCOPES: readonly LimitScope[] = ['agent', 'policy'];
+
+/** How much a policy allows by itself. */
+export interface PolicyLimit {
+  readonly max: number;
+  /** A JSON Pointer to the amount among the parameters; without it each execution counts 1. */
+  readonly of?: string;
+  readonly per: LimitPeriod;
+  readonly by: LimitScope;
+}
+
+/** A limit, prepared for evaluation. */
+export interface CompiledLimit {
+  readonly max: Decimal;
+  readonly path: readonly string[] | null;
+  readonly per: LimitPeriod;
+  readonly by: LimitScope;
+  /** Names what is added up. */
+  readonly sum: string;
+}
+
+/** A policy with limits. */
+interface LimitedPolicy {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** What a request would take from a limit. */
+export interface AskedUse {
+  readonly policy: LimitedPolicy;
+  /** The index of the limit. */
+  readonly limit: number;
+  readonly max: Decimal;
+  readonly sum: SumKey;
+  readonly resetsAt: string;
+  /** Null where the request names none. */
+  readonly amount: Decimal | null;
+}
+
+/** The same with what was used before. */
+export interface LimitUse extends AskedUse {
+  readonly before: Decimal;
+}
+
+/** Who asks for what, and when. */
+interface Asking {
+  readonly agentId: string;
+  readonly parameters: JsonObject;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** Percent of a limit. */
+const WARNED_AT = 80;
+
+const ONE: Decimal = { digits: 1n, scale: 0 };
+
+/** Sums belong to the name of a policy, so that a new version goes on counting. */
+export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of' | 'per' | 'by'>): string {
+  return JSON.stringify(['limit', name, of ?? null, per, by]);
+}
+
+/** Null if there are none. A limit that would no longer be accepted lets nothing through. */
+export function compileLimits(name: string, limits: readonly PolicyLimit[]): readonly CompiledLimit[] | null {
+  if (limits.length === 0) return null;
+  return limits.map(({ max, of, per, by }) => ({
+    max: decimalOf(max) ?? { digits: -1n, scale: 0 },
+    path: of === undefined ? null : pathOf(of),
+    per,
+    by,
+    sum: sumOfLimit(name, { per, by, ...(of !== undefined && { of }) }),
+  }));
+}
+
+export function askedUses(
+  policy: LimitedPolicy,
+  limits: readonly CompiledLimit[],
+  { agentId, parameters, at }: Asking,
+): AskedUse[] {
+  return limits.map(({ max, path, per, by, sum }, limit) => {
+    const { start, end } = windowAt(per, at);
+    const amount = path === null ? ONE : decimalOf(valueAt(path, parameters));
+    const key = by === 'agent' ? agentId : '';
+    return { policy, limit, max, amount, resetsAt: end, sum: { sum, window: start, key } };
+  });
+}
+
+/** What is used once a request has taken its amount. */
+export function usedAfter({ before, amount }: Pick<LimitUse, 'before' | 'amount'>): Decimal {
+  return amount === null ? before : sumOf(before, amount);
+}
+
+/** Whether the amount still fits; one that is not there never does. */
+export function fits(use: Pick<LimitUse, 'before' | 'amount' | 'max'>): boolean {
+  return use.amount !== null && compareDecimals(usedAfter(use), use.max) <= 0;
+}
+
+/** Whether this use takes the sum to 80 % of the maximum, or beyond. */
+export function isWarnedOf(use: LimitUse): boolean {
+  return !isPercentOf(use.before, WARNED_AT, use.max) && isPercentOf(usedAfter(use), WARNED_AT, use.max);
+}
+
+/** A use as entries say it. */
+export interface RecordedUse extends JsonObject {
+  readonly policyId: string;
+  readonly limit: number;
+  /** Its start. */
+  readonly window: string;
+  /** The agent; null where those of all count together. */
+  readonly key: string | null;
+  readonly before: string;
+  /** Null where the request named none. */
+  readonly amount: string | null;
+}
+
+export function recordedUse({ policy, limit, sum: { window, key }, before, amount }: LimitUse): RecordedUse {
+  return {
+    policyId: policy.id,
+    limit,
+    window,
+    key: key === '' ? null : key,
+    before: decimalText(before),
+    amount: amount === null ? null : decimalText(amount),
+  };
+}

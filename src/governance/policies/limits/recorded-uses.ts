@@ -1,0 +1,108 @@
+import type { SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
+import { type SumKey, sumName } from '../../../ledger/records/sum-key';
+import { type Decimal, decimalText, isDecimal, parsedDecimal, sumOf, ZERO } from '../../../core/values/decimal';
+import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
+
+/** Entries that one statement reads. */
+const CHUNK = 5_000;
+
+const SELECT_LIMITED = `SELECT "id", "name", "limits" FROM "policies" WHERE "limits" <> '[]'`;
+/**
+ * What an entry of an erasure says counts once, and only when the entries before it no longer say it themselves: their
+ * contents are taken after it, and may have been put back.
+ */
+const IS_SAID = `EXISTS (SELECT 1 FROM "ledger_entries" AS other WHERE other."subjectId" = entry."subjectId" AND other."sequence" < entry."sequence" AND other."details" LIKE '%"used":[%')`;
+/** Of the entries with one action after a sequence and up to another; details are canonical JSON. */
+const SELECT_CHUNK =
+  `SELECT "sequence", CASE WHEN "details" LIKE '%"used":[%' AND ($1 <> 'execution.erased' OR NOT ${IS_SAID}) THEN "details" END AS "details" ` +
+  `FROM "ledger_entries" AS entry ` +
+  `WHERE "action" = $1 AND "sequence" > $2 AND "sequence" <= $3 ORDER BY "sequence" LIMIT ${CHUNK}`;
+/** What an erased execution has taken is said by the entry of its erasure. */
+const ACTIONS = ['execution.authorized', 'execution.resumed', 'execution.erased'];
+
+/** By the id of a policy, the name of the sum of each of its limits. */
+type SumsOfPolicies = ReadonlyMap<string, readonly string[]>;
+
+/** An amount that an entry has taken. */
+interface TakenAmount {
+  readonly key: SumKey;
+  readonly amount: Decimal;
+}
+
+/** The sums of what entries have taken from limits: what the ledger keeps is derived from these. */
+export class UsedSums {
+  private readonly sums = new Map<string, { readonly key: SumKey; readonly value: Decimal }>();
+
+  add({ key, amount }: TakenAmount): void {
+    const name = sumName(key);
+    this.sums.set(name, { key, value: sumOf(this.sums.get(name)?.value ?? ZERO, amount) });
+  }
+
+  /** Takes out a sum, and returns its text; undefined if nothing was taken. */
+  take(name: string): string | undefined {
+    const sum = this.sums.get(name);
+    this.sums.delete(name);
+    return sum && decimalText(sum.value);
+  }
+
+  /** Names of those that are left. */
+  get names(): readonly string[] {
+    return [...this.sums.keys()];
+  }
+
+  /** As rows of the table. */
+  get rows(): string[][] {
+    return Array.from(this.sums.values(), ({ key: { sum, window, key }, value }) => [
+      ...[sum, window, key],
+      decimalText(value),
+    ]);
+  }
+}
+
+/** In chunks, what entries between two sequences have taken from limits. */
+export async function* takenAmounts(
+  connection: Pick<SqlSessions, 'all'>,
+  { after = 0, upTo = Number.MAX_SAFE_INTEGER } = {},
+): AsyncGenerator<readonly TakenAmount[]> {
+  const sums = await sumsOfPolicies(connection);
+  if (sums.size === 0) return;
+  for (const action of ACTIONS) {
+    for (let last = after, isOver = false; !isOver;) {
+      const parameters: readonly SqlValue[] = [action, last, upTo];
+      const rows = await connection.all<{ sequence: number; details: string | null }>(SELECT_CHUNK, parameters);
+      last = rows.at(-1)?.sequence ?? last;
+      isOver = rows.length < CHUNK;
+      yield rows.flatMap(({ details }) => (details === null ? [] : takenBy(details, sums)));
+    }
+  }
+}
+
+async function sumsOfPolicies(connection: Pick<SqlSessions, 'all'>): Promise<SumsOfPolicies> {
+  const rows = await connection.all<{ id: string; name: string; limits: string }>(SELECT_LIMITED);
+  return new Map(
+    rows.map(({ id, name, limits }) => {
+      const read = listIn(limits) as readonly PolicyLimit[];
+      return [id, read.map((limit) => sumOfLimit(name, limit))];
+    }),
+  );
+}
+
+function takenBy(details: string, sums: SumsOfPolicies): TakenAmount[] {
+  return (listIn(details, 'used') as readonly RecordedUse[]).flatMap(({ policyId, limit, window, key, amount }) => {
+    const sum = sums.get(policyId)?.[limit];
+    if (sum === undefined || typeof amount !== 'string' || !isDecimal(amount)) return [];
+    return { key: { sum, window, key: key ?? '' }, amount: parsedDecimal(amount) };
+  });
+}
+
+/** The objects of a list, or of one in a member. Somebody may have altered the database, so it may hold anything. */
+function listIn(text: string, member?: string): object[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    const list: unknown = member === undefined ? value : (value as Record<string, unknown> | null)?.[member];
+    const items: readonly unknown[] = Array.isArray(list) ? list : [];
+    return items.filter((item) => typeof item === 'object' && item !== null);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,54 @@
+import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
+
+/** For whom an agent acts, as it is kept: roles in order, and absent if there are none. */
+export interface OnBehalfOf {
+  /** `<type>:<id>`, or `agent:<id>` of a registered person, whose own roles count. */
+  readonly subject: string;
+  readonly roles?: readonly string[];
+}
+
+const LONGEST_TYPE = 100;
+const LONGEST_ID = 500;
+/** Of a subject, and of a pattern. */
+export const LONGEST_PRINCIPAL = LONGEST_TYPE + 1 + LONGEST_ID;
+/** In patterns these mean something else. */
+const RESERVED_TYPES: ReadonlySet<string> = new Set(['role', 'kind', 'principal']);
+const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}\p{Surrogate}]/u;
+
+/** What a pattern of principals has to be, or undefined if it is valid. */
+export function principalPatternFault(text: string): string | undefined {
+  if (text === '*') return undefined;
+  const { type, id } = splitSubject(text);
+  if (type === 'role') return id === '' ? 'must have a name after "role:"' : (starFault(id) ?? exactLabelFault(id));
+  return principalSubjectFault(text) ?? (id === '*' ? undefined : starFault(id));
+}
+
+/** What the subject of a principal has to be, or undefined if it is valid. */
+export function principalSubjectFault(text: string): string | undefined {
+  const { type, id } = splitSubject(text);
+  if (type === '' || id === '') return 'must be <type>:<id>, such as user:4711, or agent:<id or name>';
+  if (RESERVED_TYPES.has(type)) return `must not be of the type ${type}`;
+  if (type.includes('*')) return 'must not contain "*" in its type';
+  if (Array.from(type).length > LONGEST_TYPE) return `must have a type of at most ${LONGEST_TYPE} characters`;
+  if (CONTROL_OR_FORMAT_CHARACTER.test(type)) return 'must not contain control or format characters';
+  if (type === 'agent' && labelFault(id) !== undefined) return `names no agent: a name ${labelFault(id) ?? ''}`;
+  return principalIdFault(id);
+}
+
+/** The same of what follows the type. */
+export function principalIdFault(id: string): string | undefined {
+  const length = Array.from(id).length;
+  if (length === 0 || length > LONGEST_ID) return `must have an id of 1 to ${LONGEST_ID} characters`;
+  return CONTROL_OR_FORMAT_CHARACTER.test(id) ? 'must not contain control or format characters' : undefined;
+}
+
+/** The type, and the id, which may contain further colons; both in Unicode normal form C. */
+export function splitSubject(text: string): { readonly type: string; readonly id: string } {
+  const colon = text.indexOf(':');
+  if (colon < 0) return { type: '', id: text };
+  return { type: text.slice(0, colon).normalize('NFC'), id: text.slice(colon + 1).normalize('NFC') };
+}
+
+function starFault(id: string): string | undefined {
+  return id.includes('*') ? 'may contain "*" only as "*", or alone behind a type, as in "user:*"' : undefined;
+}

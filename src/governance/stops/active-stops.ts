@@ -1,0 +1,91 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition } from '../../ledger/record-page';
+import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
+
+/** Most stops read at once. */
+const CHUNK = 1_000;
+const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
+
+/**
+ * The active stops, in memory. They change as the policies in force do: after the commit and before any later command
+ * runs, in every process, so nothing is authorised after the entry of a stop that covers it.
+ */
+@Injectable()
+export class ActiveStops implements OnModuleInit {
+  private stops: readonly Stop[] = [];
+  private changed = 0;
+  private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
+  private readonly rows = new LiveRows<Stop>({
+    kind: STOP,
+    actions: STOP_ACTIONS,
+    keep: (stops) => this.keep(stops),
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly past: PastRecords,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const upTo = await this.counters.headSequence();
+    for await (const stops of this.records.chunks(STOP, ACTIVE, CHUNK)) this.keep(stops);
+    this.ledger.follow(this.rows, upTo);
+  }
+
+  /** The oldest first. To be asked inside a command, so that no stop comes between the decision and its commit. */
+  get active(): readonly Stop[] {
+    return this.stops;
+  }
+
+  /** How often stops have changed. */
+  get changes(): number {
+    return this.changed;
+  }
+
+  /** What is to be caught up with other processes before a question is answered. */
+  get memory(): FollowingRows {
+    return this.rows;
+  }
+
+  /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
+  catchUp(): Promise<void> {
+    return this.ledger.catchUp(this.rows);
+  }
+
+  /** Those that were active after the entry with the sequence, the oldest first. */
+  async activeAfter(sequence: number): Promise<Stop[]> {
+    const active: Stop[] = [];
+    for await (const stops of this.past.chunks(STOP, sequence))
+      active.push(...stops.filter(({ status }) => status === 'active'));
+    return active;
+  }
+
+  /** Called inside the command that makes or lifts the stop. */
+  follow(transaction: LedgerTransaction, stop: Stop): void {
+    this.rows.follow(transaction, [stop]);
+  }
+
+  /** Calls back with stops that have become active, whichever process made them. */
+  onAdded(listener: (added: readonly Stop[]) => void): void {
+    this.listeners.push(listener);
+  }
+
+  private keep(stops: readonly Stop[]): void {
+    const active = new Map(this.stops.map((stop) => [stop.id, stop]));
+    for (const stop of stops)
+      if (stop.status === 'active') active.set(stop.id, stop);
+      else active.delete(stop.id);
+    this.stops = [...active.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+    this.changed += 1;
+    const added = stops.filter(({ status }) => status === 'active');
+    if (added.length > 0) for (const listener of this.listeners) listener(added);
+  }
+}

@@ -1,0 +1,124 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { entityTagOf, HeldCopy } from '../../http/conditional/held-copy';
+import { Caller } from '../../http/input/caller.decorator';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiRecordId } from '../../http/openapi/documentation.decorators';
+import { AdmittedBy, AnyScope, ApiErrors, RateLimitBucket, RequiresScope, Tagged } from '../../http/request/routes';
+import { Waits } from '../../http/waiting/waits';
+import { ActiveStops } from './active-stops';
+import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
+import { STOP } from './stop.entity';
+import { StoppingCallers } from './stopping-callers';
+import { StopsService } from './stops.service';
+
+/** An agent that uses up the limit of its address must not keep a person there from stopping it. */
+const URGENT = 'stops';
+
+type StopList = ListAnswer<StopResponse>;
+
+@ApiTags('Stops')
+@Controller('stops')
+export class StopsController {
+  constructor(
+    private readonly service: StopsService,
+    private readonly stops: ActiveStops,
+    private readonly lists: Lists,
+    private readonly waits: Waits,
+  ) {}
+
+  @Post()
+  @RequiresScope('review')
+  @RateLimitBucket(URGENT)
+  @AdmittedBy(StoppingCallers)
+  @ApiRoute(
+    'Stop agents',
+    'From this commit on nothing is authorised that it covers, whatever the policies allow, and the signals of its running ' +
+      'handlers are aborted. All that is given must meet; nothing given is everything. For people (a key or token that is ' +
+      'bound to an agent of kind `human`) and `admin`.',
+  )
+  @ApiCreatedResponse({ type: StopResponse, description: 'The stop.' })
+  @ApiOkResponse({ type: StopResponse, description: 'An active stop says the same: the first one.' })
+  @ApiErrors('CONFLICT')
+  async create(
+    @Caller() caller: Caller,
+    @Body() body: CreateStopRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StopResponse> {
+    const { stop, isNew } = await this.service.create(caller, body);
+    if (!isNew) response.status(200);
+    return StopResponse.from(stop);
+  }
+
+  @Get()
+  @AnyScope()
+  @Tagged()
+  @ApiRoute(
+    'List stops',
+    'Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.',
+  )
+  @ApiList(StopResponse, 'Stops in order of creation.')
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @HeldCopy() held: HeldCopy,
+    @Query() { wait: seconds, ...query }: StopListQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StopList | undefined> {
+    const list = await this.lists.open('stops', query, { limit: 50, order: 'desc' }, leaving);
+    const request = list.request(conditionsOf(list.filters, { status: ['status', 'equals'] }));
+    const page = async (): Promise<StopList> =>
+      list.answer(await this.service.page(caller, request), StopResponse.from);
+    // While one waits, memory says whether there is anything to read.
+    let [last, readAt] = [await page(), -1];
+    const read = async (): Promise<StopList> => {
+      await this.stops.catchUp();
+      const { changes } = this.stops;
+      if (changes !== readAt) [last, readAt] = [await page(), changes];
+      return last;
+    };
+    const isHeld = (answer: StopList): boolean => held.has(tagOf(answer));
+    const answer =
+      seconds === undefined ? last : await this.waits.until({ caller, seconds, leaving, read, isOpen: isHeld });
+    response.setHeader('ETag', tagOf(answer));
+    if (!isHeld(answer)) return answer;
+    response.status(304);
+    return undefined;
+  }
+
+  @Get(':id')
+  @AnyScope()
+  @ApiRoute('Read a stop', 'What it covers, why, and whether it still does.')
+  @ApiRecordId(STOP)
+  @ApiOkResponse({ type: StopResponse, description: 'The stop.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Caller() caller: Caller, @Param('id') id: string): Promise<StopResponse> {
+    return StopResponse.from(await this.service.get(caller, id));
+  }
+
+  @Post(':id/lift')
+  @RateLimitBucket(URGENT)
+  @RequiresScope('review')
+  @HttpCode(200)
+  @ApiRoute('Lift a stop', 'For who made it, and `admin`. Repeating this changes nothing.')
+  @ApiRecordId(STOP)
+  @ApiOkResponse({ type: StopResponse, description: 'The stop, which is lifted.' })
+  @ApiErrors('NOT_FOUND')
+  async lift(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: LiftStopRequest,
+  ): Promise<StopResponse> {
+    return StopResponse.from(await this.service.lift(caller, id, reason));
+  }
+}
+
+/** A cursor differs each time. */
+function tagOf({ data, total }: StopList): string {
+  return entityTagOf({ data, total });
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { conflict, found, scopeMissing } from '../../core/errors/domain-error';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { byId } from '../../ledger/lookup';
+import type { Condition, Page, PageRequest } from '../../ledger/record-page';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { arraysOfOne } from '../../ledger/records/statements';
+import { AGENT } from '../agents/agent.entity';
+import { agentLookup, referencedAgent } from '../agents/find-agent';
+import { ActiveStops } from './active-stops';
+import { STOP, type Stop } from './stop.entity';
+import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
+
+/** Most active stops of one caller, and of all; one that covers everything is taken beyond them. */
+const MOST_EACH = 100;
+const MOST = 1_000;
+
+/** What is to be stopped; the agent by id or name. */
+export interface NewStop {
+  readonly agentId?: string | undefined;
+  readonly role?: string | undefined;
+  readonly actions?: readonly string[] | undefined;
+  readonly reason: string;
+}
+
+/** A stop, and whether this request made it. */
+export interface StopAnswer {
+  readonly stop: Stop;
+  readonly isNew: boolean;
+}
+
+@Injectable()
+export class StopsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly stops: ActiveStops,
+  ) {}
+
+  /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit. */
+  create(caller: Caller, request: NewStop): Promise<StopAnswer> {
+    const { agentId } = request;
+    const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
+    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+      const content = await contentOf(transaction, request);
+      const same = this.stops.active.find((stop) => isSameContent(stop, content));
+      if (same !== undefined) return { stop: same, isNew: false };
+      const createdBy = makerOf(caller);
+      this.requireRoom(content, createdBy);
+      const id = transaction.newId(STOP);
+      const unlifted = { status: 'active', createdAt: transaction.now, liftedAt: null } as const;
+      const record = { id, ...content, ...unlifted, createdBy };
+      const stop = transaction.insert(STOP, record, { action: 'stop.created', agentId: caller.agentId });
+      this.stops.follow(transaction, stop);
+      return { stop, isNew: true };
+    });
+  }
+
+  /** Does nothing to a stop that was lifted. @throws NOT_FOUND; PERMISSION_DENIED for another's without `admin`. */
+  lift(caller: Caller, id: string, reason: string): Promise<Stop> {
+    return this.ledger.prefetching(byId(STOP, id)).write(caller, async (transaction) => {
+      const stop = found(await transaction.find(STOP, id), 'stop');
+      if (stop.status === 'lifted') return stop;
+      if (!caller.grants.has('admin') && stop.createdBy !== makerOf(caller)) throw scopeMissing(['admin']);
+      const lifted = { ...stop, status: 'lifted', liftedAt: transaction.now, createdBy: '' } as const;
+      this.stops.follow(transaction, lifted);
+      return transaction.update(STOP, lifted, { action: 'stop.lifted', agentId: caller.agentId, reason });
+    });
+  }
+
+  /** @throws NOT_FOUND, also for a stop that the caller may not see. */
+  async get(caller: Caller, id: string): Promise<Stop> {
+    const stop = await this.records.find(STOP, id);
+    const viewer = await this.limitedViewer(caller);
+    const isVisible = stop !== undefined && (viewer === null || concerns(stop, viewer));
+    return found(isVisible ? stop : undefined, 'stop');
+  }
+
+  /** Of the stops that the caller may see; so is the total. */
+  async page(caller: Caller, request: PageRequest): Promise<Page<Stop>> {
+    const viewer = await this.limitedViewer(caller);
+    const only = viewer?.agentId ?? null;
+    const total = (request.totalOf ?? null) === only ? request.total : null;
+    const conditions = viewer === null ? request.conditions : [...request.conditions, ...conditionsOf(viewer)];
+    return { ...(await this.records.page(STOP, { ...request, conditions, total })), totalOf: only };
+  }
+
+  private requireRoom(content: StopContent, createdBy: string): void {
+    if (coversEverything(content)) return;
+    const { active } = this.stops;
+    const own = active.filter((stop) => stop.createdBy === createdBy).length;
+    if (own < MOST_EACH && active.length < MOST) return;
+    throw conflict(
+      `At most ${MOST_EACH} stops of one caller and ${MOST} in all are active at a time. Lift some, or stop everything: ` +
+        'a stop without agent, role and actions is always taken.',
+    );
+  }
+
+  /** The caller's agent if it sees only what may concern it; null if it sees all. */
+  private async limitedViewer({ agentId, grants }: Caller): Promise<StoppableSubject | null> {
+    if (agentId === null || grants.has('read') || grants.has('review')) return null;
+    const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER);
+    return { agentId, roles: agent?.roles ?? [] };
+  }
+}
+
+function conditionsOf({ agentId = '', roles }: StoppableSubject): Condition[] {
+  return [
+    { column: 'agentId', comparison: 'nullOrAmong', value: arraysOfOne([agentId]) },
+    { column: 'role', comparison: 'nullOrAmong', value: arraysOfOne(roles) },
+  ];
+}
+
+async function contentOf(
+  transaction: LedgerTransaction,
+  { agentId, role, actions = [], reason }: NewStop,
+): Promise<StopContent> {
+  const agent = agentId === undefined ? null : await referencedAgent(transaction, 'agentId', agentId);
+  return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };
+}
+
+/** A person stays the same with another key. */
+function makerOf({ agentId, actor }: Caller): string {
+  return agentId ?? `${actor.type}:${actor.id}`;
+}

@@ -1,0 +1,65 @@
+import { addAbortSignal, type Readable } from 'node:stream';
+import { Injectable, Logger, StreamableFile } from '@nestjs/common';
+import type { Response } from 'express';
+import { unavailable } from '../../core/errors/domain-error';
+import { Gates } from '../gates';
+import { countedClient } from '../request/arrival';
+import { ShutdownGuard } from '../shutdown/shutdown';
+
+const logger = new Logger('Export');
+
+/** Who receives a stream, and a signal that is aborted when it leaves. */
+export interface Receiver {
+  /** The address of the client. */
+  readonly address: string | null;
+  readonly leaving: AbortSignal;
+}
+
+/** Long answers, sent as they are read: few at a time, however slow their clients are. */
+@Injectable()
+export class StreamedAnswers {
+  constructor(
+    private readonly shutdown: ShutdownGuard,
+    private readonly gates: Gates,
+  ) {}
+
+  /**
+   * The stream ends, and its place is released, when the client leaves or the service stops.
+   * @param prepare what it throws is answered; later faults cut the answer short.
+   * @throws UNAVAILABLE when too many streams, or too many of one client, are running.
+   */
+  async open<Opened extends { readonly stream: Readable }>(
+    { address, leaving }: Receiver,
+    prepare: () => Promise<Opened>,
+  ): Promise<Opened> {
+    const pass = await this.gates.of('exports').enter(countedClient(address ?? ''));
+    try {
+      const opened = await prepare();
+      // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
+      if (leaving.aborted || this.shutdown.isClosed)
+        throw unavailable('The service is stopping, or the client has left.');
+      for (const signal of [leaving, this.shutdown.signal]) addAbortSignal(signal, opened.stream);
+      // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
+      opened.stream.once('close', () => pass.leave());
+      return opened;
+    } catch (error) {
+      pass.leave();
+      throw error;
+    }
+  }
+}
+
+/**
+ * Sends a stream as it comes. A failure on the way resets the connection, so that no client takes a part for the whole:
+ * an answer over HTTP/1.0, as some proxies request, ends when its connection does.
+ */
+export function streamedFile(
+  stream: Readable,
+  { req: { socket } }: Response,
+  headers: { readonly type: string; readonly disposition?: string },
+): StreamableFile {
+  return new StreamableFile(stream, headers).setErrorHandler((error) => {
+    if (error.name !== 'AbortError') logger.error({ err: error }, 'An answer was cut short.');
+    socket.resetAndDestroy();
+  });
+}

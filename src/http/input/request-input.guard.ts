@@ -1,0 +1,147 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Gate } from '../../core/concurrency/gate';
+import { Configuration } from '../../core/config/configuration';
+import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
+import { leavingSignal } from '../answers/answer-end';
+import { answersWait } from '../answers/json-adapter';
+import { BodyReader } from '../body/body-reader';
+import type { JsonBody } from '../body/json-body';
+import { shownKey } from '../body/json-scanner';
+import { discarded, isBodyToCome } from '../body/unread-body';
+import { Gates, holdUntilAnswered } from '../gates';
+import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-string';
+import type { TakenPart } from '../request/route-traits';
+import type { Exchange, ServiceRequest } from '../request/service-request';
+import { DtoReader } from '../validation/dto';
+import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
+
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * The last guard: reads the body (of GET and DELETE none) and the query once the others have let the request pass (ADR 9),
+ * and makes DTOs of them, so that all faults of a request are reported at once. What the handler does not take is a fault:
+ * a misspelt filter would return everything, a misspelt member be dropped.
+ */
+@Injectable()
+export class RequestInputGuard implements CanActivate {
+  private readonly answers: Gate;
+  private readonly lists: Gate;
+
+  constructor(
+    private readonly bodies: BodyReader,
+    private readonly configuration: Configuration,
+    gates: Gates,
+  ) {
+    this.answers = gates.of('answers');
+    this.lists = gates.of('lists');
+  }
+
+  canActivate(context: ExecutionContext): MaybeLater {
+    const [request, response] = context.getArgs<Exchange>();
+    const { traits, method } = request;
+    if (!traits.readsInput) return true;
+    if (METHODS_WITH_BODY.has(method)) return this.readInput(request, response);
+    const provided = this.provide(request, undefined);
+    return isBodyToCome(request) || traits.isList ? this.enter(request, response, provided) : provided;
+  }
+
+  private async readInput(request: ServiceRequest, response: Response): Promise<boolean> {
+    return this.provide(request, await this.readBody(request, response));
+  }
+
+  private async enter(request: ServiceRequest, response: Response, provided: MaybeLater): Promise<boolean> {
+    await provided;
+    if (isBodyToCome(request)) await discarded(request, response);
+    if (request.traits.isList) await this.enterList(request, response);
+    return true;
+  }
+
+  private async readBody(request: ServiceRequest, response: Response): Promise<JsonBody | undefined> {
+    this.requireRoomForAnswer(request);
+    const body = await this.bodies.read(request, response);
+    // It may have taken long to arrive.
+    const refusal = request.caller?.refusal() ?? null;
+    if (refusal !== null) throw refusal;
+    return body;
+  }
+
+  /** A write must be answerable: without room for the answer it must not begin. */
+  private requireRoomForAnswer({ client }: ServiceRequest): void {
+    if (this.answers.held === 0) return;
+    const pass = this.answers.tryEnter(client);
+    if (pass === null) throw answersWait();
+    pass.leave();
+  }
+
+  /** A client that leaves, or whose key ends, gives up its place among those that wait. */
+  private async enterList(request: ServiceRequest, response: Response): Promise<void> {
+    const { lists } = this;
+    const pass =
+      lists.tryEnter(request.client) ??
+      (await lists.enter(request.client, { leaving: leavingSignal(request, response) }));
+    holdUntilAnswered(request, pass);
+  }
+
+  /** Gives the handler what it takes. Without a promise where there is nothing to validate. */
+  private provide(request: ServiceRequest, body: JsonBody | undefined): MaybeLater {
+    const { traits, caller } = request;
+    const query = request.url.includes('?') ? parseQueryString(request.url, traits.repeatable) : NO_QUERY;
+    const faults = inputFaults(request, query, body);
+    const members: Record<string, unknown> = body?.value ?? {};
+    const { ownAgentMember: own } = traits;
+    const agentId = caller?.agentId ?? null;
+    // Null counts as absent.
+    if (own !== undefined && agentId !== null) members[own] ??= agentId;
+    request.body = members;
+    if (traits.query.isTaken) request.query = Object.fromEntries(query.parameters);
+    request.sent = { body: members, query: request.query };
+    const reader = new DtoReader(this.configuration);
+    const { dto: queryDto } = traits.query;
+    const { dto: bodyDto } = traits.body;
+    const queryRead = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
+    const bodyRead = bodyDto === null ? members : reader.read(bodyDto, members, '');
+    const take = (taken: object, given: object): true => {
+      if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
+      Object.assign(request, { query: taken, body: given });
+      return true;
+    };
+    return queryRead instanceof Promise || bodyRead instanceof Promise
+      ? Promise.all([Promise.resolve(queryRead), Promise.resolve(bodyRead)]).then((read) => take(...read))
+      : take(queryRead, bodyRead);
+  }
+}
+
+/** What is known to be faulty is not reported again, for example as missing. */
+function together(known: readonly FieldFault[], found: readonly FieldFault[]): FieldFault[] {
+  const blamed = new Set(known.map(({ field }) => field));
+  return [...known, ...found.filter(({ field }) => !blamed.has(field))];
+}
+
+type MaybeLater = boolean | Promise<boolean>;
+
+/** What is wrong with the request, besides what its DTOs say. */
+function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {
+  const { traits, headers } = request;
+  const faults: FieldFault[] = [];
+  for (const { name, faultOf } of traits.headers) {
+    const header = headers[name.toLowerCase()];
+    const message = header === undefined ? undefined : faultOf(String(header));
+    if (message !== undefined) faults.push({ field: `header.${name}`, message });
+  }
+  if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...readIdempotencyKey(request));
+  if (query !== NO_QUERY) {
+    const names = query.parameters.keys();
+    faults.push(...query.faults, ...unknownNames(names, traits.query, 'query.', 'is not a parameter of this route'));
+  }
+  if (body === undefined) return faults;
+  const names = Object.keys(body.value);
+  return [...faults, ...body.faults, ...unknownNames(names, traits.body, '', 'is not a member of this request')];
+}
+
+/** Where a part is taken whole, validation reports them. As many as are reported. */
+function unknownNames(names: Iterable<string>, taken: TakenPart, path: string, message: string): FieldFault[] {
+  if (taken.isWhole) return [];
+  const unknown = Array.from(names).filter((name) => !taken.names.has(name));
+  return unknown.slice(0, MOST_FAULTS).map((name) => ({ field: `${path}${shownKey(name)}`, message }));
+}

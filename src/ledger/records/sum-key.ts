@@ -1,0 +1,14 @@
+/** What a sum that the ledger keeps beside the records is of: derived from entries, and verified against them. */
+export interface SumKey {
+  /** What is added up. */
+  readonly sum: string;
+  /** Since when: ISO 8601. */
+  readonly window: string;
+  /** For whom; empty for everybody. */
+  readonly key: string;
+}
+
+/** The same text for the same sum. */
+export function sumName({ sum, window, key }: SumKey): string {
+  return JSON.stringify([sum, window, key]);
+}

@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import { configuredDatabase } from '../../core/config/configuration.module';
+import { ConfigurationError } from '../../core/config/read-configuration';
+import { shownText } from '../../core/values/shown-text';
+import { preparedConnection } from '../../ledger/database/sql-connection';
+import { SqliteConnection } from '../../ledger/database/sqlite/sqlite-connection';
+import { resolveDatabaseFile, SqliteLock } from '../../ledger/database/sqlite/sqlite-file';
+import { applyWriterSettings } from '../../ledger/database/sqlite/sqlite-settings';
+
+/** Exit codes. */
+const [FAILED, MISUSED] = [1, 2];
+
+const USAGE = `Usage: npm run compact
+
+Rewrites the SQLite database of DATABASE_URL, so that its file holds nothing any more that was deleted or erased. Stop the
+service first. It takes as much free space as the database, and no backup of before is changed.`;
+
+const ON_POSTGRES = 'DATABASE_URL is a PostgreSQL server: run VACUUM FULL there, as docs/privacy.md#erasure describes.';
+
+class MisuseError extends Error {}
+
+async function main(words: readonly string[]): Promise<void> {
+  if (words.length > 0) throw new MisuseError(USAGE);
+  const database = await configuredDatabase();
+  if (database.kind === 'postgres') throw new MisuseError(ON_POSTGRES);
+  if (statSync(database.path, { throwIfNoEntry: false }) === undefined)
+    throw new MisuseError(`There is no database ${database.path}.`);
+  const path = resolveDatabaseFile(database.path);
+  // No other process may have the file open meanwhile: it would go on with the pages that it knows.
+  const lock = await SqliteLock.take(path);
+  try {
+    await compact(path);
+  } finally {
+    await lock.release();
+  }
+  process.stdout.write(`compacted  ${path}\n`);
+}
+
+/** Free pages, and the unused part of others, are not written to the new file. The log is emptied, too. */
+async function compact(path: string): Promise<void> {
+  const connection = await preparedConnection(SqliteConnection.open(path, 'write'), applyWriterSettings);
+  try {
+    await connection.run('VACUUM');
+    await connection.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    await connection.close();
+  }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const isMisuse = error instanceof MisuseError || error instanceof ConfigurationError;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(isMisuse ? `${message}\n` : `The database was not compacted: ${shownText(message)}\n`);
+  process.exitCode = isMisuse ? MISUSED : FAILED;
+});

@@ -1,0 +1,51 @@
+import { approve, company, pending, reject, requireApproval } from '../approvals/support';
+import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, propose } from '../support/application/factories';
+import { moveTime, restoreTime } from '../support/database/moved-time';
+import { type Parsed, send } from '../support/application/send';
+
+const DAY = 86_400_000;
+
+describe('RETAIN_CONTENT', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { RETAIN_CONTENT: 'P1D', MAX_CLOCK_STEP: String(10 * DAY) } });
+  });
+  afterEach(restoreTime);
+  afterAll(() => app.close());
+
+  const get = async (path: string): Promise<Parsed> => (await send(app, 'GET', `/api/v1/${path}`)).body;
+
+  it('takes the contents of what is settled once its last entry is that old, and of nothing else', async () => {
+    const { bot, ann } = await company(app);
+    await requireApproval(app, { decideWithin: 'P30D', executeWithin: 'P30D' });
+    const rejected = await pending(app, bot, { resourceId: 'orders/1' });
+    await reject(app, rejected.decisionId, ann, 'Not this one');
+    const waiting = await pending(app, bot, { resourceId: 'orders/2' });
+    const proposed = await propose(app, bot.id, { title: 'A proposal that is settled' });
+    await send(app, 'POST', `/api/v1/decisions/${proposed.id}/cancel`);
+    const approved = await pending(app, bot, { resourceId: 'orders/3' });
+    await approve(app, approved.decisionId, ann);
+
+    await moveTime(2 * DAY);
+    const younger = await pending(app, bot, { resourceId: 'orders/4' });
+    await reject(app, younger.decisionId, ann);
+    await app.application.get(RetainedContents).eraseOld();
+
+    expect(await get(`executions/${rejected.id}`)).toMatchObject({ erased: true, parameters: {}, resourceId: '' });
+    expect(await get(`decisions/${rejected.decisionId}`)).toMatchObject({ erased: true, title: '' });
+    expect(await get(`decisions/${proposed.id}`)).toMatchObject({ erased: true, title: '' });
+    for (const { id } of [waiting, approved, younger])
+      expect(await get(`executions/${id}`)).not.toHaveProperty('erased');
+    const erased = (await auditOf(app, rejected.id)).at(-1);
+    expect(erased).toMatchObject({
+      action: 'execution.erased',
+      details: { erasureId: null },
+      actor: { type: 'system' },
+    });
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
+  });
+});

@@ -1,0 +1,99 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import type { Parsed } from '../support/application/send';
+import { noteOf, ORIGIN, verifierKey } from '../verification/literal-notes';
+import { canonical, canonicalHash, type Proof } from '../verification/recompute-chain';
+
+/** A decision file whose every hash, proof and signature holds, whatever it says. */
+export interface ForgedFile {
+  readonly text: string;
+  readonly publicKey: string;
+}
+
+/** Changes a decision file, and seals it anew in a log of its own, as whoever holds the service's key could. */
+export function forge(text: string, change: (file: Parsed) => void): ForgedFile {
+  const file: Parsed = JSON.parse(text);
+  change(file);
+  sealRules(file);
+  for (const entry of file.entries) seal(entry);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const size = file.entries.at(-1).sequence;
+  const leaves = Array.from({ length: size }, (_, index): Pick<Proof, 'hash'> => {
+    const own = file.entries.find(({ sequence }: Parsed) => sequence === index + 1);
+    return { hash: own?.hash ?? canonicalHash({ index }) };
+  });
+  for (const entry of file.entries)
+    entry.proof = proofOf(
+      entry.sequence - 1,
+      leaves.map(({ hash }) => Buffer.from(hash, 'hex')),
+    );
+  file.checkpoint = noteOf(leaves as Proof[], privateKey);
+  return { text: canonical(file), publicKey: verifierKey(ORIGIN, privateKey) };
+}
+
+/** The entries of a file about one subject type, by action. */
+export function entryOf(file: Parsed, action: string): Parsed {
+  return file.entries.find((entry: Parsed) => entry.action === action);
+}
+
+function sealRules(file: Parsed): void {
+  const contents = new Map<string, string>(file.policies.map((policy: Parsed) => [policy.id, canonicalHash(policy)]));
+  for (const rules of file.rules) {
+    const { hash, defaultEffect, evaluation, policies } = rules;
+    const pairs = policies.map((id: string) => [id, contents.get(id)]);
+    rules.hash = canonicalHash({ defaultEffect, evaluation, policies: pairs });
+    for (const { audit } of file.entries) {
+      if (audit.details.rules !== hash) continue;
+      audit.details.rules = rules.hash;
+      if (audit.details.policySet !== undefined) audit.details.policySet = canonicalHash(policies);
+    }
+  }
+}
+
+function seal(entry: Parsed): void {
+  const { audit, state, salts } = entry;
+  const { details, ip, reason, requestId, ...kept } = audit;
+  Object.assign(kept, { timestamp: entry.timestamp, action: entry.action });
+  audit.timestamp = entry.timestamp;
+  entry.detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts.details });
+  entry.auditHash = canonicalHash({ ...kept, detailsHash: entry.detailsHash });
+  entry.stateHash = canonicalHash({ salt: salts.state, state });
+  const { v, sequence, id, timestamp, action, subjectType, subjectId, auditId, auditHash, stateHash, previousHash } =
+    entry;
+  const sealed = {
+    v,
+    sequence,
+    id,
+    timestamp,
+    action,
+    subjectType,
+    subjectId,
+    auditId,
+    auditHash,
+    stateHash,
+    previousHash,
+  };
+  entry.hash = canonicalHash(sealed);
+}
+
+/** RFC 6962, section 2.1.1, implemented literally. */
+function proofOf(index: number, leaves: readonly Buffer[]): string[] {
+  if (leaves.length === 1) return [];
+  const middle = 2 ** Math.ceil(Math.log2(leaves.length) - 1);
+  const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
+  return index < middle
+    ? [...proofOf(index, left), rootOf(right).toString('hex')]
+    : [...proofOf(index - middle, right), rootOf(left).toString('hex')];
+}
+
+function rootOf(leaves: readonly Buffer[]): Buffer {
+  const [first = Buffer.alloc(0)] = leaves;
+  if (leaves.length === 1) return digest(0, first);
+  const middle = 2 ** Math.ceil(Math.log2(leaves.length) - 1);
+  return digest(1, rootOf(leaves.slice(0, middle)), rootOf(leaves.slice(middle)));
+}
+
+function digest(prefix: number, ...parts: readonly Buffer[]): Buffer {
+  return createHash('sha256')
+    .update(Buffer.concat([Buffer.of(prefix), ...parts]))
+    .digest();
+}

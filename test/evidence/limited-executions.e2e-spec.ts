@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
+import { forge } from './forged-file';
+
+describe('The verifier, on executions under limits', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'limits-test-'));
+  let app: TestApp;
+  let publicKey = '';
+  const made: Parsed[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
+    await createAgent(app, { name: 'bot', capabilities: ['pay', 'book'] });
+    const limits = [
+      { max: 10, of: '/amount', per: 'day', by: 'agent' },
+      { max: 4, per: 'week', by: 'policy' },
+    ];
+    await createPolicy(app, { name: 'spend', actions: ['pay'], priority: 5, limits });
+    await createPolicy(app, { name: 'asked', effect: 'require_approval', actions: ['pay'] });
+    await createPolicy(app, { name: 'book', actions: ['book'], limits });
+    for (const amount of [0.1, 0.2, 9.8, 9.7]) made.push(await execute('pay', { amount }));
+    await execute('book', { amount: 11 });
+    await execute('book', {});
+    const denied = await send(app, 'GET', '/api/v1/executions?action=book&limit=2');
+    made.push(...denied.body.data);
+    publicKey = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
+  });
+  afterAll(async () => {
+    await app.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function execute(action: string, parameters: object): Promise<Parsed> {
+    const body = { action, resourceType: 'bill', resourceId: 'b', parameters };
+    return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+  }
+
+  const fileOf = async ({ id }: Parsed): Promise<string> =>
+    (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
+
+  function write(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  const verify = (text: string, key = publicKey, ...words: readonly string[]): Promise<VerifierRun> =>
+    runVerifier([write('one.evidence.json', text), '--public-key', key, ...words]);
+
+  const exported = async (): Promise<string> => (await send(app, 'GET', '/api/v1/provenance/export')).text;
+
+  it('recomputes what was used, and what kept a policy from matching', async () => {
+    const outputs = [];
+    for (const execution of made) {
+      const { exitCode, output } = await verify(await fileOf(execution));
+      expect({ exitCode, last: output.trimEnd().split('\n').at(-1) }).toMatchObject({ exitCode: 0 });
+      outputs.push(output);
+    }
+    expect(outputs[1]).toMatch(/spend 1\.0, 10 in the day from .*, 0\.1 was used before; 0\.2 was taken\./);
+    expect(outputs[2]).toMatch(/0\.3 was used before; 9\.8 was asked for, so the policy did not match\./);
+    expect(outputs[4]).toMatch(/So it was denied: limit_reached\./);
+    expect(outputs[5]).toMatch(/no amount that counts was asked for/);
+  });
+
+  it('finds what no limit allows, and what a limit would have allowed', async () => {
+    const changed = async (execution: Parsed, change: (details: Parsed) => void): Promise<string> => {
+      const { text, publicKey: key } = forge(await fileOf(execution), (file) => {
+        for (const { action, audit } of file.entries) if (action.startsWith('execution.')) change(audit.details);
+      });
+      return (await verify(text, key)).output;
+    };
+    const [, taken, asked, , refused] = made;
+    expect(await changed(taken, ({ used }) => (used[0].before = '9.9'))).toMatch(/DIFFERS: .*spend was exceeded/);
+    expect(await changed(taken, ({ used }) => (used[0].amount = '0.1'))).toMatch(/DIFFERS: .*details\.used/);
+    expect(await changed(taken, (details) => delete details.used)).toMatch(/DIFFERS: .*details\.used/);
+    expect(await changed(asked, ({ limited }) => (limited[0].before = '0'))).toMatch(/DIFFERS: .*was not reached/);
+    expect(await changed(asked, (details) => delete details.limited)).toMatch(/DIFFERS/);
+    expect(await changed(refused, ({ limited }) => (limited[0].key = null))).toMatch(/DIFFERS/);
+  });
+
+  it('holds every before of an export against the entries before it, also where some were erased', async () => {
+    const onLog = async (text: string): Promise<VerifierRun> => runVerifier([write('all.jsonl', text)]);
+    expect((await onLog(await exported())).exitCode).toBe(0);
+    const file = await fileOf(made[3]);
+    expect((await verify(file, publicKey, '--export', write('log.jsonl', await exported()))).exitCode).toBe(0);
+    const forged = (await exported()).replaceAll('"before":"0.3"', '"before":"0.2"');
+    expect((await onLog(forged)).output).toMatch(/says that 0\.2 were used before of .*; the entries have 0\.3/);
+    const subjects = [made[1], made[3]].map(({ id }) => ({ type: 'execution', id }));
+    const begun = await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'asked for' } });
+    expect(begun.status).toBe(201);
+    // Its entries lose their contents in the background; until then they hold as well.
+    expect((await onLog(await exported())).exitCode).toBe(0);
+    while ((await send(app, 'GET', `/api/v1/erasures/${begun.body.id}`)).body.completedAt === null) await sleep(50);
+    const erased = await exported();
+    expect((await onLog(erased)).exitCode).toBe(0);
+    const less = erased.replaceAll('"amount":"0.2"', '"amount":"0.1"');
+    expect((await onLog(less)).output).toMatch(/what erased entries have used of .* does not lead/);
+  });
+});

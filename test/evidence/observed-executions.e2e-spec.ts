@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { runVerifier } from '../support/processes/run-verifier';
+import { entryOf, forge } from './forged-file';
+
+const HOUR = 60 * 60 * 1000;
+
+describe('The decision file of an observed agent', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    const bot = await createAgent(app, { name: 'bot', capabilities: ['*'] });
+    await createPolicy(app, { name: 'reads', actions: ['read'] });
+    const observeUntil = new Date(Date.now() + HOUR).toISOString();
+    await send(app, 'PATCH', `/api/v1/agents/${bot.id}`, { body: { observeUntil } });
+    return { app, bot };
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'observed-evidence-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  async function fileOf(action: string): Promise<string> {
+    const { app, bot } = stage;
+    const body = { action, resourceType: 'doc', resourceId: 'a', parameters: {} };
+    const { id } = (await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body })).body;
+    return (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
+  }
+
+  async function verify(text: string, publicKey?: string): Promise<string> {
+    const path = join(folder, 'observed.evidence.json');
+    writeFileSync(path, text);
+    const key = publicKey ?? (await send(stage.app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
+    return (await runVerifier([path, '--public-key', key])).output;
+  }
+
+  it('says that no policy allowed it, and recomputes', async () => {
+    const output = await verify(await fileOf('write'));
+    expect(output).toContain(
+      'None of the 1 policy in force allows it; the agent was observed, so it was let through and noted.',
+    );
+    expect(output).toMatch(/RECOMPUTED: authorized as recorded\n$/);
+  });
+
+  it('says nothing of it where a policy allowed it', async () => {
+    const output = await verify(await fileOf('read'));
+    expect(output).not.toContain('observed');
+    expect(output).toMatch(/RECOMPUTED: authorized as recorded\n$/);
+  });
+
+  it.each<[string, (file: Parsed) => unknown]>([
+    ['the agent was not observed', (file) => delete entryOf(file, 'agent.updated').state.observeUntil],
+    ['it ended before', (file) => (entryOf(file, 'agent.updated').state.observeUntil = '2026-01-01T00:00:00.000Z')],
+    ['the entry does not say so', (file) => delete entryOf(file, 'execution.authorized').audit.details.observed],
+    ['the record does not say so', (file) => delete entryOf(file, 'execution.authorized').state.observed],
+  ])('differs where %s', async (_what, change) => {
+    const forged = forge(await fileOf('write'), change);
+    expect(await verify(forged.text, forged.publicKey)).toMatch(/\nDIFFERS: /);
+  });
+});

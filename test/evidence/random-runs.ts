@@ -1,0 +1,40 @@
+import { createTestApp } from '../support/application/create-test-app';
+import { runProgram } from './run-program';
+
+const QUIET = { RATE_LIMIT: '10000000', LOG_LEVEL: 'fatal' };
+/** What a question can be answered. */
+const OUTCOMES = [
+  ...['allow null', 'deny agent_suspended', 'deny approval_too_large', 'deny capability_missing'],
+  ...['deny no_policy_allows', 'deny principal_suspended', 'deny policy_denied', 'require_approval approval_required'],
+];
+
+/** `EVIDENCE_SEED` says another one. */
+export const SEED = process.env['EVIDENCE_SEED'] ?? '1';
+/** The same, but another one each time. */
+export const NEW_SEED = process.env['EVIDENCE_SEED'] ?? String(Date.now() % 1_000_000);
+
+/** The verifier's evaluator answers random questions as the service does. */
+export async function expectSameAnswers(questions: number, defaultEffect: string, seed = SEED): Promise<void> {
+  const app = await createTestApp({ environment: { ...QUIET, POLICY_DEFAULT_EFFECT: defaultEffect } });
+  try {
+    const words = [String(questions), seed, defaultEffect];
+    const { differences, counts, first } = JSON.parse(await runProgram('compare-answers', app.url, ...words));
+    expect({ differences, first }).toEqual({ differences: 0, first: [] });
+    // Which of them a sample has is chance: conditions look at the clock.
+    expect(OUTCOMES).toEqual(expect.arrayContaining(Object.keys(counts)));
+  } finally {
+    await app.close();
+  }
+}
+
+/** The decision files of what random agents and people did recompute, every one. */
+export async function expectRecomputed(rounds: number, seed = SEED): Promise<void> {
+  const app = await createTestApp({ environment: QUIET });
+  try {
+    const { different, first, counts } = JSON.parse(await runProgram('random-flows', app.url, String(rounds), seed));
+    expect({ different, first }).toEqual({ different: 0, first: [] });
+    expect(Object.keys(counts)).not.toEqual([]);
+  } finally {
+    await app.close();
+  }
+}

@@ -1,0 +1,132 @@
+import { createTestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy, policySetOf } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const ASKED = { action: 'pay', resourceType: 'invoice', resourceId: 'a' };
+const LISTS = { subjects: ['*'], actions: ['*'], resources: ['*'] };
+
+describe('Policies about principals', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['*'] });
+    await createAgent(app, { name: 'ann', kind: 'human', roles: ['finance'] });
+    return { app };
+  });
+
+  afterEach(async () => {
+    const base = await policySetOf(stage.app);
+    await send(stage.app, 'POST', '/api/v1/policies/apply', { body: { base, policies: [], prune: true } });
+  });
+
+  function post(path: string, body: Members): Promise<Answer> {
+    return send(stage.app, 'POST', `/api/v1/${path}`, { body });
+  }
+
+  async function effectFor(onBehalfOf?: Members): Promise<string> {
+    const asked = { ...ASKED, ...(onBehalfOf !== undefined && { onBehalfOf }) };
+    const { effect } = (await post('policies/evaluate', { agent: 'bot', ...asked })).body;
+    const executed = await post('agents/bot/execute', asked);
+    expect(executed.status).toBe({ allow: 200, require_approval: 202, deny: 403 }[effect as 'allow']);
+    return effect;
+  }
+
+  const ANN = { subject: 'agent:ann' };
+  const USER = { subject: 'user:x' };
+  const AUDITOR = { subject: 'user:y', roles: ['finance'] };
+
+  it.each([
+    [['*'], ['deny', 'allow', 'allow', 'allow']],
+    [['agent:*'], ['deny', 'allow', 'deny', 'deny']],
+    [['agent:ann'], ['deny', 'allow', 'deny', 'deny']],
+    [['role:finance'], ['deny', 'allow', 'deny', 'allow']],
+    [['user:*'], ['deny', 'deny', 'allow', 'allow']],
+    [
+      ['user:x', 'team:*'],
+      ['deny', 'deny', 'allow', 'deny'],
+    ],
+  ])('an allow on behalf of %j needs a principal that it meets', async (onBehalfOf, effects) => {
+    await createPolicy(stage.app, { onBehalfOf });
+    const found = [];
+    for (const principal of [undefined, ANN, USER, AUDITOR]) found.push(await effectFor(principal));
+    expect(found).toEqual(effects);
+  });
+
+  it.each(['deny', 'require_approval'])('a %s is not evaded by naming nobody', async (effect) => {
+    await createPolicy(stage.app);
+    await createPolicy(stage.app, { effect, onBehalfOf: ['user:*'] });
+    const found = [];
+    for (const principal of [undefined, ANN, USER]) found.push(await effectFor(principal));
+    expect(found).toEqual([effect, 'allow', effect]);
+  });
+
+  it('an answer names what a policy lacks', async () => {
+    const { id } = await createPolicy(stage.app, { onBehalfOf: ['user:x'] });
+    const asked = { agent: 'bot', ...ASKED, explain: true };
+    const { explanation } = (await post('policies/evaluate', asked)).body;
+    expect(explanation.nearest).toMatchObject([{ policy: { id }, missing: ['onBehalfOf'] }]);
+    expect(explanation.bestEffect).toBe('deny');
+    const open = { agent: 'bot', open: true, requests: [ASKED, { ...ASKED, onBehalfOf: USER }] };
+    const { results } = (await post('policies/evaluate', open)).body;
+    expect(results.map(({ effect }: { effect: string }) => effect)).toEqual(['deny', 'allow']);
+  });
+
+  it('are created, compared and refused by their patterns', async () => {
+    const policy = { name: 'on behalf', version: '1', effect: 'allow', ...LISTS, onBehalfOf: ['user:*'] };
+    const created = await post('policies', policy);
+    expect(created).toMatchObject({ status: 201, body: { onBehalfOf: ['user:*'], warnings: [] } });
+    expect((await post('policies', policy)).status).toBe(200);
+    const other = await post('policies', { ...policy, onBehalfOf: [] });
+    expect(other).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('onBehalfOf') } } });
+    const wrong = ['kind:human', 'role:*', 'principal', 'principal:x', 'user:', 'us*:x', 'user:x*', '**'];
+    const refused = await post('policies', { ...policy, version: '2', onBehalfOf: wrong });
+    expect(Object.keys(faults(refused))).toEqual(wrong.map((_, index) => `onBehalfOf[${index}]`));
+    const many = Array.from({ length: 51 }, (_, index) => `user:${index}`);
+    expect((await post('policies', { ...policy, version: '2', onBehalfOf: many })).status).toBe(400);
+    expect((await createPolicy(stage.app)).onBehalfOf).toEqual([]);
+  });
+
+  it('a plan takes them as open, and sees nothing shadowed by them', async () => {
+    const deny = { name: 'deny', version: '1', effect: 'deny', ...LISTS, priority: 5, onBehalfOf: ['user:*'] };
+    const allow = { name: 'allow', version: '1', effect: 'allow', ...LISTS };
+    const tests = [
+      { agent: 'bot', ...ASKED, expect: 'deny' },
+      { agent: 'bot', ...ASKED, onBehalfOf: ANN, expect: 'allow', by: 'allow' },
+    ];
+    const { body } = await post('policies/plan', { policies: [deny, allow], tests });
+    expect(body).toMatchObject({ complete: true, shadowed: [], tests: { passed: 2, failed: [] } });
+    expect(body.effects.length).toBeGreaterThan(0);
+    for (const { to, when } of body.effects)
+      expect(when).toEqual(
+        to.effect === 'deny'
+          ? { hold: [{ name: 'deny', version: '1' }], fail: [] }
+          : { hold: [], fail: [{ name: 'deny', version: '1' }] },
+      );
+  });
+
+  it('a limit of what is allowed on behalf of somebody is exact', async () => {
+    await createPolicy(stage.app, { onBehalfOf: ['user:*'], limits: [{ max: 2, per: 'day', by: 'policy' }] });
+    const found = [];
+    for (let turn = 0; turn < 3; turn += 1) found.push(await effectFor(USER));
+    expect(found).toEqual(['allow', 'allow', 'deny']);
+    const refused = await post('agents/bot/execute', { ...ASKED, onBehalfOf: USER });
+    expect(refused.body.error.reason).toBe('limit_reached');
+    expect((await post('agents/bot/execute', ASKED)).body.error.reason).toBe('no_policy_allows');
+  });
+
+  it('a replay evaluates for the principal of then', async () => {
+    await createPolicy(stage.app);
+    const from = new Date().toISOString();
+    await post('agents/bot/execute', { ...ASKED, onBehalfOf: ANN });
+    const { id } = (await post('agents/bot/execute', { ...ASKED, onBehalfOf: USER })).body;
+    const policies = [{ name: 'persons', version: '1', effect: 'allow', ...LISTS, onBehalfOf: ['role:finance'] }];
+    const { replay } = (await post('policies/plan', { policies, prune: true, replay: { from } })).body;
+    expect(replay).toMatchObject({
+      executions: 2,
+      changed: 1,
+      examples: [{ executionId: id, was: 'allow', now: 'deny' }],
+    });
+  });
+});

@@ -1,0 +1,24 @@
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * In lower case.
+ * @param {Uint8Array} bytes
+ */
+export function hexOf(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** @param {string} hex */
+export function bytesOfHex(hex) {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+/**
+ * @param {string} text
+ * @returns {Uint8Array | undefined} undefined where it is not base64, or not in its only spelling
+ */
+export function bytesOfBase64(text) {
+  if (!BASE64.test(text)) return undefined;
+  const decoded = atob(text);
+  return btoa(decoded) === text ? Uint8Array.from(decoded, (character) => character.charCodeAt(0)) : undefined;
+}

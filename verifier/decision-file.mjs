@@ -1,0 +1,43 @@
+import { readFileSync, statSync } from 'node:fs';
+import { Chain } from './chain.mjs';
+import { checkCheckpoints } from './checkpoint-check.mjs';
+import { parseCheckpoint } from './checkpoint.mjs';
+import { checkDecisionFile } from './decision/check.mjs';
+import { requireSize, textIn } from './decision/read-file.mjs';
+import { isObject } from './entry-check.mjs';
+import { readExport } from './export-file.mjs';
+
+/**
+ * Verifies and recomputes the decision file that a command line names.
+ *
+ * @typedef {import('./command-line.mjs').Order} Order
+ */
+
+/** @param {Order} order */
+export async function verifyDecisionFile({ files: [path = ''], keys, exports }) {
+  const text = readText(path);
+  return checkDecisionFile(text, keys, exports.length === 0 ? undefined : feedLog);
+
+  /** @type {import('./decision/check.mjs').FeedLog} */
+  async function feedLog(log, size, findings) {
+    const chain = new Chain(findings, new Set([size]));
+    const reader = {
+      add: (/** @type {unknown} */ entry) => {
+        chain.add(entry);
+        if (isObject(entry) && isObject(entry['audit'])) log.add(entry);
+      },
+      end: chain.end.bind(chain),
+      addUnreadable: chain.addUnreadable.bind(chain),
+    };
+    for (const path of exports) await readExport(path, reader);
+    await chain.requireErasures();
+    const checkpoint = parseCheckpoint(JSON.parse(text).checkpoint);
+    await checkCheckpoints(chain, [{ name: 'the checkpoint of the file', checkpoint }], keys, findings);
+  }
+}
+
+/** @param {string} path */
+function readText(path) {
+  requireSize(statSync(path).size);
+  return textIn(readFileSync(path));
+}

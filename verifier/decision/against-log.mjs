@@ -1,0 +1,110 @@
+import { canonicalJson } from '../canonical-json.mjs';
+import { isStopping } from '../evaluation/stops.mjs';
+import { asAgent } from './asking.mjs';
+
+/**
+ * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Difference} Difference
+ */
+export class AgainstLog {
+  /** @type {Difference[]} */
+  differences = [];
+  /** Entries about the execution and its decision after the checkpoint. */
+  later = 0;
+  /** Policies in force so far. @type {Set<string>} */
+  #inForce = new Set();
+  /** Stops that are active so far. @type {Map<string, Json>} */
+  #stops = new Map();
+  /** The last state of each agent that the decision names. @type {Map<string, Json>} */
+  #agents = new Map();
+
+  /**
+   * @param {DecisionFile} file
+   * @param {History} history of it, recomputed
+   * @param {number} size of its checkpoint
+   */
+  constructor(file, history, size) {
+    this.size = size;
+    this.subjects = new Set([history.executionId, history.decisionId]);
+    this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
+    this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
+    this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
+    this.named = history.namedAgents;
+    this.names = new Set([
+      ...this.named.map(({ id }) => id),
+      ...history.ofDecision.map(({ state }) => state.proposedBy),
+    ]);
+  }
+
+  /** @param {Json} entry the next one of the log */
+  add(entry) {
+    const { sequence, subjectType, subjectId, hash, state, action } = entry;
+    const own = this.entries.get(sequence);
+    if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
+    if (own !== undefined) this.#expectNewest(own);
+    if (own === undefined && this.subjects.has(subjectId)) {
+      if (sequence <= this.size) this.#differ(sequence, `the file lacks this entry, ${action}`);
+      else this.later += 1;
+    }
+    if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
+    if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
+    if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
+    else if (subjectType === 'stop') this.#stops.delete(subjectId);
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectNewest({ sequence, audit, state }) {
+    for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
+      const newest = this.#agents.get(id)?.['revision'];
+      if (newest !== revision)
+        this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
+    }
+    const rules = this.rules.get(audit.details.rules);
+    if (rules !== undefined && canonicalJson([...rules.policies].sort()) !== canonicalJson([...this.#inForce].sort()))
+      this.#differ(
+        sequence,
+        `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
+      );
+    this.#expectNotStopped({ sequence, audit, state });
+    const proposer = this.#agents.get(state?.proposedBy);
+    if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
+      this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectNotStopped({ sequence, audit, state }) {
+    const agent = this.#agents.get(state?.agentId);
+    if (agent === undefined || audit.details.agentRevision === undefined) return;
+    const covering = [...this.#stops.values()].filter((stop) => isStopping(stop, asAgent(agent), state.action));
+    const isRefused = ['stopped', 'agent_suspended'].includes(audit.reason);
+    if (covering.length > 0 && !isRefused)
+      this.#differ(sequence, `the stop ${covering[0]?.['id']} covered it, and it was not refused`);
+    if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
+      this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {Json} state
+   */
+  #notePolicy(sequence, { status, warnings: _warnings, createdAt: _createdAt, ...content }) {
+    const { id } = content;
+    if (status === 'active') this.#inForce.add(id);
+    else this.#inForce.delete(id);
+    const own = this.policies.get(id);
+    if (own !== undefined && canonicalJson(own) !== canonicalJson(content))
+      this.#differ(sequence, `the policy ${id} has another content in the file`);
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {string} difference
+   */
+  #differ(sequence, difference) {
+    this.differences.push({ sequence, difference });
+  }
+}

@@ -1,0 +1,84 @@
+import { hexOf } from '../bytes.mjs';
+import { Findings } from '../findings.mjs';
+import { AgainstLog } from './against-log.mjs';
+import { readDecisionFile } from './read-file.mjs';
+import { recompute } from './recompute.mjs';
+import { checkSeals } from './seals.mjs';
+
+/**
+ * Everything about a decision file, for the command line and for a page alike.
+ *
+ * @typedef {object} Result
+ * @property {boolean} recomputed
+ * @property {string | null} executionId
+ * @property {string | null} outcome of its last entry
+ * @property {{ origin: string, size: number, rootHash: string } | null} checkpoint
+ * @property {{ hash: string, defaultEffect: string, policies: number }[]} rules
+ * @property {import('./report.mjs').Step[]} steps
+ * @property {import('./report.mjs').Difference[]} differences between what is recorded and what was computed
+ * @property {number} faults of the file itself: with any of them nothing was computed
+ * @property {import('../findings.mjs').Finding[]} firstFaults
+ * @property {string[]} notes what to keep in mind, and what no file shows
+ *
+ * @typedef {(log: AgainstLog, size: number, findings: Findings) => Promise<void>} FeedLog
+ */
+
+const ONLY_THE_OPERATOR = 'That the operator’s clock was right is the operator’s word.';
+const NOT_SHOWN = [
+  'No file shows that all entries of the execution and its decision are in it, or that there is nothing after its checkpoint.',
+  'No file shows that the revisions of agents were the newest and the policies all. An export does (--export).',
+  ONLY_THE_OPERATOR,
+];
+
+/**
+ * @param {string} text of the file
+ * @param {readonly import('../checkpoint.mjs').VerifierKey[]} keys at least one
+ * @param {FeedLog} [feedLog] gives all entries of an export, and its faults
+ * @returns {Promise<Result>}
+ * @throws {import('./read-file.mjs').UnreadableFile}
+ */
+export async function checkDecisionFile(text, keys, feedLog) {
+  const findings = new Findings();
+  const file = readDecisionFile(text, findings);
+  const checkpoint = file && (await checkSeals(file, keys, findings));
+  if (file === undefined || checkpoint === undefined || findings.count > 0) return resultOf(findings);
+  const { outcome, report, history } = recompute(file);
+  const notes = [...NOT_SHOWN];
+  if (feedLog !== undefined) {
+    const log = new AgainstLog(file, history, checkpoint.size);
+    await feedLog(log, checkpoint.size, findings);
+    report.differences.push(...log.differences);
+    notes.splice(0, notes.length, ...laterThan(checkpoint.size, log.later), ONLY_THE_OPERATOR);
+  }
+  for (const note of [...report.notes, ...notes]) findings.note(note);
+  const { origin, size, root } = checkpoint;
+  return resultOf(findings, {
+    recomputed: findings.count === 0 && report.differences.length === 0,
+    ...{ executionId: file.executionId, outcome, steps: report.steps, differences: report.differences },
+    checkpoint: { origin, size, rootHash: hexOf(root) },
+    rules: file.rules.map(({ hash, defaultEffect, policies }) => ({ hash, defaultEffect, policies: policies.length })),
+  });
+}
+
+/**
+ * @param {number} size
+ * @param {number} later
+ */
+function laterThan(size, later) {
+  return later === 0
+    ? []
+    : [`The export has ${later} more about this decision after the ${size} entries of the checkpoint.`];
+}
+
+/**
+ * @param {Findings} findings
+ * @param {Partial<Result>} [computed]
+ * @returns {Result}
+ */
+function resultOf({ count, first, notes }, computed = {}) {
+  return {
+    ...{ recomputed: false, executionId: null, outcome: null, checkpoint: null, rules: [], steps: [], differences: [] },
+    ...computed,
+    ...{ faults: count, firstFaults: first, notes },
+  };
+}

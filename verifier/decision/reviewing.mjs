@@ -1,0 +1,151 @@
+import { evaluateReview } from '../evaluation/evaluate.mjs';
+import { areFilled } from '../evaluation/matching.mjs';
+import { isApproverMetBy } from '../evaluation/subjects.mjs';
+import { asAgent } from './asking.mjs';
+import { alternatives, described, listed, named, OPERATOR, sender } from './narration.mjs';
+
+/**
+ * Who approved or rejected a decision, as what, and whether that settled it.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ */
+
+/**
+ * @param {Json} entry `decision.reviewed`, `approved` or `rejected`
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeReview(entry, history, report) {
+  const { state, audit, sequence, timestamp } = entry;
+  const before = history.stateBefore(history.ofDecision, sequence);
+  const review = state.reviews.at(-1);
+  if (before === undefined || review === undefined) return report.differ('the file has no decision to review');
+  report.expect('the earlier reviews', state.reviews.slice(0, -1), before['reviews']);
+  report.expect('the status before', before['status'], 'proposed');
+  if (timestamp >= String(state.expiresAt)) report.differ(`the review came at ${timestamp}, after ${state.expiresAt}`);
+  report.expect('the time of the review', review.createdAt, timestamp);
+  report.expect('the reviewer', audit.agentId, review.approverId);
+  report.expect('details.verdict', audit.details.verdict, review.verdict);
+  report.expect('details.approvals', audit.details.approvals, approvalsIn(state).length);
+  recomputeReviewer(entry, review, history, report);
+  recomputeSettled(entry, review, report);
+}
+
+/**
+ * @param {Json} entry
+ * @param {Json} review
+ * @param {History} history
+ * @param {Report} report
+ */
+function recomputeReviewer({ state, audit, sequence, timestamp }, review, history, report) {
+  const { approverId, verdict } = review;
+  const words = review['comment'] === null ? '' : `, with the words ${JSON.stringify(review['comment'])}`;
+  if (approverId === null) {
+    report.expect('the verdict of a review without a reviewer', verdict, 'reject');
+    report.expect('the groups of a review without a reviewer', review['groups'] ?? [], []);
+    return report.say(`The holder of ${sender(audit.actor)} rejected it${words}.`);
+  }
+  const reviewer = history.agent(approverId, audit.details.approverRevision, sequence);
+  if (reviewer === undefined)
+    return report.differ(
+      `the file has no entry of the agent ${approverId} at revision ${audit.details.approverRevision}`,
+    );
+  const groups = groupsMet(state.approvers ?? [], reviewer);
+  const isProposer = approverId === state.proposedBy;
+  if (isProposer && verdict === 'approve' && state.executionId !== undefined)
+    report.differ('the agent approved its own execution');
+  if (state.reviews.slice(0, -1).some((/** @type {Json} */ other) => other['approverId'] === approverId))
+    report.differ(`${approverId} reviewed it twice`);
+  report.expect('the status of the reviewer', reviewer['status'], 'active');
+  if (state.approvers !== undefined) {
+    report.expect('the groups of the review', review['groups'], groups);
+    // Whoever asked may take it back.
+    if (groups.length === 0 && !(isProposer && verdict === 'reject'))
+      report.differ(`${approverId} is in none of the groups that the decision names`);
+  }
+  const as = groups.map((group) => alternatives(state.approvers[group].subjects));
+  report.say(
+    `${described(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listed(as)}`}${words}. It was sent with ${sender(audit.actor)}.`,
+  );
+  if (audit.actor.id === OPERATOR)
+    report.note(`The review of entry ${sequence} was sent with the operator’s key, which can name any reviewer.`);
+  expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report);
+}
+
+/**
+ * @param {{ state: Json, audit: Json, timestamp: string }} entry
+ * @param {Json} reviewer
+ * @param {string} verdict
+ * @param {History} history
+ * @param {Report} report
+ */
+function expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report) {
+  const rules = history.rules(audit['details'].rules);
+  if (rules === undefined) return report.differ('the entry does not say which rules were in force');
+  const type = ['.', '..'].includes(state['type']) ? '_' : state['type'].replaceAll('/', '_');
+  const asked = {
+    action: `decision:${verdict}`,
+    resourceType: 'decision',
+    resourceId: `decisions/${state['riskLevel']}/${type}`,
+  };
+  const said = evaluateReview(
+    asAgent(/** @type {any} */ (reviewer)),
+    { ...asked, time: new Date(timestamp) },
+    rules.policies,
+  );
+  if (said.effect === 'deny') report.differ(`the policy ${named(said.policies[0]?.name)} denies this review`);
+  else
+    report.say(
+      `None of the ${rules.policies.length} policies in force denies ${asked.action} on ${named(asked.resourceId)}.`,
+    );
+}
+
+/**
+ * @param {Json} entry
+ * @param {Json} review
+ * @param {Report} report
+ */
+function recomputeSettled({ state, audit, timestamp }, review, report) {
+  const approving = approvalsIn(state);
+  const isFull =
+    state.approvers === undefined
+      ? approving.length >= state.requiredApprovals
+      : areFilled(
+          state.approvers,
+          approving.map(({ groups }) => groups ?? []),
+        );
+  const status = review['verdict'] === 'reject' ? 'rejected' : isFull ? 'approved' : 'proposed';
+  report.expect('the status', state.status, status);
+  report.expect('the action', audit.action, `decision.${status === 'proposed' ? 'reviewed' : status}`);
+  report.expect('resolvedAt', state.resolvedAt, status === 'proposed' ? null : timestamp);
+  if (status === 'proposed')
+    report.say(`Not every group was filled by then: ${approving.length} of ${state.requiredApprovals} approvals.`);
+  else
+    report.say(
+      status === 'approved'
+        ? 'With that every group was filled by different reviewers: approved.'
+        : 'So it was rejected.',
+    );
+}
+
+/**
+ * @param {Json} decision
+ * @returns {Json[]}
+ */
+export function approvalsIn({ reviews }) {
+  return reviews.filter((/** @type {Json} */ { verdict }) => verdict === 'approve');
+}
+
+/**
+ * @param {readonly import('../evaluation/requirement.mjs').Group[]} groups
+ * @param {Json} agent
+ * @returns {number[]} indexes of those that the agent may fill
+ */
+export function groupsMet(groups, agent) {
+  const reviewer = asAgent(/** @type {any} */ (agent));
+  return groups.flatMap(({ subjects }, index) =>
+    subjects.some((pattern) => isApproverMetBy(pattern, reviewer)) ? [index] : [],
+  );
+}

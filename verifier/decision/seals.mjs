@@ -1,0 +1,95 @@
+import { bytesOfHex, hexOf } from '../bytes.mjs';
+import { hashOf } from '../canonical-json.mjs';
+import { isSigned, keyOf, parseCheckpoint } from '../checkpoint.mjs';
+import { entryFaults } from '../entry-check.mjs';
+import { rootOf } from './inclusion.mjs';
+
+/**
+ * Whether a decision file is what the log has: signature, hashes, proofs, and rules against the policies' contents.
+ *
+ * @typedef {import('./read-file.mjs').DecisionFile} DecisionFile
+ * @typedef {import('../findings.mjs').Findings} Findings
+ * @typedef {import('../checkpoint.mjs').Checkpoint} Checkpoint
+ * @typedef {import('../checkpoint.mjs').VerifierKey} VerifierKey
+ */
+
+/**
+ * @param {DecisionFile} file
+ * @param {readonly VerifierKey[]} keys
+ * @param {Findings} findings
+ * @returns {Promise<Checkpoint | undefined>}
+ */
+export async function checkSeals(file, keys, findings) {
+  const checkpoint = readCheckpoint(file, findings);
+  if (checkpoint === undefined) return undefined;
+  await checkSignatures(checkpoint, keys, findings);
+  for (const { proof, ...entry } of file.entries) {
+    const place = `entry ${entry['sequence']}`;
+    for (const fault of entryFaults(entry)) findings.add('file', place, fault);
+    const root = rootOf(
+      bytesOfHex(String(entry['hash'])),
+      entry['sequence'] - 1,
+      checkpoint.size,
+      proof.map(bytesOfHex),
+    );
+    if (root === undefined || hexOf(root) !== hexOf(checkpoint.root))
+      findings.add(
+        'file',
+        place,
+        `its proof does not lead to the root of the checkpoint of ${checkpoint.size} entries`,
+      );
+  }
+  checkRules(file, findings);
+  return checkpoint;
+}
+
+/**
+ * @param {DecisionFile} file
+ * @param {Findings} findings
+ */
+function readCheckpoint({ checkpoint }, findings) {
+  try {
+    return parseCheckpoint(checkpoint);
+  } catch (error) {
+    findings.add('checkpoint', 'the checkpoint', error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+/**
+ * @param {Checkpoint} checkpoint
+ * @param {readonly VerifierKey[]} keys
+ * @param {Findings} findings
+ */
+async function checkSignatures(checkpoint, keys, findings) {
+  if (!(await isSigned(checkpoint, keys)))
+    findings.add('checkpoint', 'the checkpoint', 'is not signed by the public key');
+  // What no key covers could be changed unnoticed.
+  const unknown = checkpoint.signatures.find((signature) => keyOf(signature, keys) === undefined);
+  if (unknown !== undefined)
+    findings.add('checkpoint', 'the checkpoint', `has a signature by ${unknown.name}, whose public key was not given`);
+}
+
+/**
+ * @param {DecisionFile} file
+ * @param {Findings} findings
+ */
+function checkRules({ entries, rules, policies }, findings) {
+  const hashes = new Map(policies.map((policy) => [policy.id, hashOf(policy)]));
+  const needed = new Set(entries.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
+  const [given, used] = [new Set(), new Set()];
+  for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
+    const place = `rules ${hash}`;
+    const missing = ids.find((id) => !hashes.has(id));
+    if (missing !== undefined) findings.add('file', place, `the policy ${missing} is not in the file`);
+    const pairs = ids.map((id) => [id, hashes.get(id) ?? '']);
+    if (hash !== hashOf({ defaultEffect, evaluation, policies: pairs }))
+      findings.add('file', place, 'are not these policies with these contents and this default effect');
+    if (!needed.has(hash)) findings.add('file', place, 'are not those of any entry');
+    if (given.has(hash)) findings.add('file', place, 'are there twice');
+    given.add(hash);
+    for (const id of ids) used.add(id);
+  }
+  for (const hash of needed) if (!given.has(hash)) findings.add('file', `rules ${String(hash)}`, 'are not in the file');
+  for (const { id } of policies) if (!used.has(id)) findings.add('file', `policy ${id}`, 'is in none of the rules');
+}

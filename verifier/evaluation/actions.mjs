@@ -1,0 +1,17 @@
+import { isName } from './subjects.mjs';
+
+/**
+ * @param {string} pattern an exact name, a beginning with a final `*`, or `*`
+ * @param {string} action
+ */
+export function isActionMet(pattern, action) {
+  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : pattern === action;
+}
+
+/**
+ * @param {readonly string[]} capabilities read as the actions of policies
+ * @param {string} action
+ */
+export function isCapable(capabilities, action) {
+  return capabilities.some((capability) => isName(capability) && isActionMet(capability, action));
+}

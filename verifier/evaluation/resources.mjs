@@ -1,0 +1,48 @@
+import { isUrl, plainForm } from './spelling.mjs';
+
+/**
+ * Which resources a policy names: docs/policies.md, Resources.
+ *
+ * @typedef {{ resourceType: string, resourceId: string }} Resource
+ * @typedef {{ effect: string, resources: readonly string[], resourceTypes: readonly string[] }} ResourceRule
+ */
+
+/**
+ * @param {ResourceRule} policy
+ * @param {Resource} resource
+ */
+export function isResourceMet({ effect, resources, resourceTypes }, { resourceType, resourceId }) {
+  if (resourceTypes.length > 0 && !resourceTypes.includes(resourceType)) return false;
+  const isAllow = effect === 'allow';
+  // A deny means the resource, however it is spelled; an allow means this spelling.
+  const form = isAllow ? composed : plainForm;
+  const id = form(withoutSlash(resourceId));
+  const isBehindType =
+    !isUrl(id) && (!isAllow || !withoutSlash(resourceId).includes('/') || resourceTypes.includes(resourceType));
+  const names = isBehindType ? [id, `${form(resourceType)}/${id}`] : [id];
+  return resources.some((pattern) => isOneMet(form(withoutSlash(pattern)), names));
+}
+
+/**
+ * @param {string} pattern
+ * @param {readonly string[]} names of the resource
+ */
+function isOneMet(pattern, names) {
+  if (pattern === '*') return true;
+  const [id = '', ...behindType] = names;
+  if (!pattern.includes('/')) return pattern === id;
+  if (isUrl(id) !== isUrl(pattern)) return false;
+  return [id, ...behindType].some((name) =>
+    pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  );
+}
+
+/** @param {string} text */
+export function withoutSlash(text) {
+  return text.startsWith('/') ? text.slice(1) : text;
+}
+
+/** @param {string} text */
+function composed(text) {
+  return text.normalize();
+}

@@ -1,0 +1,121 @@
+/**
+ * How a path or a URL may be spelled: docs/policies.md, Spelling. A spelling that another program could read as
+ * another path says nothing about what it names.
+ */
+
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//iu;
+/** Readers of URLs take these for the beginning of one, also without slashes. */
+const SCHEME_ALONE = /^(?:https?|wss?|ftp|file):/iu;
+const ENCODED = /(?:%[0-9A-Fa-f]{2})+/gu;
+const OLD_ENCODED = /%u[0-9A-Fa-f]{4}/iu;
+const UNSEEN = /[\p{Cc}\p{Cf}]/u;
+/** Characters that have one spelling only, which is the bare one. The Kelvin sign counts as a K. */
+const UNRESERVED = /[A-Za-z0-9\-._~\u212a]/u;
+const CUTS_PATH = /[?#;]/u;
+const MOST_SEGMENTS = 64;
+
+/** @param {string} text */
+export function isUrl(text) {
+  return URL_START.test(text);
+}
+
+/**
+ * A text without its percent-encoding, however often it is encoded, composed as in Unicode normal form C.
+ * @param {string} text
+ */
+export function plainForm(text) {
+  let [plain, before] = [text, ''];
+  while (plain !== before) [plain, before] = [decodedOnce(plain), plain];
+  return plain.normalize();
+}
+
+/** @param {string} text */
+function decodedOnce(text) {
+  return text.replace(ENCODED, (run) => decodedRun(run) ?? run);
+}
+
+/**
+ * @param {string} run of percent-encoded bytes
+ * @returns {string | undefined} undefined where they are not UTF-8 in its only form
+ */
+function decodedRun(run) {
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether a text can be read as one path or URL only.
+ * @param {string} text a `resourceId`
+ */
+export function isUnmistakable(text) {
+  const composed = text.normalize();
+  if (isUrl(composed)) return isCanonicalUrl(composed);
+  return isPath(composed.startsWith('/') ? composed.slice(1) : composed);
+}
+
+/** @param {string} text */
+function isCanonicalUrl(text) {
+  const [, scheme = '', authority = '', path] = /^([^:]+):\/\/([^/]*)(?:\/(.*))?$/su.exec(text) ?? [];
+  if (path === undefined || path === '' || scheme !== scheme.toLowerCase()) return false;
+  if (authority === '') return scheme === 'file' && isPath(path, true);
+  return isCanonicalAuthority(scheme, authority) && isPath(path, true);
+}
+
+/**
+ * @param {string} scheme
+ * @param {string} authority
+ */
+function isCanonicalAuthority(scheme, authority) {
+  if (authority !== authority.toLowerCase() || /[^!-~]|[@%*\\]/u.test(authority)) return false;
+  try {
+    const { host, hostname } = new URL(`${scheme}://${authority}/`);
+    return host === authority && !hostname.split('.').includes('');
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} path without the slash before it
+ * @param {boolean} [isOfUrl]
+ */
+function isPath(path, isOfUrl = false) {
+  const hasSlash = isOfUrl || path.includes('/');
+  /** @type {string | undefined} */
+  let before;
+  for (let form = path; form !== before; [before, form] = [form, decodedOnce(form)]) {
+    if (!isSoundForm(form, hasSlash, isOfUrl) || !encodesSoundly(form)) return false;
+  }
+  return path.split('/').length <= MOST_SEGMENTS;
+}
+
+/**
+ * @param {string} form a path, decoded some times
+ * @param {boolean} hasSlash whether it is a path rather than a name
+ * @param {boolean} isOfUrl
+ */
+function isSoundForm(form, hasSlash, isOfUrl) {
+  if (form.includes('\\') || UNSEEN.test(form) || OLD_ENCODED.test(form)) return false;
+  if (hasSlash && CUTS_PATH.test(form)) return false;
+  if (hasSlash && !isOfUrl && SCHEME_ALONE.test(form)) return false;
+  return form.split('/').every(isSegment);
+}
+
+/** @param {string} segment */
+function isSegment(segment) {
+  const compatible = segment.normalize('NFKC');
+  return (
+    segment !== '' && segment === segment.trim() && !['.', '..'].includes(compatible) && !/[/\\]/u.test(compatible)
+  );
+}
+
+/** @param {string} form */
+function encodesSoundly(form) {
+  return [...form.matchAll(ENCODED)].every(([run]) => {
+    const decoded = decodedRun(run);
+    return decoded !== undefined && !UNRESERVED.test(decoded) && !/[/\\]/u.test(decoded);
+  });
+}

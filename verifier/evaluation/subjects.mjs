@@ -1,0 +1,63 @@
+/**
+ * Whom the patterns of policies and of approvers meet: docs/policies.md, Subjects.
+ *
+ * @typedef {object} Agent
+ * @property {string} [id] absent of an agent that nobody has registered
+ * @property {string} [name]
+ * @property {string} kind `machine` or `human`
+ * @property {readonly string[]} roles
+ */
+
+const PREFIXED = /^([^:]+):(.+)$/su;
+/** Control and format characters: a role that has them looks like another one. */
+const UNSEEN = /[\p{Cc}\p{Cf}]/u;
+
+/**
+ * @param {string} pattern of a policy
+ * @param {Agent} agent
+ */
+export function isMetBy(pattern, agent) {
+  if (pattern === '*') return true;
+  const [, prefix, rest = ''] = PREFIXED.exec(pattern) ?? [];
+  if (prefix === undefined) return isNamed(pattern, agent);
+  if (prefix === 'agent') return rest === '*' || isNamed(rest, agent);
+  if (prefix === 'kind') return rest === agent.kind;
+  if (prefix === 'role') return hasRole(rest, agent);
+  // Any other type is of subjects that are no agents.
+  return false;
+}
+
+/**
+ * Among approvers, whatever does not name a machine means people.
+ * @param {string} pattern
+ * @param {Agent} agent
+ */
+export function isApproverMetBy(pattern, agent) {
+  const meansPeople = pattern === '*' || pattern === 'agent:*' || pattern.startsWith('role:');
+  return isMetBy(pattern, agent) && (!meansPeople || agent.kind === 'human');
+}
+
+/**
+ * @param {string} idOrName
+ * @param {Agent} agent
+ */
+function isNamed(idOrName, { id, name }) {
+  return (id !== undefined && idOrName === id) || (name !== undefined && idOrName.normalize() === name.normalize());
+}
+
+/**
+ * @param {string} role
+ * @param {Agent} agent
+ */
+function hasRole(role, { roles }) {
+  const valid = roles.filter(isName);
+  return role === '*' ? valid.length > 0 : isName(role) && valid.includes(role);
+}
+
+/**
+ * Whether a role or a capability is spelled as one may be. Others, stored by earlier versions, match nothing.
+ * @param {string} text
+ */
+export function isName(text) {
+  return text === text.trim() && text === text.normalize() && !UNSEEN.test(text);
+}

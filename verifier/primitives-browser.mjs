@@ -1,0 +1,119 @@
+/**
+ * What `primitives.mjs` is, for a page. SHA-256 is computed here, since a browser has it only on pages that come by
+ * https or from the same machine, and only asynchronously.
+ */
+import { hexOf } from './bytes.mjs';
+
+const WORD = 2 ** 32;
+const PRIMES = firstPrimes(64);
+/** The first 32 bits of the fractional parts of square and cube roots (FIPS 180-4, 4.2.2 and 5.3.3). */
+const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
+const CONSTANTS = PRIMES.map((prime) => fraction(Math.cbrt(prime)));
+
+/**
+ * @param {string | Uint8Array} data text counts as UTF-8
+ * @returns {Uint8Array}
+ */
+export function sha256(data) {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  const blocks = new DataView(new ArrayBuffer(Math.ceil((bytes.length + 9) / 64) * 64));
+  new Uint8Array(blocks.buffer).set(bytes);
+  blocks.setUint8(bytes.length, 0x80);
+  blocks.setUint32(blocks.byteLength - 8, Math.floor((bytes.length * 8) / WORD));
+  blocks.setUint32(blocks.byteLength - 4, (bytes.length * 8) % WORD);
+  const hash = Int32Array.from(START);
+  const schedule = new Int32Array(64);
+  for (let at = 0; at < blocks.byteLength; at += 64) addBlock(hash, schedule, blocks, at);
+  const digest = new DataView(new ArrayBuffer(32));
+  hash.forEach((word, index) => digest.setInt32(index * 4, word));
+  return new Uint8Array(digest.buffer);
+}
+
+/**
+ * In lower-case hex.
+ * @param {string | Uint8Array} data text counts as UTF-8
+ */
+export function sha256Hex(data) {
+  return hexOf(sha256(data));
+}
+
+/**
+ * Whether an Ed25519 key has signed a text.
+ * @param {Uint8Array} publicKey 32 bytes
+ * @param {string} text
+ * @param {Uint8Array} signature
+ * @returns {Promise<boolean>}
+ * @throws where the browser, or a page that came by http, has no Ed25519
+ */
+export async function hasSigned(publicKey, text, signature) {
+  const key = await crypto.subtle.importKey('raw', Uint8Array.from(publicKey), 'Ed25519', false, ['verify']);
+  return crypto.subtle.verify('Ed25519', key, Uint8Array.from(signature), new TextEncoder().encode(text));
+}
+
+/**
+ * One block of FIPS 180-4, 6.2.2.
+ * @param {Int32Array} hash
+ * @param {Int32Array} schedule room for the words of a block
+ * @param {DataView} blocks
+ * @param {number} at
+ */
+function addBlock(hash, schedule, blocks, at) {
+  for (let index = 0; index < 64; index += 1)
+    schedule[index] = index < 16 ? blocks.getInt32(at + index * 4) : next(schedule, index);
+  let [a, b, c, d, e, f, g, h] = /** @type {[number, number, number, number, number, number, number, number]} */ (
+    /** @type {unknown} */ (Array.from(hash))
+  );
+  for (let index = 0; index < 64; index += 1) {
+    const first =
+      h +
+      (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) +
+      ((e & f) ^ (~e & g)) +
+      word(CONSTANTS, index) +
+      word(schedule, index);
+    const second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
+  }
+  for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) hash[index] = word(hash, index) + value;
+}
+
+/**
+ * @param {Int32Array} schedule
+ * @param {number} index
+ */
+function next(schedule, index) {
+  const [early, late] = [word(schedule, index - 15), word(schedule, index - 2)];
+  const first = turned(early, 7) ^ turned(early, 18) ^ (early >>> 3);
+  const second = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10);
+  return (word(schedule, index - 16) + first + word(schedule, index - 7) + second) | 0;
+}
+
+/**
+ * @param {ArrayLike<number>} words
+ * @param {number} index
+ */
+function word(words, index) {
+  return words[index] ?? 0;
+}
+
+/**
+ * @param {number} value
+ * @param {number} bits
+ */
+function turned(value, bits) {
+  return (value >>> bits) | (value << (32 - bits));
+}
+
+/** @param {number} root */
+function fraction(root) {
+  return Math.floor((root - Math.floor(root)) * WORD) | 0;
+}
+
+/** @param {number} count */
+function firstPrimes(count) {
+  /** @type {number[]} */
+  const primes = [];
+  for (let number = 2; primes.length < count; number += 1) {
+    if (primes.every((prime) => number % prime !== 0)) primes.push(number);
+  }
+  return primes;
+}

@@ -1,0 +1,138 @@
+import { isObject } from './entry-check.mjs';
+import { isAmount, textOf, unitsOf } from './evaluation/limits.mjs';
+
+/** @typedef {import('./entry-check.mjs').JsonObject} JsonObject */
+/** @typedef {{ from: bigint, to: bigint }} Step from what was used before to what was used after */
+
+const USING = ['execution.authorized', 'execution.resumed'];
+
+/** Holds what entries say was used of limits against what the entries before them have used. */
+export class TakenUses {
+  /** By the id of a policy, what each of its limits adds up. @type {Map<string, string[]>} */
+  #limits = new Map();
+  /** What is used, by sum. @type {Map<string, bigint>} */
+  #used = new Map();
+  /** What entries that were erased must have used, by sum. @type {Map<string, Step[]>} */
+  #missing = new Map();
+  /** What they have used, as the entries of their erasure say. @type {Map<string, Step[]>} */
+  #erased = new Map();
+  /** Entries that may have used something, and were erased. */
+  #unknown = 0;
+
+  /**
+   * @param {JsonObject} entry the next one of the chain
+   * @returns {string[]} its faults
+   */
+  add({ subjectType, action, audit, state }) {
+    if (subjectType === 'policy' && isObject(state)) this.#note(state);
+    if (!isObject(audit)) return [];
+    const { details } = audit;
+    if (!isObject(details)) {
+      if (USING.includes(String(action))) this.#unknown += 1;
+      return [];
+    }
+    const { used = [], limited = [] } = details;
+    if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is no list'];
+    if (action === 'execution.erased') return used.flatMap((use) => this.#erase(use));
+    return [
+      ...used.flatMap((use) => this.#hold('used', use, true)),
+      ...limited.flatMap((use) => this.#hold('limited', use, false)),
+    ];
+  }
+
+  /** @returns {string[]} faults that show once all entries are read */
+  end() {
+    const faults = [];
+    for (const sum of new Set([...this.#missing.keys(), ...this.#erased.keys()])) {
+      const end = this.#used.get(sum) ?? 0n;
+      if (!areFilled(this.#missing.get(sum) ?? [], this.#erased.get(sum) ?? [], end))
+        faults.push(`what erased entries have used of ${sum} does not lead from one use to the next`);
+    }
+    return faults;
+  }
+
+  /** @param {JsonObject} policy */
+  #note({ id, name, limits = [] }) {
+    if (!Array.isArray(limits) || limits.length === 0) return;
+    const sums = limits.map((limit) =>
+      isObject(limit) ? JSON.stringify([name, limit['of'] ?? null, limit['per'], limit['by']]) : '',
+    );
+    this.#limits.set(String(id), sums);
+  }
+
+  /**
+   * @param {unknown} use
+   * @returns {{ sum: string, from: bigint, to: bigint } | undefined}
+   */
+  #stepOf(use) {
+    if (!isObject(use)) return undefined;
+    const { policyId, limit, window, key, before, amount } = use;
+    const of = this.#limits.get(String(policyId))?.[Number(limit)];
+    if (of === undefined || !isAmount(before) || !(amount === null || isAmount(amount))) return undefined;
+    const from = unitsOf(before);
+    const to = from + (amount === null ? 0n : unitsOf(amount));
+    return { sum: JSON.stringify([of, window, key]), from, to };
+  }
+
+  /**
+   * @param {string} list
+   * @param {unknown} use
+   * @param {boolean} isTaken
+   */
+  #hold(list, use, isTaken) {
+    const step = this.#stepOf(use);
+    if (step === undefined) return [`details.${list} has an item that is no use of a limit`];
+    const { sum, from, to } = step;
+    const known = this.#used.get(sum) ?? 0n;
+    if (from < known || (from > known && this.#unknown === 0))
+      return [
+        `details.${list} says that ${textOf(from)} were used before of ${sum}; the entries have ${textOf(known)}`,
+      ];
+    if (from > known) this.#push(this.#missing, sum, { from: known, to: from });
+    this.#used.set(sum, isTaken ? to : from);
+    return [];
+  }
+
+  /** @param {unknown} use */
+  #erase(use) {
+    const step = this.#stepOf(use);
+    if (step === undefined) return ['details.used has an item that is no use of a limit'];
+    this.#push(this.#erased, step.sum, step);
+    return [];
+  }
+
+  /**
+   * @param {Map<string, Step[]>} steps
+   * @param {string} sum
+   * @param {Step} step
+   */
+  #push(steps, sum, { from, to }) {
+    steps.set(sum, [...(steps.get(sum) ?? []), { from, to }]);
+  }
+}
+
+/**
+ * Whether steps lead through all gaps, and others on from the end. The rest are of entries that still have their contents,
+ * while an erasure is under way.
+ * @param {readonly Step[]} gaps in order
+ * @param {readonly Step[]} steps
+ * @param {bigint} end
+ */
+function areFilled(gaps, steps, end) {
+  /** @type {Map<bigint, Step[]>} */
+  const byStart = new Map();
+  for (const step of steps.filter(({ from, to }) => to > from))
+    byStart.set(step.from, [...(byStart.get(step.from) ?? []), step]);
+  for (const { from, to } of gaps) {
+    let reached = from;
+    while (reached < to) {
+      const step = byStart.get(reached)?.pop();
+      if (step === undefined) return false;
+      reached = step.to;
+    }
+    if (reached !== to) return false;
+  }
+  let last = end;
+  for (let step = byStart.get(last)?.pop(); step !== undefined; step = byStart.get(last)?.pop()) last = step.to;
+  return [...byStart.values()].flat().every(({ to }) => to <= last);
+}
