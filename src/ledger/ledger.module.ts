@@ -19,6 +19,7 @@ import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
 import { SaltedEntries1764600000000 } from './schema/salted-entries.migration';
+import { ShownRecords1764650000000 } from './schema/shown-records.migration';
 import { SinceFirstRelease1764500000000 } from './schema/since-first-release.migration';
 import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
@@ -35,7 +36,13 @@ import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
   [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
-  [FirstRelease1763600000000, SinceFirstRelease1764500000000, SaltedEntries1764600000000, Sums1765100000000],
+  [
+    FirstRelease1763600000000,
+    SinceFirstRelease1764500000000,
+    SaltedEntries1764600000000,
+    ShownRecords1764650000000,
+    Sums1765100000000,
+  ],
 );
 
 const START_CONDITION = new StartCondition(async (configuration, found) => {

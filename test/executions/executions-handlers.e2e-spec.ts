@@ -8,6 +8,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
+import { withoutUnset } from '../support/requests/sealed-form';
 import { send } from '../support/application/send';
 import { calls, createBot, createMailApp, execute, NOT_JSON, oneWaiting, read, release } from './mail.module';
 
@@ -69,9 +70,7 @@ describe('action handlers', () => {
     for (const { sequence } of entries) {
       states.push((await send(app, 'GET', `/api/v1/provenance/${sequence}`)).body.state);
     }
-    // Members that were added later are left out of the sealed state while they are null.
-    const unset = ['reason', 'approvedUntil', 'traceId'];
-    const sealed = Object.fromEntries(Object.entries(await read(app, id)).filter(([name]) => !unset.includes(name)));
+    const sealed = withoutUnset(await read(app, id));
     expect(states).toEqual([expect.objectContaining({ outcome: 'running', completedAt: null }), sealed]);
   });
 

@@ -63,6 +63,8 @@ describe('executions', () => {
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         completedAt: null,
         traceId: null,
+        onBehalfOf: null,
+        run: null,
       });
       expect(await readExecution(app, answer.body.id)).toEqual(answer.body);
     });

@@ -2056,12 +2056,7 @@ export interface components {
                 per: components["schemas"]["LimitPeriod"];
                 by: components["schemas"]["LimitScope"];
             }[] | null;
-            /**
-             * @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Without it `[]`.
-             * @example [
-             *       "role:finance"
-             *     ]
-             */
+            /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Without it `[]`. */
             onBehalfOf?: string[] | null;
             /** @description With `require_approval` only. Members left out get their defaults, which are returned. */
             approval?: {
@@ -3059,16 +3054,13 @@ export interface components {
              * @example null
              */
             traceId: string | null;
+            /** @description On whose behalf the execution is. Null: on nobody in particular. Absent where no execution waits. */
+            onBehalfOf?: components["schemas"]["OnBehalfOfResponse"];
             /**
-             * @description On whose behalf the execution is. Null: on nobody in particular.
+             * @description The run that the execution is part of. Absent where no execution waits.
              * @example null
              */
-            onBehalfOf: components["schemas"]["OnBehalfOfResponse"];
-            /**
-             * @description The run that the execution is part of.
-             * @example null
-             */
-            run: string | null;
+            run?: string | null;
             /**
              * @description True once its contents were erased; absent until then.
              * @example true

@@ -72,7 +72,7 @@ function newTables(): Table[] {
     }),
     new Table({
       name: 'idempotency_keys',
-      columns: [primary(textColumn('id')), ...texts('contentHash subjects answer createdAt')],
+      columns: [primary(textColumn('id')), ...texts('contentHash answer createdAt')],
       indices: [{ columnNames: ['createdAt'] }],
     }),
     new Table({ name: 'ledger_leftovers', columns: texts('subjectType ownerId').map(primary) }),

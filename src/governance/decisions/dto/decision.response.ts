@@ -146,16 +146,20 @@ export class DecisionResponse {
   })
   readonly traceId!: string | null;
 
-  @ApiProperty({
+  @ApiPropertyOptional({
     type: OnBehalfOfResponse,
     nullable: true,
-    example: null,
-    description: 'On whose behalf the execution is. Null: on nobody in particular.',
+    description: 'On whose behalf the execution is. Null: on nobody in particular. Absent where no execution waits.',
   })
-  readonly onBehalfOf!: OnBehalfOfResponse | null;
+  readonly onBehalfOf?: OnBehalfOfResponse | null;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The run that the execution is part of.' })
-  readonly run!: string | null;
+  @ApiPropertyOptional({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'The run that the execution is part of. Absent where no execution waits.',
+  })
+  readonly run?: string | null;
 
   @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
   readonly erased?: true;
@@ -185,8 +189,7 @@ export class DecisionResponse {
       approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
       executeWithin,
       traceId,
-      onBehalfOf,
-      run,
+      ...(executionId !== null && { onBehalfOf, run }),
       ...(row.erased && { erased: true as const }),
     };
   }

@@ -15,7 +15,7 @@ interface PatternListField {
   /** What else is wrong with an item; undefined when nothing is. */
   readonly rule: (item: string) => string | undefined;
   readonly description: string;
-  readonly example: readonly string[];
+  readonly example?: readonly string[];
 }
 
 const MAX_ITEMS = 100;

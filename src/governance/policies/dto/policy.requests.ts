@@ -115,7 +115,6 @@ export class CreatePolicyRequest {
     description:
       'On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only ' +
       'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf.',
-    example: ['role:finance'],
   })
   readonly onBehalfOf?: readonly string[];
 
