@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -9,13 +9,22 @@ import { build } from 'esbuild';
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const target = process.argv[2] ?? join(folder, '..', 'src', 'operations', 'console', 'assets');
 const MOST_ON_ICON = 9;
+const SCRIPT = 'src/main.tsx';
+const STYLE = 'src/styles/console.css';
 
 const { outputFiles, metafile } = await build({
   absWorkingDir: folder,
-  entryPoints: ['src/main.tsx', 'src/styles/console.css'],
+  entryPoints: [
+    { in: SCRIPT, out: 'console' },
+    { in: STYLE, out: 'console' },
+  ],
   outdir: '.',
+  entryNames: '[name].[hash]',
+  chunkNames: '[name].[hash]',
   write: false,
   bundle: true,
+  // What only a dropped file needs is loaded by the screen that takes it.
+  splitting: true,
   metafile: true,
   minify: true,
   format: 'esm',
@@ -31,21 +40,29 @@ const bundled = Object.keys(metafile.inputs).flatMap(
 // The bill of materials lists exactly the bundled packages.
 const unlisted = bundled.filter((name) => !(name in dependencies));
 if (unlisted.length > 0) throw new Error(`The bundle holds ${unlisted[0]}, which is not a dependency of the console.`);
-const content = (extension) => outputFiles.find(({ path }) => path.endsWith(extension)).text;
 const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'));
 const licence = readFileSync(join(preact, 'LICENSE'), 'utf8');
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => place(`icon-${count}`, 'svg', icon(count)));
-const script = place('console', 'js', `/*! Includes Preact:\n${licence}*/\n${content('.js')}`);
-const style = place('console', 'css', content('.css'));
+const [script, style] = [SCRIPT, STYLE].map(pathOf);
+for (const { path, text } of outputFiles) {
+  const isScript = basename(path) === basename(script);
+  writeFileSync(join(target, basename(path)), isScript ? `/*! Includes Preact:\n${licence}*/\n${text}` : text);
+}
 writeFileSync(join(target, 'index.html'), page());
 
 /** The page recomputes with the modules of the offline verifier, of which one has a form for pages. */
 function takePrimitivesOfPages({ onResolve }) {
   const path = join(folder, '..', 'verifier', 'primitives-browser.mjs');
   onResolve({ filter: /\/primitives\.mjs$/ }, () => ({ path }));
+}
+
+/** The path on the service of what an entry point became. */
+function pathOf(entryPoint) {
+  const [file] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entryPoint);
+  return `/console/assets/${basename(file)}`;
 }
 
 /** Writes a file under a name that changes with its content, and returns its path on the service. */

@@ -111,7 +111,7 @@ describeInBrowser('The decision file in the console', () => {
     for (const part of [
       `Execution ${id}`,
       'payment-bot',
-      'pay-invoice on supplier/Nordwind GmbH',
+      'pay-invoice on "supplier/Nordwind GmbH"',
       'large-payments',
       'finn',
       'sara',

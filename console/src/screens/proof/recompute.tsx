@@ -8,7 +8,7 @@ import { counted, revealed } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { useLogKey } from './log-key.js';
-import { keysIn, recomputed, type Result } from './recomputed.js';
+import { keysIn, loadVerifier, recomputed, type Result } from './recomputed.js';
 
 /** Decides again, in this page, what a decision file records. */
 export function Recompute(): JSX.Element {
@@ -18,6 +18,10 @@ export function Recompute(): JSX.Element {
     async () => (file === null || key === null ? null : { name: file.name, of: await recomputed(file, key) }),
     [file, key],
   );
+  useEffect(() => {
+    // So that the network may be off when the file comes. Where it fails, taking the file says so.
+    loadVerifier().catch(() => undefined);
+  }, []);
   const zone = useRef<HTMLLabelElement>(null);
   const take = useCallback((dropped: File) => {
     setFile(dropped);

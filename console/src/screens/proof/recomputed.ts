@@ -1,5 +1,5 @@
 import { parseVerifierKey } from '../../../../verifier/checkpoint.mjs';
-import { checkDecisionFile, type Result } from '../../../../verifier/decision/check.mjs';
+import type { Result } from '../../../../verifier/decision/check.mjs';
 import { requireSize, textIn, UnreadableFile } from '../../../../verifier/decision/read-file.mjs';
 import { sleep } from '../../../../clients/typescript/src/sleep.js';
 import { Fault } from '../../api/fault.js';
@@ -19,6 +19,7 @@ export async function recomputed(file: File, keys: string): Promise<Result> {
   try {
     requireSize(file.size);
     const text = textIn(new Uint8Array(await file.arrayBuffer()));
+    const { checkDecisionFile } = await loadVerifier();
     return await checkDecisionFile(text, keysIn(keys));
   } catch (error) {
     const because = error instanceof UnreadableFile ? null : whyUnchecked(error);
@@ -27,6 +28,11 @@ export async function recomputed(file: File, keys: string): Promise<Result> {
     const why = error instanceof Error ? error.message : String(error);
     throw new Fault(`The file cannot be read: ${revealed(why)}.`, 'Choose the file as it was downloaded.');
   }
+}
+
+/** The part of the offline verifier that decides again: the page loads it only for this. */
+export function loadVerifier(): Promise<typeof import('../../../../verifier/decision/check.mjs')> {
+  return import('../../../../verifier/decision/check.mjs');
 }
 
 /** @throws Error if it is none. */
