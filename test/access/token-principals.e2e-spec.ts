@@ -98,6 +98,19 @@ describe('The principal that a token names', () => {
     expect(body).toMatchObject({ effect: 'deny', reason: 'principal_suspended' });
   });
 
+  it.each([
+    ['the same', { type: 'user', id: 'u1' }, null],
+    ['the same with the same roles', { type: 'user', id: 'u1', properties: { roles: ['b', 'a'] } }, null],
+    ['another', { type: 'user', id: 'u2' }, 'not_this_principal'],
+    ['one with other roles', { type: 'user', id: 'u1', properties: { roles: [] } }, 'not_this_principal'],
+  ])('is that of an AuthZEN question about its agent: %s', async (_what, subject, reason) => {
+    const token = await signedToken('ES256', pair, { kid: 'one' }, claims({ act_for: 'u1', groups: 'a b' }));
+    const asked = { subject, action: { name: 'look' }, resource: { type: 'document', id: 'a' } };
+    const body = { ...asked, context: { agent: 'invoice-bot' } };
+    const answer = await sendAs(stage.app, token, '/access/v1/evaluation', 'POST', body);
+    expect(answer).toMatchObject({ status: 200, body: { decision: reason === null, context: { reason } } });
+  });
+
   it('is not that of another token under the same idempotency key', async () => {
     const token = (act_for: string): Promise<string> => signedToken('ES256', pair, { kid: 'one' }, claims({ act_for }));
     const execute = async (act_for: string): Promise<Answer> =>

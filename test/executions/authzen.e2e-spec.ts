@@ -149,6 +149,7 @@ describe('AuthZEN', () => {
       { ...ALLOWED, subject: { ...ALICE.subject, properties: { roles: [1] } } },
       ['subject.properties.roles'],
     ],
+    ['another agent and run', { ...ALLOWED, context: { agent: 1, run: 'a\u200b' } }, ['context.agent', 'context.run']],
     ['other properties', { ...ALLOWED, subject: { ...ALICE.subject, properties: 1 } }, ['subject.properties']],
   ])('refuses %s', async (_what, body, expected) => {
     for (const answer of [

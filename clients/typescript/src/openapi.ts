@@ -4278,7 +4278,7 @@ export interface components {
              * @example null
              * @enum {string|null}
              */
-            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | null;
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | "not_this_principal" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. */
@@ -4349,8 +4349,13 @@ export interface components {
             subject: components["schemas"]["AccessSubject"];
             action: components["schemas"]["AccessAction"];
             resource: components["schemas"]["AccessResource"];
-            /** @description Does not count. */
+            /** @description Other members do not count. */
             context?: {
+                /** @description The agent that acts, by id or name. The subject is then its principal. */
+                agent?: string;
+                /** @description The conversation or task. */
+                run?: string;
+            } & {
                 [key: string]: unknown;
             };
         };
@@ -4358,8 +4363,13 @@ export interface components {
             subject?: components["schemas"]["AccessSubject"];
             action?: components["schemas"]["AccessAction"];
             resource?: components["schemas"]["AccessResource"];
-            /** @description Does not count. */
+            /** @description Other members do not count. */
             context?: {
+                /** @description The agent that acts, by id or name. The subject is then its principal. */
+                agent?: string;
+                /** @description The conversation or task. */
+                run?: string;
+            } & {
                 [key: string]: unknown;
             };
         };
@@ -4376,8 +4386,13 @@ export interface components {
             subject?: components["schemas"]["AccessSubject"];
             action?: components["schemas"]["AccessAction"];
             resource?: components["schemas"]["AccessResource"];
-            /** @description Does not count. */
+            /** @description Other members do not count. */
             context?: {
+                /** @description The agent that acts, by id or name. The subject is then its principal. */
+                agent?: string;
+                /** @description The conversation or task. */
+                run?: string;
+            } & {
                 [key: string]: unknown;
             };
             /** @description If it is missing or empty, the body is a single evaluation and is answered as such. */

@@ -39,21 +39,39 @@ export function namedPeople({ principals }: Pick<Caller, 'principals'>, given: G
   return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
 }
 
+/** A principal that the caller does not vouch for. */
+const NOT_VOUCHED = 'not_this_principal';
+
 /**
  * For whom a request is made: whom it names, if its caller vouches for that, or else whom the caller's token names.
  * Undefined for a person who does not exist.
  * @throws PERMISSION_DENIED for a principal that the caller does not vouch for.
  */
 export function principalOf(
-  { principals }: Pick<Caller, 'principals'>,
+  caller: Pick<Caller, 'principals'>,
   given: GivenPrincipal | null,
   people: People,
 ): Principal | null | undefined {
+  const principal = vouchedPrincipal(caller, given, people);
+  if (principal === NOT_VOUCHED) throw notThisPrincipal();
+  return principal;
+}
+
+/** Whether the caller of a request vouches for whom it names. */
+export function isVouched(caller: Pick<Caller, 'principals'>, given: GivenPrincipal | null, people: People): boolean {
+  return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
+}
+
+function vouchedPrincipal(
+  { principals }: Pick<Caller, 'principals'>,
+  given: GivenPrincipal | null,
+  people: People,
+): Principal | null | undefined | typeof NOT_VOUCHED {
   if (isToken(principals)) return tokenPrincipal(principals, given, people);
   if (given === null) return null;
   const name = personNamedBy(given);
   const person = name === undefined ? undefined : personAmong(people, name);
-  if (!isVouchedFor(principals, given, person)) throw notThisPrincipal();
+  if (!isVouchedFor(principals, given, person)) return NOT_VOUCHED;
   if (name === undefined) return otherPrincipal(given.subject, given.roles ?? []);
   return person && personPrincipal(person);
 }
@@ -64,13 +82,17 @@ export function unknownPersonFault(path: string): FieldFault {
 }
 
 /** A token says for whom its agent acts, whether the request names it or not. */
-function tokenPrincipal(token: TokenPrincipal, given: GivenPrincipal | null, people: People): Principal | null {
+function tokenPrincipal(
+  token: TokenPrincipal,
+  given: GivenPrincipal | null,
+  people: People,
+): Principal | null | typeof NOT_VOUCHED {
   const { claim, roles } = token;
   if (claim === null && given === null) return null;
   const claimed = claim === null ? undefined : personAmong(people, claim);
   const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
   const principal = person === undefined ? userPrincipal(claim, roles) : personPrincipal(person);
-  if (given !== null && (principal === null || !isSame(principal, given, people))) throw notThisPrincipal();
+  if (given !== null && (principal === null || !isSame(principal, given, people))) return NOT_VOUCHED;
   return principal;
 }
 

@@ -1,16 +1,56 @@
 import { evaluationOf, readParts } from './access-evaluations';
 
+const REST = { action: { name: 'read' }, resource: { type: 'document', id: 'a' } };
+const ALICE = { type: 'user', id: 'alice' };
+
 describe('readParts', () => {
   it('reads the roles of a subject, each once and only valid ones', () => {
     const roles = Array.from(
       { length: 9_000 },
       (_, index) => `role ${index % 1_000}${index % 2 === 0 ? '' : '\u200b'}`,
     );
-    const subject = { type: 'user', id: 'alice', properties: { roles } };
-    const rest = { action: { name: 'read' }, resource: { type: 'document', id: 'a' } };
+    const subject = { ...ALICE, properties: { roles } };
     const valid = Array.from({ length: 500 }, (_, index) => `role ${2 * index}`);
-    expect(evaluationOf(readParts({ subject, ...rest }))).toMatchObject({
+    expect(evaluationOf(readParts({ subject, ...REST }))).toMatchObject({
       question: { who: { type: 'user', id: 'alice', roles: valid } },
+    });
+  });
+
+  const BOT = { agent: 'bot', field: 'context.agent' };
+
+  it.each([
+    ['without roles', ALICE, { subject: 'user:alice', roles: undefined }],
+    ['with roles', { ...ALICE, properties: { roles: ['a', 'a', ' b'] } }, { subject: 'user:alice', roles: ['a'] }],
+    ['with no roles', { ...ALICE, properties: { roles: [] } }, { subject: 'user:alice', roles: [] }],
+    [
+      'that is a person',
+      { type: 'agent', id: 'ann', properties: { roles: ['a'] } },
+      { subject: 'agent:ann', roles: undefined },
+    ],
+  ])('reads a subject %s as the principal of the agent in the context', (_what, subject, onBehalfOf) => {
+    expect(evaluationOf(readParts({ subject, ...REST, context: { agent: 'bot', run: 'r' } }))).toMatchObject({
+      question: { who: BOT, onBehalfOf: { ...onBehalfOf, field: 'subject' } },
+    });
+  });
+
+  it.each([
+    ...['role', 'kind', 'principal', 'a:b', ''].map((type) => ({ type, id: 'x' })),
+    { ...ALICE, properties: { roles: Array.from({ length: 51 }, (_, index) => `${index}`) } },
+  ])('takes %j for no principal', (subject) => {
+    const read = evaluationOf(readParts({ subject, ...REST, context: { agent: 'bot' } }));
+    expect(read).toEqual({ invalid: 'subject_invalid', who: BOT });
+  });
+
+  it('takes null in the context as left out, and reports what is wrong with it', () => {
+    const asked = { subject: ALICE, ...REST };
+    const plain = evaluationOf(readParts(asked));
+    expect(evaluationOf(readParts({ ...asked, context: { agent: null, run: null, time: 1 } }))).toEqual(plain);
+    for (const run of [1, '', 'x'.repeat(201), 'a\n', 'a\u200b'])
+      expect(evaluationOf(readParts({ ...asked, context: { run } }))).toMatchObject({
+        faults: [{ field: 'context.run' }],
+      });
+    expect(evaluationOf(readParts({ ...asked, context: { agent: ['bot'], run: 'r' } }))).toEqual({
+      faults: [{ field: 'context.agent', message: 'must be a string' }],
     });
   });
 });

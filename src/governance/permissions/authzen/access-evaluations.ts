@@ -1,8 +1,9 @@
-import type { AskedPermission } from '../evaluation/questions';
+import type { AskedPermission, Asker } from '../evaluation/questions';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/question-faults';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
+import { ON_BEHALF_OF, RUN } from '../principal-fields';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
@@ -20,13 +21,23 @@ interface ReadPart<Value> {
   readonly value: Value | null;
 }
 
+/** Who asks, and for whom. Invalid if no policy can refer to it. */
+interface ReadAsker extends Asker {
+  readonly isValid: boolean;
+}
+
+/** With the principal that it is where the context names the agent; undefined if it can be none. */
+interface ReadSubject extends ReadAsker {
+  readonly principal: Asker['onBehalfOf'];
+}
+
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 export interface EvaluationParts {
-  /** A subject that no policy can refer to is invalid. */
-  readonly subject: ReadPart<{ readonly who: AskedPermission['who']; readonly isValid: boolean }>;
+  readonly subject: ReadPart<ReadSubject>;
   readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
   readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
-  readonly context: ReadPart<true>;
+  /** With the agent that acts, by id or name; null if it names none. */
+  readonly context: ReadPart<{ readonly agent: string | null }>;
 }
 
 export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
@@ -61,12 +72,18 @@ export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonl
   const { subject, action, resource, context } = parts;
   if (subject.value === null || action.value === null || resource.value === null || context.value === null)
     return { faults: [subject, action, resource, context].flatMap(({ faults }) => faults) };
-  const { who } = subject.value;
-  if (!subject.value.isValid) return { invalid: 'subject_invalid', who };
+  const { who, onBehalfOf, isValid } = askerOf(subject.value, context.value.agent);
+  if (!isValid) return { invalid: 'subject_invalid', who };
   if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
   const { action: name, parameters } = action.value;
   const { resourceType, resourceId } = resource.value;
-  return { question: { who, action: name, resourceType, resourceId, parameters } };
+  return { question: { who, onBehalfOf, action: name, resourceType, resourceId, parameters } };
+}
+
+function askerOf(subject: ReadSubject, agent: string | null): ReadAsker {
+  const { principal } = subject;
+  if (agent === null) return subject;
+  return { who: { agent, field: 'context.agent' }, onBehalfOf: principal, isValid: principal !== undefined };
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -84,14 +101,24 @@ function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   const faults = subjectFaults(subject);
   if (faults.length > 0) return { faults, value: null };
   const { type, id } = subject as { type: string; id: string };
-  if (type === 'agent') return { faults, value: { who: { agent: id, field: 'subject.id' }, isValid: true } };
+  if (type === 'agent') {
+    const who = { agent: id, field: 'subject.id' };
+    return { faults, value: { who, isValid: true, principal: principalOf(type, id) } };
+  }
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
-  if (typeFault !== undefined || idFault !== undefined) return { faults, value: { who: NOBODY, isValid: false } };
-  return {
-    faults,
-    value: { who: { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: rolesOf(subject) }, isValid: true },
-  };
+  if (typeFault !== undefined || idFault !== undefined)
+    return { faults, value: { who: NOBODY, isValid: false, principal: undefined } };
+  const roles = rolesOf(subject);
+  const principal = principalOf(type, id, givenRoles(subject) === null ? undefined : roles);
+  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles };
+  return { faults, value: { who, isValid: true, principal } };
+}
+
+/** By the rules of execute: few roles, so that many evaluations may share them. @param roles undefined if not given. */
+function principalOf(type: string, id: string, roles?: readonly string[]): Asker['onBehalfOf'] {
+  const given = { subject: `${type}:${id}`, roles };
+  return (ON_BEHALF_OF.rule(given) ?? []).length > 0 ? undefined : { ...given, field: 'subject' };
 }
 
 /** Each once. As for agents, an invalid one is ignored. */
@@ -124,8 +151,18 @@ function readResource(resource: JsonValue): EvaluationParts['resource'] {
 }
 
 function readContext(context: JsonValue): EvaluationParts['context'] {
-  const faults = objectFaults('context', context);
-  return { faults, value: faults.length > 0 ? null : true };
+  if (!isObject(context)) {
+    const faults = objectFaults('context', context);
+    return { faults, value: faults.length > 0 ? null : { agent: null } };
+  }
+  const { agent = null, run = null } = context;
+  const named = typeof agent === 'string' ? agent : null;
+  const agentFault = named === agent ? undefined : 'must be a string';
+  const runFault = run === null ? undefined : textFault(run, RUN);
+  if (agentFault === undefined && runFault === undefined) return { faults: NO_FAULTS, value: { agent: named } };
+  const found = { 'context.agent': agentFault, 'context.run': runFault };
+  const faults = Object.entries(found).flatMap(([field, message]) => (message === undefined ? [] : { field, message }));
+  return { faults, value: null };
 }
 
 function reservedFault(type: string): string | undefined {

@@ -5,11 +5,21 @@ import { DecidingPolicyResponse } from '../../executions/dto/execution.response'
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
+import { RUN } from '../principal-fields';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
-/** What the API document says of the standard's bodies. They are read by access-evaluation.ts, not validated by these. */
+/** What the API document says of the standard's bodies. They are read by access-evaluations.ts, not validated by these. */
 
 const PROPERTIES = { type: 'object', additionalProperties: true } as const;
+
+const CONTEXT = {
+  ...PROPERTIES,
+  description: 'Other members do not count.',
+  properties: {
+    agent: { type: 'string', description: 'The agent that acts, by id or name. The subject is then its principal.' },
+    run: { type: 'string', minLength: 1, maxLength: RUN.max, description: 'The conversation or task.' },
+  },
+} as const;
 
 export class AccessSubject {
   @ApiMember('`agent` for an agent of this service; any other type is accepted, too.', { example: 'agent' })
@@ -51,7 +61,7 @@ export class AccessEvaluation {
   @ApiProperty({ type: AccessResource })
   readonly resource!: AccessResource;
 
-  @ApiPropertyOptional({ ...PROPERTIES, description: 'Does not count.' })
+  @ApiPropertyOptional(CONTEXT)
   readonly context?: JsonObject;
 }
 
@@ -66,7 +76,7 @@ export class AccessEvaluationItem {
   @ApiProperty({ type: AccessResource, required: false })
   readonly resource?: AccessResource;
 
-  @ApiPropertyOptional({ ...PROPERTIES, description: 'Does not count.' })
+  @ApiPropertyOptional(CONTEXT)
   readonly context?: JsonObject;
 }
 
@@ -93,7 +103,7 @@ export class AccessEvaluations extends AccessEvaluationItem {
 
 export class AccessDecisionContext {
   @ApiNullableChoice(
-    [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown'],
+    [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown', 'not_this_principal'],
     'Null if it is allowed.',
   )
   readonly reason!: string | null;

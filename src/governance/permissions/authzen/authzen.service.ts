@@ -29,7 +29,7 @@ export interface AccessDecision {
 
 interface DecisionContext {
   /** Null if it is allowed. */
-  readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | null;
+  readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | 'not_this_principal' | null;
   readonly policies: readonly DecidingPolicyResponse[];
   readonly policySet: string;
   readonly approvalRequirement?: ApprovalResponse;
@@ -98,6 +98,7 @@ function partFaults(body: JsonObject): readonly FieldFault[] {
 
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   if ('invalid' in read) return refused(read.invalid, asking);
+  if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
   if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
   return decisionBy(asking.answer(read.question, false).answer, asking);
 }

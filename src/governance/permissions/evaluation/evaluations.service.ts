@@ -32,7 +32,9 @@ import {
   askedPrincipal,
   type Asker,
   type KnownAgent,
+  mayName,
   requireMayAsk,
+  requireOwnAgent,
   unknownFaults,
 } from './questions';
 
@@ -62,6 +64,8 @@ export interface ExplainedAnswer {
 /** Answers questions by one set of policies. */
 export interface Asking {
   readonly policySet: string;
+  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
+  readonly mayName: (asker: Asker) => boolean;
   /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
   readonly unknown: (asker: Asker) => readonly FieldFault[];
   readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
@@ -117,13 +121,14 @@ export class Evaluations {
   ) {}
 
   /**
-   * Answers the whole list by one set of policies, the one in force.
+   * Answers the whole list by one set of policies, the one in force. Principals that the caller does not vouch for are
+   * refused where they are asked for.
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
     return this.answered(list, async () => {
       const basis = await this.current(list);
-      requireMayAsk(list.caller, list.everybody, basis.agents);
+      requireOwnAgent(list.caller, list.everybody, basis.agents);
       return { ...basis, guards: this.guards };
     });
   }
@@ -156,6 +161,7 @@ export class Evaluations {
       'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
     return {
       policySet: policies.policySet,
+      mayName: (asker) => mayName({ principals }, asker, agents),
       unknown: (asker) => unknownFaults({ principals }, asker, agents),
       answer: (question, explains) => {
         const who = resolved(question, agents);
@@ -228,7 +234,7 @@ export class Evaluations {
     const asked = questions.flatMap((question) => {
       const { who, action, resourceType, resourceId, parameters } = question;
       const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
-      if (subject === undefined) return [];
+      if (subject === undefined || !mayName({ principals }, question, agents)) return [];
       const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
       return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, at });
     });
@@ -236,7 +242,10 @@ export class Evaluations {
   }
 }
 
-/** Answers questions in order. @throws VALIDATION_ERROR for agents that do not exist. */
+/**
+ * Answers questions in order.
+ * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not vouch for.
+ */
 export function* answersTo(
   asked: readonly AskedPermission[],
   asking: Asking,

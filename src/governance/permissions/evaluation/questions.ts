@@ -1,5 +1,13 @@
 import type { RequestedAction } from '../permissions';
-import { type GivenPrincipal, namedPeople, type Principal, principalOf, unknownPersonFault } from '../principals';
+import {
+  type GivenPrincipal,
+  isVouched,
+  namedPeople,
+  type People,
+  type Principal,
+  principalOf,
+  unknownPersonFault,
+} from '../principals';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../policies/patterns/subjects';
 import { type AgentKind, normaliseAgentName } from '../../agents/agent-name';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -153,16 +161,20 @@ async function eachAgent(
 }
 
 /**
- * A caller that is bound to an agent and may not read can only ask for that agent, and each only for principals that it
- * vouches for.
+ * A caller can only ask as {@link requireOwnAgent} says, and for principals that it vouches for.
  * @param agents of the questions.
  * @throws PERMISSION_DENIED
  */
 export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
+  requireOwnAgent(caller, everybody, agents);
+  for (const asker of everybody) askedPrincipal(caller, asker, agents);
+}
+
+/** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
+export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
   const { agentId, grants } = caller;
   const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.agent.id === agentId;
   if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw notThisAgent();
-  for (const asker of everybody) askedPrincipal(caller, asker, agents);
 }
 
 /**
@@ -170,5 +182,13 @@ export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agent
  * @throws PERMISSION_DENIED when the caller does not vouch for it.
  */
 export function askedPrincipal(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): Principal | null | undefined {
-  return principalOf(caller, onBehalfOf ?? null, { get: (name) => agents.get(name)?.agent });
+  return principalOf(caller, onBehalfOf ?? null, peopleAmong(agents));
+}
+
+export function mayName(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): boolean {
+  return isVouched(caller, onBehalfOf ?? null, peopleAmong(agents));
+}
+
+function peopleAmong(agents: Agents): People {
+  return { get: (name) => agents.get(name)?.agent };
 }
