@@ -289,14 +289,18 @@ class Governance:
         parameters: _PerCall = None,
         agent: Optional[str] = None,
         wait: float = 0,
+        on_behalf_of: _PerCall = None,
+        run: _PerCall = None,
     ) -> "Guard":
         """A decorator and a context manager around what an agent does.
 
         :param resource_id: as a decorator, a function of the call's arguments, too; so are `parameters`.
         :param agent: id or name; the agent that the key is bound to unless given.
         :param wait: seconds to wait for an approval that is needed.
+        :param on_behalf_of: for whom the agent acts, such as {"subject": "user:4711", "roles": ["finance"]}; a function, too.
+        :param run: the conversation or task that it is part of, the same when it is asked again after its approval; a function, too.
         """
-        return Guard(self, action, resource_type, resource_id, parameters, agent, wait)
+        return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run)
 
     def own_agent(self) -> str:
         """The agent that the key is bound to."""
@@ -365,6 +369,8 @@ class Guard:
         parameters: _PerCall,
         agent: Optional[str],
         wait: float,
+        on_behalf_of: _PerCall,
+        run: _PerCall,
     ) -> None:
         self._governance = governance
         self._action = action
@@ -373,6 +379,8 @@ class Guard:
         self._parameters = parameters
         self._agent = agent
         self._wait = wait
+        self._on_behalf_of = on_behalf_of
+        self._run = run
         #: Held by the block of a `with`, whose execution is kept here.
         self._is_entered = threading.Lock()
         self._entered: Optional["GuardedExecution"] = None
@@ -429,10 +437,12 @@ class Guard:
             "resourceType": self._resource_type,
             "resourceId": _of_call(self._resource_id, arguments, named),
         }
-        parameters = _of_call(self._parameters, arguments, named)
-        if parameters is not None:
-            _require_plain_json(parameters, "parameters")
-            request["parameters"] = parameters
+        optional = {"parameters": self._parameters, "onBehalfOf": self._on_behalf_of, "run": self._run}
+        for name, given in optional.items():
+            value = _of_call(given, arguments, named)
+            if value is not None:
+                _require_plain_json(value, name)
+                request[name] = value
         asked = self._ask(agent, request)
         return GuardedExecution(self._governance, self._go(asked))
 

@@ -80,6 +80,21 @@ class GuardTest(unittest.TestCase):
             pass
         self.assertIsNone(self.execution("mails/untraced")["traceId"])
 
+    def test_says_for_whom_and_in_which_run(self):
+        @OPERATOR.guard("send", "mail", "mails/erin", agent=self.bot["id"], run=lambda user: f"run of {user}",
+                        on_behalf_of=lambda user: {"subject": f"user:{user}", "roles": ["finance"]})
+        def send(user):
+            return user
+
+        send("erin")
+        found = self.execution("mails/erin")
+        principal = {"subject": "user:erin", "roles": ["finance"]}
+        self.assertEqual((found["onBehalfOf"], found["run"]), (principal, "run of erin"))
+        with OPERATOR.guard("send", "mail", "mails/frank", agent=self.bot["id"], on_behalf_of=principal, run="one"):
+            pass
+        found = self.execution("mails/frank")
+        self.assertEqual((found["onBehalfOf"], found["run"]), (principal, "one"))
+
     def test_context_manager_reports_its_result(self):
         with self.governance.guard("send", "mail", "mails/dave") as execution:
             execution.result = 3

@@ -1,4 +1,11 @@
-import type { Execution, GovernanceClient, GovernanceError, ResultNotReportedError } from 'agent-governance-client';
+import type {
+  Execution,
+  GovernanceClient,
+  GovernanceError,
+  GuardRequest,
+  OnBehalfOf,
+  ResultNotReportedError,
+} from 'agent-governance-client';
 
 /** The request to the policies about a tool call. */
 export interface ToolRequest {
@@ -7,11 +14,16 @@ export interface ToolRequest {
   readonly resourceId: string;
 }
 
-export interface GovernedOptions {
+/** @template Context what the framework passes along with a call */
+export interface GovernedOptions<Context = unknown> {
   /** Who acts, by id or name; the agent that the key is bound to unless given. */
   readonly agent?: string;
   /** The tool's name as the action, `tool` and the tool's name as the resource unless given. */
   readonly requestOf?: (tool: string, input: Record<string, unknown>) => ToolRequest;
+  /** For whom the agent acts. */
+  readonly onBehalfOf?: OnBehalfOf | ((context: Context) => OnBehalfOf | undefined);
+  /** The conversation or task that a call is part of: the same when it is repeated after its approval. */
+  readonly run?: string | ((context: Context) => string | undefined);
   /** Seconds that a call waits for its approval. Default: 0, so the model learns at once that it is pending. */
   readonly wait?: number;
 }
@@ -30,10 +42,15 @@ export class NotPermittedError extends Error {
   }
 }
 
-/** One call of a tool. */
-export interface ToolCall<Result> {
+/** What is asked about a call of a tool. */
+export interface AskedCall<Context> {
   readonly tool: string;
   readonly input: unknown;
+  readonly context: Context;
+}
+
+/** One call of a tool. */
+export interface ToolCall<Result, Context> extends AskedCall<Context> {
   /** Gets the input as it was asked for and is on record: the framework's own may have changed while the call waited. */
   readonly run: (input: unknown) => Result | Promise<Result>;
   /** The framework's: a call that it has given up waits no longer, and does not begin. */
@@ -54,25 +71,25 @@ const NOT_BEGUN: ReadonlySet<Execution['outcome']> = new Set([
  * Runs the call if it is authorised, and reports it.
  * @throws NotPermittedError if it is not authorised; the reason of `signal`; ResultNotReportedError; errors of `run`.
  */
-export async function governedRun<Result>(
+export async function governedRun<Result, Context>(
   governance: GovernanceClient,
-  options: GovernedOptions,
-  call: ToolCall<Result>,
+  options: GovernedOptions<Context>,
+  call: ToolCall<Result, Context>,
 ): Promise<Result> {
   return carriedOut(governance, await permitted(governance, options, call), call);
 }
 
 /** The execution under which the call may run. @throws NotPermittedError; the reason of `signal`. */
-export async function permitted(
+export async function permitted<Context>(
   governance: GovernanceClient,
-  options: GovernedOptions,
-  { tool, input, signal }: Pick<ToolCall<unknown>, 'tool' | 'input' | 'signal'>,
+  options: GovernedOptions<Context>,
+  { signal, ...call }: AskedCall<Context> & Pick<ToolCall<unknown, Context>, 'signal'>,
 ): Promise<Execution> {
   const waiting = { wait: options.wait ?? 0, ...(signal === undefined ? {} : { signal }) };
   try {
-    return await governance.authorize(requestOf(options, tool, input), waiting);
+    return await governance.authorize(requestOf(options, call), waiting);
   } catch (error) {
-    throw isGovernanceError(error) ? refusal(tool, error) : error;
+    throw isGovernanceError(error) ? refusal(call.tool, error) : error;
   }
 }
 
@@ -97,7 +114,7 @@ function notGoingOn(tool: string, why: string, cause: unknown): NotPermittedErro
 export async function carriedOut<Result>(
   governance: GovernanceClient,
   execution: Execution,
-  { tool, input, run, signal, isPause }: ToolCall<Result>,
+  { tool, input, run, signal, isPause }: ToolCall<Result, unknown>,
 ): Promise<Result> {
   const call = { hasRun: false };
   const runOnce = (): Result | Promise<Result> => {
@@ -126,19 +143,18 @@ function refusal(tool: string, error: GovernanceError): NotPermittedError {
  * yet. The request for it is made, so that reviewers see it. A refused call does not need one: its error explains the refusal.
  * @throws NotPermittedError where a handler of the service carried the call out meanwhile, or may have: the call would be a second.
  */
-export async function needsApproval(
+export async function needsApproval<Context>(
   governance: GovernanceClient,
-  options: GovernedOptions,
-  tool: string,
-  input: unknown,
+  options: GovernedOptions<Context>,
+  call: AskedCall<Context>,
 ): Promise<boolean> {
   try {
-    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = requestOf(options, tool, input);
+    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = requestOf(options, call);
     const { effect } = await governance
       .post('/api/v1/policies/evaluate', { body: { agent, ...request } })
       .then(oneAnswer);
     if (effect !== 'require_approval') return false;
-    const asked = await askedFor(governance, agent, tool, request);
+    const asked = await askedFor(governance, agent, call.tool, request);
     if (asked.outcome === 'authorized') {
       // The policies changed in between. The call itself asks for an authorisation of its own.
       await governance.report(asked, { error: 'It was only asked whether the call needs an approval.' });
@@ -155,7 +171,7 @@ async function askedFor(
   governance: GovernanceClient,
   agent: string,
   tool: string,
-  request: ToolRequest & { readonly parameters: Record<string, unknown> },
+  request: Omit<AskedRequest, 'agent'>,
 ): Promise<Execution> {
   const asking = governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
   const execution = await asking.catch((error: unknown) => {
@@ -172,13 +188,21 @@ function unknownOutcome(tool: string, error: GovernanceError): NotPermittedError
   return new NotPermittedError(text, false, error);
 }
 
-function requestOf(
-  { agent, requestOf: mapped = byName }: GovernedOptions,
-  tool: string,
-  input: unknown,
-): ToolRequest & { readonly agent?: string; readonly parameters: Record<string, unknown> } {
+type AskedRequest = GuardRequest & { readonly parameters: Record<string, unknown> };
+
+function requestOf<Context>(
+  { agent, requestOf: mapped = byName, ...given }: GovernedOptions<Context>,
+  { tool, input, context }: AskedCall<Context>,
+): AskedRequest {
   const parameters = parametersOf(input);
-  return { ...mapped(tool, parameters), parameters, ...(agent === undefined ? {} : { agent }) };
+  const onBehalfOf = typeof given.onBehalfOf === 'function' ? given.onBehalfOf(context) : given.onBehalfOf;
+  const run = typeof given.run === 'function' ? given.run(context) : given.run;
+  return {
+    ...{ ...mapped(tool, parameters), parameters },
+    ...(agent === undefined ? {} : { agent }),
+    ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
+    ...(run === undefined ? {} : { run }),
+  };
 }
 
 function byName(tool: string): ToolRequest {

@@ -1,11 +1,19 @@
 import type { Execution, GovernanceClient } from 'agent-governance-client';
 import { type AgentMiddleware, createMiddleware, type ToolCallRequest, ToolMessage } from 'langchain';
-import { carriedOut, goingOn, type GovernedOptions, isNotReported, NotPermittedError, permitted } from './governed.js';
+import {
+  type AskedCall,
+  carriedOut,
+  goingOn,
+  type GovernedOptions,
+  isNotReported,
+  NotPermittedError,
+  permitted,
+} from './governed.js';
 import { type PausedCall, PausedCalls } from './paused-calls.js';
 
 export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
-export interface MiddlewareOptions extends GovernedOptions {
+export interface MiddlewareOptions extends GovernedOptions<ToolCallRequest['runtime']> {
   /** Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. */
   readonly interrupt?: boolean;
 }
@@ -125,8 +133,11 @@ async function answerOf(
   }
 }
 
-function callOf({ toolCall, runtime }: Request): { tool: string; input: unknown; signal: AbortSignal | undefined } {
-  return { tool: toolCall.name, input: toolCall.args, signal: runtime.signal };
+function callOf({
+  toolCall,
+  runtime,
+}: Request): AskedCall<Request['runtime']> & { readonly signal: AbortSignal | undefined } {
+  return { tool: toolCall.name, input: toolCall.args, context: runtime, signal: runtime.signal };
 }
 
 /** The arguments belong to it: whoever resumes a graph can change them. */

@@ -1,10 +1,11 @@
+import type { RunContext } from '@openai/agents';
 import type { GovernanceClient } from 'agent-governance-client';
 import { governedRun, type GovernedOptions, isNotReported, needsApproval, NotPermittedError } from './governed.js';
 
 export type { GovernedOptions, ToolRequest } from './governed.js';
 
-type Execute = (input: unknown, context: unknown, details?: { readonly signal?: AbortSignal }) => unknown;
-type NeedsApproval = (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
+type Execute = (input: unknown, context: RunContext, details?: { readonly signal?: AbortSignal }) => unknown;
+type NeedsApproval = (context: RunContext, input: unknown, callId?: string) => Promise<boolean>;
 
 /**
  * The options of a tool that asks before it runs: `tool(governed(governance, { name, description, parameters, execute }))`. A call
@@ -14,7 +15,7 @@ type NeedsApproval = (context: unknown, input: unknown, callId?: string) => Prom
 export function governed<Options extends { readonly name: string; readonly execute: (...words: never[]) => unknown }>(
   governance: GovernanceClient,
   tool: Options,
-  options: GovernedOptions = {},
+  options: GovernedOptions<RunContext> = {},
 ): Options {
   const {
     name,
@@ -24,12 +25,19 @@ export function governed<Options extends { readonly name: string; readonly execu
   const asks: NeedsApproval = async (context, input, callId) => {
     const isOwn = typeof own === 'function' ? await (own as NeedsApproval)(context, input, callId) : own === true;
     // A call that waits by itself need not interrupt the run.
-    return isOwn || (options.wait === undefined && (await needsApproval(governance, options, name, input)));
+    return (
+      isOwn ||
+      (options.wait === undefined && (await needsApproval(governance, options, { tool: name, input, context })))
+    );
   };
   const runs: Execute = async (input, context, details) => {
     const run = (asked: unknown): unknown => execute(asked, context, details);
     try {
-      return await governedRun(governance, options, { tool: name, input, run, signal: details?.signal });
+      return await governedRun(governance, options, {
+        ...{ tool: name, input, context },
+        run,
+        signal: details?.signal,
+      });
     } catch (error) {
       // An error's message would not reach the model, which would be asked to try again.
       if (error instanceof NotPermittedError) return error.message;

@@ -12,10 +12,13 @@ interface Part {
 }
 
 /** The relevant members of a call in the SDK. */
-interface CallContext {
+export interface CallContext {
   readonly toolCallId: string;
   readonly abortSignal?: AbortSignal;
   readonly messages: readonly { readonly content: string | readonly Part[] }[];
+  /** What the program gave the SDK: of its version 6, and 7. */
+  readonly experimental_context?: unknown;
+  readonly context?: unknown;
 }
 
 type Execute = (input: unknown, context: CallContext) => unknown;
@@ -29,7 +32,7 @@ type Execute = (input: unknown, context: CallContext) => unknown;
 export function governedTools<Tools extends ToolSet>(
   governance: GovernanceClient,
   tools: Tools,
-  options: GovernedOptions = {},
+  options: GovernedOptions<CallContext> = {},
 ): Tools {
   const governed = Object.entries(tools).map(([name, tool]) => [name, governedTool(governance, name, tool, options)]);
   return Object.fromEntries(governed) as Tools;
@@ -39,7 +42,7 @@ function governedTool(
   governance: GovernanceClient,
   name: string,
   tool: ToolSet[string],
-  options: GovernedOptions,
+  options: GovernedOptions<CallContext>,
 ): ToolSet[string] {
   const { execute, needsApproval: own } = tool as { execute?: Execute; needsApproval?: boolean | Execute };
   if (execute === undefined)
@@ -51,12 +54,16 @@ function governedTool(
       // The SDK asks again about what its user answered; the call itself finds out whether it is approved.
       if (isAnswered(context)) return true;
       // A call that waits by itself need not stop the framework.
-      return options.wait === undefined && (await needsApproval(governance, options, name, input));
+      return options.wait === undefined && (await needsApproval(governance, options, { tool: name, input, context }));
     },
     execute: async (input: unknown, context: CallContext) => {
       const run = (asked: unknown): Promise<unknown> => lastOf(execute(asked, context));
       try {
-        return await governedRun(governance, options, { tool: name, input, run, signal: context.abortSignal });
+        return await governedRun(governance, options, {
+          ...{ tool: name, input, context },
+          run,
+          signal: context.abortSignal,
+        });
       } catch (error) {
         // The model gets the message of an error and nothing else of it.
         throw isNotReported(error) ? new Error(error.explained(), { cause: error }) : error;

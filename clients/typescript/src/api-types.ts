@@ -4,6 +4,8 @@ import type { components, paths } from './openapi.js';
 export type Schemas = components['schemas'];
 
 export type Execution = Schemas['ExecutionResponse'];
+/** For whom an agent acts. */
+export type OnBehalfOf = NonNullable<Schemas['ExecuteActionRequest']['onBehalfOf']>;
 export type AuditEntry = Schemas['AuditEntryResponse'];
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

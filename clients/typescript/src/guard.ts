@@ -1,4 +1,4 @@
-import type { Execution } from './api-types.js';
+import type { Execution, OnBehalfOf } from './api-types.js';
 import { concluded, decided, executionIn, settled } from './awaited-execution.js';
 import { GovernanceError } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
@@ -14,6 +14,10 @@ export interface GuardRequest {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** For whom the agent acts: a `user:4711` that your program knows, or `agent:ann`, a registered person. */
+  readonly onBehalfOf?: OnBehalfOf;
+  /** The conversation or task that it is part of. After an approval ask again in the same one. */
+  readonly run?: string;
 }
 
 export interface GuardOptions {
@@ -105,9 +109,9 @@ interface Started {
 
 async function ask(
   transport: Transport,
-  { agent, action, resourceType, resourceId, parameters }: GuardRequest & { readonly agent: string },
+  { agent, action, resourceType, resourceId, parameters, onBehalfOf, run }: GuardRequest & { readonly agent: string },
 ): Promise<Started> {
-  const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
+  const body = { action, resourceType, resourceId, parameters, onBehalfOf, run };
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
     return await started(transport.answer({ method: 'post', path, body }));

@@ -138,6 +138,27 @@ describeOnSqlite('The adapters of frameworks', () => {
     expect(JSON.parse(output)).toEqual({ runs: [10, 10, 10], recorded: [10, 10, 10], outcomes });
   });
 
+  it('all: say for whom and in which run a call is, as the context of the framework tells', async () => {
+    const { id } = await createAgent(app, { name: 'for whom', capabilities: ['refund', 'note'] });
+    const key = (await issueKey(app, { scopes: ['execute'], agentId: id, principals: ['user:*'] })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+    const { exitCode, output, errors } = await run(process.execPath, ['for-whom.mjs'], {
+      folder: folders.ai,
+      environment,
+    });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    const asked = [
+      ['user:ofSdk', 'one'],
+      ['user:ofAgents', 'two'],
+      ['user:ofGraph', 'three'],
+    ];
+    const [note, refund] = ['note executed', 'refund pending_approval'];
+    expect(JSON.parse(output)).toEqual({
+      asked: [...asked, ...asked],
+      outcomes: [note, note, note, refund, refund, refund],
+    });
+  });
+
   itWithEach(
     VERCEL_AI,
     'input that JSON would change is refused, is not asked about and does not run',

@@ -16,10 +16,10 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
   it('withdraws nothing that another process has opened', async () => {
     const customer = await shop.customer('opened elsewhere');
     const { environment, runs } = customer;
-    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
-    const other = await connectThroughProxy({
-      ...{ way: 'stdio', era: 'legacy', runs, environment, words: ['--hold', '0'] },
-    });
+    const options = { way: 'stdio', era: 'legacy', runs, environment } as const;
+    const words = ['--run', 'shared'];
+    const { client, close } = await connectThroughProxy({ ...options, words });
+    const other = await connectThroughProxy({ ...options, words: [...words, '--hold', '0'] });
     const call = { name: 'refund', arguments: { order: 'shared' } };
     expect(textOf(await other.client.callTool(call))).toContain('Approval pending');
     const { id, decisionId } = await customer.askedAndIs('refund', 'pending_approval');

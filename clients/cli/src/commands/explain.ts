@@ -4,6 +4,7 @@ import { changedNumberInJson, changedNumberText } from '../changed-number.js';
 import { missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
 import { plain, printJson, printLine, styled } from '../output.js';
+import { type PrincipalOptions, withPrincipalOptions } from '../principal-options.js';
 import { client } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 
@@ -13,12 +14,11 @@ const MOST_LOOKED_UP = 5;
 const MOST_STOPS = 1_000;
 
 export function addExplainCommand(program: Command): void {
-  program
+  const command = program
     .command('explain <agent> <action> <resourceType> <resourceId>')
     .description('what the policies say, and why; nothing is done. Exit code 1 where it is denied')
-    .option('--parameters <json>', 'parameters of the action', jsonObject)
-    .option('--json', 'the whole answer as JSON')
-    .action(explain);
+    .option('--parameters <json>', 'parameters of the action', jsonObject);
+  withPrincipalOptions(command).option('--json', 'the whole answer as JSON').action(explain);
 }
 
 async function explain(
@@ -26,9 +26,17 @@ async function explain(
   action: string,
   resourceType: string,
   resourceId: string,
-  { parameters, json }: { parameters?: Record<string, unknown>; json?: boolean },
+  { parameters, json, ...forWhom }: { parameters?: Record<string, unknown>; json?: boolean } & PrincipalOptions,
 ): Promise<void> {
-  const body = { agent, action, resourceType, resourceId, explain: true, ...(parameters && { parameters }) };
+  const body = {
+    agent,
+    action,
+    resourceType,
+    resourceId,
+    explain: true,
+    ...forWhom,
+    ...(parameters && { parameters }),
+  };
   const governance = client();
   const answer = (await governance.post('/api/v1/policies/evaluate', {
     body: body,

@@ -1,6 +1,7 @@
 import { refusalText } from '../mcp/answers.js';
 import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
 import { decisionOf, waitingText } from '../decision-text.js';
+import type { PrincipalOptions } from '../principal-options.js';
 import { settings } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
 import {
@@ -41,11 +42,15 @@ const PATIENCE = 10_000;
  * authorised never skips the questions to its user.
  * @throws Error if the event cannot be read or its result cannot be reported.
  */
-export async function answerClaudeCode(text: string, map: string | undefined): Promise<PreToolUseAnswer | null> {
+export async function answerClaudeCode(
+  text: string,
+  map: string | undefined,
+  forWhom: PrincipalOptions,
+): Promise<PreToolUseAnswer | null> {
   const event = eventOf(text);
   switch (event.hook_event_name) {
     case 'PreToolUse':
-      return beforeTool(event, map);
+      return beforeTool(event, map, { run: event.session_id, ...forWhom });
     case 'PostToolUse':
       await afterTool(event, { result: event.tool_response ?? null });
       return null;
@@ -59,10 +64,15 @@ export async function answerClaudeCode(text: string, map: string | undefined): P
   }
 }
 
-async function beforeTool(event: HookEvent, map: string | undefined): Promise<PreToolUseAnswer | null> {
+async function beforeTool(
+  event: HookEvent,
+  map: string | undefined,
+  forWhom: PrincipalOptions,
+): Promise<PreToolUseAnswer | null> {
   const { tool_name: tool, tool_input: given } = event;
   try {
-    const execution = await governance().authorize(requestOf(readMapping(map), SERVER, tool, given));
+    const request = requestOf(readMapping(map), SERVER, tool, given);
+    const execution = await governance().authorize({ ...request, ...forWhom });
     if (execution.outcome !== 'authorized') return denied(handledReason(tool, execution));
     keepAuthorized(callOf(event), settings().url, execution);
     return null;

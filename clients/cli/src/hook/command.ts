@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { printError, printLine, shownJson } from '../output.js';
+import { type PrincipalOptions, withPrincipalOptions } from '../principal-options.js';
 import { shownMessage } from '../settings.js';
 import { answerClaudeCode } from './claude-code.js';
 
@@ -34,10 +35,11 @@ export function blockFailures(): void {
 
 export function addHookCommand(program: Command): void {
   const hook = program.command('hook').description('for agents that ask a program before they use a tool');
-  hook
+  const command = hook
     .command('claude-code')
     .description('a hook of Claude Code: PreToolUse asks the policies, PostToolUse and PostToolUseFailure report')
-    .option('--map <file>', 'JSON that says how tools become actions and resources')
+    .option('--map <file>', 'JSON that says how tools become actions and resources');
+  withPrincipalOptions(command)
     .option(
       '--timeout <seconds>',
       "when to block for want of an answer; less than the hook's own timeout",
@@ -48,12 +50,12 @@ export function addHookCommand(program: Command): void {
       'after',
       `\nIn .claude/settings.json, with || exit 2, so that a gov that is missing or killed blocks, too:\n${settings()}`,
     )
-    .action(async ({ map, timeout }: { map?: string; timeout: number }) => {
+    .action(async ({ map, timeout, ...forWhom }: { map?: string; timeout: number } & PrincipalOptions) => {
       const event = { text: '' };
       blockAfter(timeout, event);
       try {
         event.text = await standardInput();
-        const answer = await answerClaudeCode(event.text, map);
+        const answer = await answerClaudeCode(event.text, map, forWhom);
         if (answer !== null) printLine(shownJson(answer));
       } catch (error) {
         // Whatever the error, a call that was not authorised must not run.

@@ -10,13 +10,14 @@ import {
   type Execution,
   type GovernanceClient,
   GovernanceError,
+  type GuardRequest,
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { decisionOf, waitingText } from '../decision-text.js';
 import { SettingsError } from '../settings.js';
 import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
-import { type Arguments, type ToolRequest, UnclearCallError } from './mapping.js';
+import { type Arguments, UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
 import { UnknownOutcomeError } from './unknown-outcome.js';
 
@@ -37,7 +38,7 @@ export interface ToolCall {
 export interface Gate {
   readonly governance: GovernanceClient;
   readonly agent: () => Promise<string>;
-  readonly requestOf: (call: ToolCall) => ToolRequest;
+  readonly requestOf: (call: ToolCall) => GuardRequest;
   /** Passes a call to the server. Only authorised calls get here. */
   readonly run: (
     call: ToolCall,

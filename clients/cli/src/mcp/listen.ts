@@ -17,7 +17,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP } from 'node:net';
 import { printError } from '../output.js';
 import { SettingsError } from '../settings.js';
-import { announceTools } from './proxy.js';
+import { announceTools, type MakeServer } from './proxy.js';
 
 /** What is being served, whichever way. */
 export interface Served {
@@ -71,9 +71,9 @@ function hostName(text: string): string {
 }
 
 /** Serves both protocols at `/mcp`: with a handshake in sessions, and without one request by request. */
-export async function overHttp(make: () => McpServer, { address, port, names }: Place): Promise<Served> {
+export async function overHttp(make: MakeServer, { address, port, names }: Place): Promise<Served> {
   const sessions = new Sessions(make);
-  const modern = createMcpHandler(make, { legacy: 'reject' });
+  const modern = createMcpHandler(() => make(null), { legacy: 'reject' });
   const handle = toNodeHandler({
     fetch: async (request, options) => {
       if (new URL(request.url).pathname !== PATH) return refusal(404, `It is served at ${PATH}.`);
@@ -118,7 +118,7 @@ export async function overHttp(make: () => McpServer, { address, port, names }: 
 class Sessions {
   private readonly open = new Map<string, Session>();
 
-  constructor(private readonly make: () => McpServer) {}
+  constructor(private readonly make: MakeServer) {}
 
   async answer(request: Request): Promise<Response> {
     const id = request.headers.get('Mcp-Session-Id');
@@ -143,7 +143,7 @@ class Sessions {
   }
 
   private async begin(request: Request, parsedBody: unknown): Promise<Response> {
-    const server = this.make();
+    const server = this.make(randomUUID());
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {

@@ -7,6 +7,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import type { GovernanceClient } from '../../../typescript/src/index.js';
+import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
 import { approvalPages } from './approval-page.js';
 import { type Elicitation, type Gate, governedCall } from './governed-call.js';
@@ -20,6 +21,8 @@ export interface ProxyOptions {
   readonly serviceUrl: string;
   /** Id or name; the agent that the key is bound to unless given. */
   readonly agent: string | undefined;
+  /** Its run is that of all sessions. */
+  readonly forWhom: PrincipalOptions;
   readonly mapping: Mapping;
   /** Name of the server in resources. */
   readonly serverName: string;
@@ -30,14 +33,19 @@ export interface ProxyOptions {
   readonly left: RateLimitLeft;
 }
 
+/**
+ * @param session the run of what is asked through it, unless the options have one. Null without sessions: a call that is repeated
+ *   after its approval has to be of the same run.
+ */
+export type MakeServer = (session: string | null) => McpServer;
+
 /** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
-export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): () => McpServer {
-  const { governance, mapping, serverName, hold, carrying } = options;
+export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): MakeServer {
+  const { governance, mapping, serverName, hold, carrying, forWhom } = options;
   const agent = agentOf(governance, options.agent);
-  const visibleTools = new VisibleTools(governance, mapping, serverName, options.left);
-  const gate: Gate = {
+  const visibleTools = new VisibleTools(governance, mapping, serverName, options.left, forWhom);
+  const shared: Omit<Gate, 'requestOf'> = {
     ...{ governance, agent, hold, carrying, waiting: new Map(), promised: new Set() },
-    requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
     run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
     pageOf: approvalPages(options.serviceUrl),
   };
@@ -46,7 +54,15 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
     capabilities: { tools: { listChanged: true } },
     ...(instructions === undefined ? {} : { instructions }),
   };
-  return () => {
+  return (session) => {
+    const gate: Gate = {
+      ...shared,
+      requestOf: ({ name, arguments: given }) => ({
+        ...requestOf(mapping, serverName, name, given),
+        ...(session !== null && { run: session }),
+        ...forWhom,
+      }),
+    };
     const server = new McpServer(identity, settings);
     server.server.setRequestHandler('tools/list', async ({ params }) => {
       const page = await tools.tools(params?.cursor);

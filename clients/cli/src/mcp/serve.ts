@@ -1,20 +1,22 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { plain, printError } from '../output.js';
+import type { PrincipalOptions } from '../principal-options.js';
 import { settings, SettingsError } from '../settings.js';
 import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { plainName, readMapping } from './mapping.js';
-import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
+import { announceTools, type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';
 import { serviceFetch } from './service-fetch.js';
 import { type Target, ToolServer } from './tool-server.js';
 
 const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/;
 
-export interface McpOptions {
+export interface McpOptions extends PrincipalOptions {
   readonly url?: URL;
   readonly header?: readonly string[];
   readonly listen?: string;
@@ -38,9 +40,12 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
   const given = options.name ?? mapping.server;
   const serverName = given === undefined ? await reached(tools.name()) : plainName(given);
-  const { agent, hold } = options;
+  const { agent, hold, onBehalfOf, run } = options;
   const carrying = new Set<Promise<unknown>>();
-  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold, carrying, left };
+  const proxyOptions: ProxyOptions = {
+    ...{ governance, serviceUrl: url, agent, mapping, serverName, hold, carrying, left },
+    forWhom: { ...(onBehalfOf && { onBehalfOf }), ...(run !== undefined && { run }) },
+  };
   const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));
   const served = place === null ? overStdio(make) : await overHttp(make, place);
   tools.onToolsChanged = served.toolsChanged;
@@ -70,14 +75,15 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
 }
 
-function overStdio(make: () => McpServer): Served {
+function overStdio(make: MakeServer): Served {
+  const session = randomUUID();
   let current: McpServer | null = null;
   // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
   const { stdin, stdout } = process;
   const lines = withoutBatches(stdin, stdout);
   lines.once('error', (error) => stdin.destroy(error));
-  const handle = serveStdio(() => (current = make()), {
+  const handle = serveStdio(() => (current = make(session)), {
     transport: new StdioServerTransport(lines, stdout, { maxBufferSize: LARGEST_MESSAGE }),
   });
   const toolsChanged = (): void => {

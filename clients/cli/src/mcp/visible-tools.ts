@@ -1,6 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { printError } from '../output.js';
+import type { PrincipalOptions } from '../principal-options.js';
 import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 
@@ -27,6 +28,7 @@ export class VisibleTools {
     private readonly mapping: Mapping,
     private readonly server: string,
     private readonly left: RateLimitLeft,
+    private readonly forWhom: PrincipalOptions,
   ) {}
 
   /** @throws GovernanceError if the service does not answer: then no tool is shown. */
@@ -63,7 +65,7 @@ export class VisibleTools {
 
   private async answer(agent: string, requests: readonly Question[]): Promise<void> {
     try {
-      const body = { agent, open: true, requests: [...requests] };
+      const body = { agent, open: true, ...this.forWhom, requests: [...requests] };
       const { results, policySet } = (await this.governance.post('/api/v1/policies/evaluate', {
         body,
       })) as Schemas['EvaluationsResponse'];
