@@ -363,6 +363,21 @@ describe('A stop', () => {
       expect((await lifting).headers.get('etag')).toBe(tag);
     });
   });
+
+  it('is taken a thousand times of all callers, and then still for everything', async () => {
+    const keys = await Promise.all(
+      Array.from({ length: 10 }, async (_one, index) => {
+        const { id } = await createAgent(app, { name: `person ${index}`, kind: 'human' });
+        return (await issueKey(app, { agentId: id, scopes: ['review'] })).secret;
+      }),
+    );
+    const actions = Array.from({ length: 100 }, (_one, index) => `a${index}`);
+    for (const [index, key] of keys.entries())
+      await Promise.all(actions.map((action) => stop(app, { role: `r${index}`, actions: [action] }, key)));
+    const more = await stopping(app, { actions: ['more'] }, company.ann.key);
+    expect(more).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    await lift(app, await stop(app, {}, company.ann.key));
+  });
 });
 
 describe('A person behind the address of a busy agent', () => {

@@ -19,6 +19,7 @@ import { SettingsError } from '../settings.js';
 import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
 import { type Arguments, UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
+import { StoppedError, type StopWatch } from './stop-watch.js';
 import { UnknownOutcomeError } from './unknown-outcome.js';
 
 /** The name of the question that a client is asked about a call that waits. */
@@ -47,6 +48,7 @@ export interface Gate {
   ) => Promise<CallToolResult>;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
+  readonly stops: StopWatch;
   /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** The calls that were passed to the server and are not reported yet. */
@@ -119,11 +121,14 @@ async function attempt(
 ): Promise<CallToolResult | ApprovalPendingError> {
   try {
     const request = { ...gate.requestOf(call), agent: await gate.agent() };
-    const execution = await gate.governance.authorize(request, { signal });
-    const carrying = gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal });
-    gate.carrying.add(carrying);
-    const result = await carrying.finally(() => gate.carrying.delete(carrying));
-    return execution.outcome === 'authorized' ? result : handlerResult(result);
+    return await gate.stops.during(request, async (stopped) => {
+      const execution = await gate.governance.authorize(request, { signal });
+      const ending = AbortSignal.any([signal, stopped]);
+      const carrying = gate.governance.carryOut(execution, () => run(gate, call, ending, progress), { signal });
+      gate.carrying.add(carrying);
+      const result = await carrying.finally(() => gate.carrying.delete(carrying));
+      return execution.outcome === 'authorized' ? result : handlerResult(result);
+    });
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(call, error);
   }
@@ -132,7 +137,8 @@ async function attempt(
 async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: CallProgress): Promise<CallToolResult> {
   const result = await gate.run(call, signal, progress.ofTool()).catch((error: unknown) => {
     if (!signal.aborted || error instanceof UnknownOutcomeError) throw error;
-    throw new Error('The client cancelled the call while the tool ran; what the tool had done by then is not known.');
+    const who = signal.reason instanceof StoppedError ? 'Somebody stopped the agent' : 'The client cancelled the call';
+    throw new Error(`${who} while the tool ran; what the tool had done by then is not known.`);
   });
   if (result.isError === true) throw new ToolFailure(result);
   return result;

@@ -14,6 +14,7 @@ import { type Elicitation, type Gate, governedCall } from './governed-call.js';
 import { type Mapping, requestOf } from './mapping.js';
 import type { ToolServer } from './tool-server.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
+import type { StopWatch } from './stop-watch.js';
 import { VisibleTools } from './visible-tools.js';
 
 export interface ProxyOptions {
@@ -31,6 +32,7 @@ export interface ProxyOptions {
   /** Holds the calls that were passed to the server, until they are reported. */
   readonly carrying: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
+  readonly stops: StopWatch;
 }
 
 /**
@@ -41,11 +43,11 @@ export type MakeServer = (session: string | null) => McpServer;
 
 /** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
 export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): MakeServer {
-  const { governance, mapping, serverName, hold, carrying, forWhom } = options;
+  const { governance, mapping, serverName, hold, carrying, stops, forWhom } = options;
   const agent = agentOf(governance, options.agent);
   const visibleTools = new VisibleTools(governance, mapping, serverName, options.left, forWhom);
   const shared: Omit<Gate, 'requestOf'> = {
-    ...{ governance, agent, hold, carrying, waiting: new Map(), promised: new Set() },
+    ...{ governance, agent, hold, carrying, stops, waiting: new Map(), promised: new Set() },
     run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
     pageOf: approvalPages(options.serviceUrl),
   };

@@ -12,6 +12,7 @@ import { plainName, readMapping } from './mapping.js';
 import { announceTools, type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';
 import { serviceFetch } from './service-fetch.js';
+import { StopWatch } from './stop-watch.js';
 import { type Target, ToolServer } from './tool-server.js';
 
 const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/;
@@ -34,7 +35,9 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const { url, key } = settings();
   const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
   const left = new RateLimitLeft();
-  const governance = new GovernanceClient({ url, key, patience, timeout, fetch: left.watching(serviceFetch) });
+  const fetch = left.watching(serviceFetch);
+  const governance = new GovernanceClient({ url, key, patience, timeout, fetch });
+  const stops = new StopWatch(governance, { url, key, fetch });
   const mapping = readMapping(options.map);
   const tools = new ToolServer(targetOf(command, options));
   const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
@@ -43,13 +46,14 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const { agent, hold, onBehalfOf, run } = options;
   const carrying = new Set<Promise<unknown>>();
   const proxyOptions: ProxyOptions = {
-    ...{ governance, serviceUrl: url, agent, mapping, serverName, hold, carrying, left },
+    ...{ governance, serviceUrl: url, agent, mapping, serverName, hold, carrying, left, stops },
     forWhom: { ...(onBehalfOf && { onBehalfOf }), ...(run !== undefined && { run }) },
   };
   const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));
   const served = place === null ? overStdio(make) : await overHttp(make, place);
   tools.onToolsChanged = served.toolsChanged;
   const stop = async (): Promise<void> => {
+    stops.close();
     await served.close();
     await tools.close();
   };

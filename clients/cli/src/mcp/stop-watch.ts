@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+import type { ToolRequest } from './mapping.js';
+
+/** Seconds for which the service holds a question for its stops. */
+const WAIT = 60;
+/** Milliseconds after a question that was not answered. */
+const PAUSE = 5_000;
+
+type Asked = ToolRequest & { readonly agent: string };
+
+export interface StopsSource {
+  readonly url: string;
+  readonly key: string;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** Somebody stopped the agent of a call while it ran. */
+export class StoppedError extends Error {}
+
+/** Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers. */
+export class StopWatch {
+  private readonly calls = new Map<AbortController, Asked>();
+  private readonly ending = new AbortController();
+  private isWatching = false;
+
+  constructor(
+    private readonly governance: GovernanceClient,
+    private readonly source: StopsSource,
+  ) {}
+
+  /** Runs a call with a signal that fires when it is stopped: from before it is authorised, so that no stop falls between. */
+  async during<Result>(asked: Asked, call: (stopped: AbortSignal) => Promise<Result>): Promise<Result> {
+    const controller = new AbortController();
+    this.calls.set(controller, asked);
+    if (!this.isWatching) void this.watch();
+    try {
+      return await call(controller.signal);
+    } finally {
+      this.calls.delete(controller);
+    }
+  }
+
+  close(): void {
+    this.ending.abort();
+  }
+
+  private async watch(): Promise<void> {
+    this.isWatching = true;
+    const { signal } = this.ending;
+    for (let held: string | null = null; !signal.aborted;) {
+      try {
+        const answer = await this.stops(held);
+        if (answer.status === 200) await this.cancelStopped();
+        if (answer.status >= 400) throw new Error(`GET /stops answered ${answer.status}.`);
+        held = answer.headers.get('ETag');
+      } catch {
+        // The service refuses what a stop covers, whether this is known here or not.
+        held = null;
+        await sleep(PAUSE, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  private stops(held: string | null): Promise<Response> {
+    const { url, key, fetch } = this.source;
+    const headers = { 'X-API-Key': key, ...(held !== null && { 'If-None-Match': held }) };
+    const asked = new URL(`/api/v1/stops?status=active&limit=1${held === null ? '' : `&wait=${WAIT}`}`, url);
+    return fetch(asked, { headers, signal: this.ending.signal });
+  }
+
+  /** The service says which calls a stop covers. */
+  private async cancelStopped(): Promise<void> {
+    await Promise.all(
+      [...this.calls].map(async ([controller, { agent, action, resourceType, resourceId }]) => {
+        const body = { agent, open: true, requests: [{ action, resourceType, resourceId }] };
+        const { results } = (await this.governance.post('/api/v1/policies/evaluate', {
+          body,
+        })) as Schemas['EvaluationsResponse'];
+        if (results[0]?.reason !== 'stopped') return;
+        controller.abort(new StoppedError());
+      }),
+    );
+  }
+}
