@@ -1,6 +1,6 @@
 import { isActionMet, isCapable } from './actions.mjs';
 import { areTrue } from './conditions.mjs';
-import { combined, isTooLarge } from './requirement.mjs';
+import { combined, isTooLarge, withPrincipal } from './requirement.mjs';
 import { isResourceMet } from './resources.mjs';
 import { isOnBehalf } from './principals.mjs';
 import { isMetBy } from './subjects.mjs';
@@ -61,7 +61,9 @@ export function evaluate(agent, request, policies, defaultEffect, { isStopped = 
     return denied('capability_missing');
   const asked = { ...request, principal };
   const isLimited = matching(agent, { ...asked, kept: NONE }, policies).some(({ id }) => request.kept?.has(id));
-  const verdict = verdictOf(matching(agent, asked, policies), isLimited ? 'limit_reached' : defaultEffect);
+  const decided = verdictOf(matching(agent, asked, policies), isLimited ? 'limit_reached' : defaultEffect);
+  const approval = decided.approval && withPrincipal(decided.approval, principal?.person?.id);
+  const verdict = { ...decided, approval };
   const isObserved = agent.observeUntil !== undefined && request.time < new Date(agent.observeUntil);
   if (verdict.reason !== 'no_policy_allows' || !isObserved) return verdict;
   return { effect: 'allow', reason: null, policies: [], approval: null, isObserved };

@@ -24,6 +24,19 @@ export function combined(requirements) {
   };
 }
 
+/**
+ * `principal` is the registered person on whose behalf the agent acts.
+ * @param {Requirement} requirement
+ * @param {string | undefined} personId undefined where there is none
+ * @returns {Requirement}
+ */
+export function withPrincipal(requirement, personId) {
+  if (personId === undefined) return requirement;
+  const named = (/** @type {string} */ subject) => (subject === 'principal' ? `agent:${personId}` : subject);
+  const groups = requirement.approvers.map((group) => ({ ...group, subjects: group.subjects.map(named) }));
+  return { ...requirement, approvers: merged(groups) };
+}
+
 /** @param {Requirement} requirement */
 export function isTooLarge({ approvers }) {
   return approvers.length > MOST_GROUPS || approvalsOf(approvers) > MOST_APPROVALS;

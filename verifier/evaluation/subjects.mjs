@@ -33,6 +33,8 @@ export function isMetBy(pattern, agent) {
  * @param {Agent} agent
  */
 export function isApproverMetBy(pattern, agent) {
+  // Where it is of no registered person, it stays, and nobody meets it.
+  if (pattern === 'principal') return false;
   const meansPeople = pattern === '*' || pattern === 'agent:*' || pattern.startsWith('role:');
   return isMetBy(pattern, agent) && (!meansPeople || agent.kind === 'human');
 }

@@ -2067,7 +2067,7 @@ export interface components {
                 riskLevel?: "low" | "medium" | "high" | "critical" | null;
                 /** @description Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says. */
                 approvers?: {
-                    /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. */
+                    /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. `principal` is the registered person on whose behalf the agent acts. */
                     subjects: string[];
                     /** @description By different reviewers. Without it `1`. */
                     approvals?: number | null;
@@ -3116,7 +3116,7 @@ export interface components {
             expiresAt?: string | null;
             /** @description Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says for the risk level. Without it, that number of any active agents. */
             approvers?: {
-                /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. */
+                /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. `principal` is the registered person on whose behalf the agent acts. */
                 subjects: string[];
                 /** @description By different reviewers. Without it `1`. */
                 approvals?: number | null;

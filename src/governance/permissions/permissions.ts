@@ -13,7 +13,7 @@ import type {
 } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
-import { type ApprovalRequirement, isTooLarge } from '../policies/approval/approval-requirement';
+import { type ApprovalRequirement, isTooLarge, requirementFor } from '../policies/approval/approval-requirement';
 import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
@@ -151,7 +151,8 @@ function answerOfPolicies(
   if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
   if (requirement !== null && isTooLarge(requirement))
     return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null, ...uses };
-  return { effect, reason: 'approval_required', policies, requirement, ...uses };
+  const asked = requirement && requirementFor(requirement, principal?.person?.id ?? null);
+  return { effect, reason: 'approval_required', policies, requirement: asked, ...uses };
 }
 
 /** The error for an agent that may not act, and may not ask for approval either; null for any other answer. */

@@ -6,7 +6,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { Turn } from '../../core/concurrency/turn';
-import type { ApproverGroup } from './approval/approval-requirement';
+import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import { parseSubject, type SubjectPattern } from './patterns/subjects';
 import type { PolicyContent } from './policy-content';
 import { conditionWarnings, mistakenName, mistakenSubjects, policyWarnings } from './policy-warnings';
@@ -34,6 +34,8 @@ const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human'
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
 /** Agents read at once where no index can be used. */
 const CHUNK = 1_000;
+/** Only a request says who that is. */
+const SOME_PERSON: Found = { isMatched: true, byMachines: false };
 
 /**
  * Warnings for policies being created: parts that match nothing, that match more than they seem to, or that need
@@ -68,7 +70,9 @@ export class CreationWarnings {
     for (const policy of policies) {
       if (turn.isOver) await turn.next();
       const ofApprovers = (policy.approval?.approvers ?? []).flatMap((group, index) => {
-        const found = group.subjects.map((subject) => foundBy(approvers.get(subject), looked));
+        const found = group.subjects.map((subject) =>
+          subject === PRINCIPAL ? SOME_PERSON : foundBy(approvers.get(subject), looked),
+        );
         return approverWarnings(group, index, found);
       });
       const ofSubjects = mistakenSubjects(policy.subjects, agents);

@@ -79,6 +79,22 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   return { riskLevel, approvers: [...groups.values()], decideWithin, executeWithin };
 }
 
+/** Among approvers: the registered person on whose behalf the agent acts. Nobody meets it where there is none. */
+export const PRINCIPAL = 'principal';
+
+/** The requirement for an agent that acts on behalf of this person. @param personId null if it acts for none */
+export function requirementFor(requirement: ApprovalRequirement, personId: string | null): ApprovalRequirement {
+  if (personId === null || !requirement.approvers.some(({ subjects }) => subjects.includes(PRINCIPAL)))
+    return requirement;
+  const named = ({ subjects, approvals }: ApproverGroup): ApproverGroup => ({
+    subjects: subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject)),
+    approvals,
+  });
+  const approvers = requirement.approvers.map(named);
+  // Another group may name that person itself.
+  return combinedRequirement([{ ...requirement, approvers }]) ?? requirement;
+}
+
 /** Whether it requires more than one decision can hold. */
 export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
   return approvers.length > MOST_GROUPS || sumOfApprovals(approvers) > MOST_APPROVALS;

@@ -1,5 +1,5 @@
 import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
-import { sumOfApprovals, type ApproverGroup, type Demand } from './approval-requirement';
+import { PRINCIPAL, sumOfApprovals, type ApproverGroup, type Demand } from './approval-requirement';
 
 /** The groups that one reviewer may approve for: indexes into the groups, in order. */
 export type FillableGroups = readonly number[];
@@ -68,7 +68,9 @@ export class ApproverGroups {
   private readonly groups: readonly ReadonlySet<string>[];
 
   constructor(groups: readonly ApproverGroup[]) {
-    this.groups = groups.map(({ subjects }) => new Set(subjects.map(subjectText)));
+    this.groups = groups.map(
+      ({ subjects }) => new Set(subjects.filter((subject) => subject !== PRINCIPAL).map(subjectText)),
+    );
   }
 
   /** True if no machine can approve for any of them. */

@@ -20,7 +20,8 @@ export type GivenApproval = Optional<Omit<ApprovalRequirement, 'approvers'> & { 
 const GROUP = objectShape({
   subjects: member(listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings'), {
     description:
-      'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`.',
+      'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. ' +
+      '`principal` is the registered person on whose behalf the agent acts.',
   }),
   approvals: member(integerShape(1, 10), { optional: true, default: 1, description: 'By different reviewers.' }),
 });

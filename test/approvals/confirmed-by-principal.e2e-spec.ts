@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
+import { runVerifier } from '../support/processes/run-verifier';
+import { approve, ask, company, DECISIONS, EXECUTIONS, order, pending, resume } from './support';
+
+const APPROVERS = [{ subjects: ['principal'] }, { subjects: ['agent:zoe', 'role:finance'] }];
+
+describe('An approval by the principal', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    const people = await company(app);
+    const zoe = await createAgent(app, { name: 'zoe', kind: 'human' });
+    const policy = await createPolicy(app, {
+      effect: 'require_approval',
+      actions: ['refund'],
+      approval: { approvers: APPROVERS },
+    });
+    return { app, people, zoe, policy };
+  });
+
+  it('is asked of the person on whose behalf the agent acts, and recomputed', async () => {
+    const { app, people, zoe, policy } = stage;
+    expect(policy).toMatchObject({ warnings: [], approval: { approvers: APPROVERS } });
+    const onBehalfOf = { subject: 'agent:zoe' };
+    const asked = await pending(app, people.bot, { ...order(), onBehalfOf });
+    const path = `${DECISIONS}/${String(asked.decisionId)}`;
+    const { approvers } = (await send(app, 'GET', path)).body;
+    expect(approvers[0]).toEqual({ subjects: [`agent:${zoe.id}`], approvals: 1, given: 0 });
+    // It stands for the same person later.
+    expect((await ask(app, people.bot, { resourceId: asked.resourceId, onBehalfOf })).body.id).toBe(asked.id);
+    expect((await approve(app, asked.decisionId, people.ann)).body.status).toBe('proposed');
+    expect((await approve(app, asked.decisionId, zoe)).body.status).toBe('approved');
+    expect((await resume(app, asked.id)).body.outcome).toBe('authorized');
+    const folder = mkdtempSync(join(tmpdir(), 'principal-'));
+    const file = join(folder, 'decision.evidence.json');
+    writeFileSync(file, (await send(app, 'GET', `${EXECUTIONS}/${asked.id}/evidence`)).text);
+    const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    const { exitCode, output } = await runVerifier([file, '--public-key', publicKey]);
+    rmSync(folder, { recursive: true });
+    expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.stringContaining(`1 of agent:${zoe.id}`) });
+  });
+
+  it('is what evaluate says, and one group where another names that person', async () => {
+    const { app, zoe } = stage;
+    const approval = { approvers: [{ subjects: [`agent:${zoe.id}`] }, { subjects: ['principal'], approvals: 2 }] };
+    await createPolicy(app, { effect: 'require_approval', actions: ['send'], approval });
+    const question = { agent: 'bot', action: 'send', resourceType: 'document', resourceId: 'a', parameters: {} };
+    const body = { ...question, onBehalfOf: { subject: `agent:${zoe.id}` } };
+    const { approval: required } = (await send(app, 'POST', '/api/v1/policies/evaluate', { body })).body;
+    expect(required.approvers).toEqual([{ subjects: [`agent:${zoe.id}`], approvals: 2 }]);
+  });
+
+  it.each([
+    ['nobody', {}],
+    ['somebody who is not registered', { onBehalfOf: { subject: 'user:zoe' } }],
+  ])('is met by nobody where the agent acts for %s', async (_whom, behalf) => {
+    const { app, people } = stage;
+    const named = await createAgent(app, { name: 'principal', kind: 'human' }).catch(() => null);
+    const asked = await pending(app, people.bot, { ...order(), ...behalf });
+    const { body } = await send(app, 'GET', `${DECISIONS}/${String(asked.decisionId)}/approvers`);
+    expect(body).toMatchObject({ feasible: false });
+    if (named !== null) expect((await approve(app, asked.decisionId, named)).status).toBe(403);
+  });
+});
