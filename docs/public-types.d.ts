@@ -316,6 +316,13 @@ const EXECUTION_OUTCOMES: readonly [
     'denied'
 ];
 
+interface EarlierCondition {
+    readonly earlier: string;
+    readonly resource?: 'same' | null;
+    readonly op: 'exists';
+    readonly value: boolean;
+}
+
 interface EntryNote {
     readonly action: string;
     readonly agentId?: string | null;
@@ -377,6 +384,7 @@ class Execution {
     readonly onBehalfOf: OnBehalfOf | null;
     readonly principal: string | null;
     readonly run: string | null;
+    readonly resourceKey: string | null;
     readonly runBy: string;
 }
 
@@ -669,7 +677,7 @@ class Policy {
     readonly createdAt: string;
 }
 
-type PolicyCondition = ParameterCondition | ClockCondition;
+type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition;
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 

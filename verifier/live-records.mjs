@@ -1,4 +1,5 @@
 import { isObject, stateHashOf } from './entry-check.mjs';
+import { withoutSlash } from './evaluation/resources.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
@@ -117,8 +118,18 @@ function recordFault(row, subjectType) {
     return 'entityId is not that of its entry';
   if (subjectType === 'execution' && (row['principal'] ?? null) !== subjectOf(row['onBehalfOf'] ?? null))
     return 'principal is not the subject of onBehalfOf';
+  if (subjectType === 'execution' && (row['resourceKey'] ?? null) !== resourceKeyOf(row))
+    return 'resourceKey is not that of its resource';
   if (subjectType === 'erasure' && !isCompletedAsSaid(row)) return 'what it took is not what its entry says';
   return undefined;
+}
+
+/**
+ * By what conditions find an execution of a run.
+ * @param {Row} row
+ */
+function resourceKeyOf({ run = null, resourceType, resourceId }) {
+  return run === null ? null : `${resourceType}/${withoutSlash(String(resourceId)).normalize()}`;
 }
 
 /**

@@ -87,6 +87,8 @@ export interface LedgerTransaction {
    * earlier commands first.
    */
   count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, greater?: Partial<Row>): Promise<number>;
+  /** @internal The rows of a statement of one's own. Flushes as `findAll` does. */
+  all<Found>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]>;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;

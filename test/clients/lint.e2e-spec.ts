@@ -45,6 +45,11 @@ const FAULTY: readonly object[] = [
   { clock: '+02:00', op: 'between', value: ['08:00', '09:00'] },
   { clock: 'Europe/Atlantis', op: 'between', value: ['08:00', '09:00'] },
   { clock: ZONE, parameter: POINTER, op: 'between', value: ['08:00', '09:00'] },
+  { earlier: 'a*b', op: 'exists', value: true },
+  { earlier: 'a', op: 'eq', value: true },
+  { earlier: 'a', op: 'exists', value: 'yes' },
+  { earlier: 'a', parameter: POINTER, op: 'exists', value: true },
+  { parameter: POINTER, resource: 'same', op: 'exists', value: true },
 ];
 const SOUND: readonly object[] = [
   { parameter: '/a~1b/*/~0', op: 'ne', value: null },
@@ -54,6 +59,7 @@ const SOUND: readonly object[] = [
   { parameter: POINTER, op: 'exists', value: false },
   { clock: 'europe/berlin', op: 'between', value: ['22:00', '06:00'], days: ['mon', 'tue'] },
   { clock: 'UTC', op: 'between', value: ['00:00', '24:00'], days: null },
+  { earlier: 'web.*', resource: 'same', op: 'exists', value: false },
 ];
 
 describeOnSqlite('gov policies lint', () => {

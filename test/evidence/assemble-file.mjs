@@ -68,7 +68,9 @@ const decisionId = ofExecution.at(-1).state.decisionId;
 const own = log.filter(({ subjectId }) => [executionId, decisionId].includes(subjectId));
 const needed = new Set(own);
 for (const { sequence, audit, state } of own) {
-  const { agentRevision, principalRevision, approverRevision, approvers = [] } = audit.details;
+  const { agentRevision, principalRevision, approverRevision, approvers = [], earlier = [] } = audit.details;
+  for (const { executionId: id } of earlier)
+    if (id) needed.add(log.find((entry) => entry.subjectId === id && /authorized|resumed/.test(entry.audit.action)));
   const named = [
     [state.agentId, agentRevision],
     [audit.agentId, approverRevision],

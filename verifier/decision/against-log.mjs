@@ -1,6 +1,8 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { asAgent } from './asking.mjs';
+import { AUTHORISING } from './history.mjs';
+import { earlierIn, isEarlier } from './looking.mjs';
 
 /**
  * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
@@ -17,6 +19,8 @@ export class AgainstLog {
   later = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
+  /** What its agent was authorized to do in its run so far. @type {Json[]} */
+  #inRun = [];
   /** Stops that are active so far. @type {Map<string, Json>} */
   #stops = new Map();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
@@ -30,6 +34,7 @@ export class AgainstLog {
   constructor(file, history, size) {
     this.size = size;
     this.subjects = new Set([history.executionId, history.decisionId]);
+    this.asked = history.ofExecution[0]?.['state'];
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
@@ -51,6 +56,8 @@ export class AgainstLog {
       else this.later += 1;
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
+    if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])
+      this.#inRun.push(state);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
@@ -70,6 +77,7 @@ export class AgainstLog {
         `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
       );
     this.#expectNotStopped({ sequence, audit, state });
+    this.#expectNoneEarlier({ sequence, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
@@ -85,6 +93,16 @@ export class AgainstLog {
       this.#differ(sequence, `the stop ${covering[0]?.['id']} covered it, and it was not refused`);
     if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
       this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
+  }
+
+  /** @param {Json} entry of the file, before it took place */
+  #expectNoneEarlier({ sequence, audit, state }) {
+    for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
+      const asking = this.policies.get(policyId)?.conditions?.[condition];
+      const earlier = asking && this.#inRun.find((one) => one['id'] !== state.id && isEarlier(asking, one, state));
+      if (executionId === null && earlier !== undefined)
+        this.#differ(sequence, `${earlier['id']} had been authorized before in the run`);
+    }
   }
 
   /**

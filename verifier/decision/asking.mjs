@@ -3,6 +3,7 @@ import { evaluate, matching } from '../evaluation/evaluate.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { keptByLimits, recomputeUses } from './limits.mjs';
+import { expectLooked, found } from './looking.mjs';
 import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
 
 /**
@@ -79,7 +80,8 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
   const { action, resourceType, resourceId, parameters } = state;
   const kept = keptByLimits(details);
-  const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, principal };
+  const known = found({ state, audit, sequence }, rules.policies, history, report);
+  const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
   const asker = asAgent(agent);
   const { stopId } = details;
   const stop = stopId === undefined ? undefined : history.stop(stopId, sequence);
@@ -90,6 +92,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   else if (stopId !== undefined && verdict.reason !== 'stopped')
     report.differ(`the stop ${stopId} does not decide this`);
   if (stop !== undefined && verdict.reason === 'stopped') report.say(stopped(stop));
+  expectLooked({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
   recomputeUses({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
   for (const sentence of reasons(verdict, matching(asker, given, rules.policies), rules)) report.say(sentence);
   const isObserved = verdict.isObserved === true && audit.reason !== 'extension_refused';

@@ -55,7 +55,7 @@ const FORMS = {
  * @param {History} history
  * @param {Report} report
  */
-export function expectAuditForm({ sequence, subjectType, state, audit }, history, report) {
+export function expectAuditForm({ sequence, subjectType, subjectId, state, audit }, history, report) {
   const form = Object.hasOwn(FORMS, audit.action) ? FORMS[audit.action] : undefined;
   if (form === undefined) return;
   const { outcomes = ['success'], actors = CALLERS, agentId } = form;
@@ -66,7 +66,7 @@ export function expectAuditForm({ sequence, subjectType, state, audit }, history
   if (!isActor) differ('actor', actor);
   if (agentId === undefined ? !isTextOrNull(audit.agentId) : audit.agentId !== agentId(state))
     differ('agentId', audit.agentId);
-  if (!entitiesOf(subjectType, history).includes(audit.entityId)) differ('entityId', audit.entityId);
+  if (!entitiesOf(subjectType, subjectId, history).includes(audit.entityId)) differ('entityId', audit.entityId);
 
   /**
    * @param {string} name
@@ -80,10 +80,12 @@ export function expectAuditForm({ sequence, subjectType, state, audit }, history
 /**
  * An execution may be filed under an entity, the same in all its entries: one that the resource names by its last segment.
  * @param {string} subjectType
+ * @param {string} subjectId
  * @param {History} history
  * @returns {unknown[]}
  */
-function entitiesOf(subjectType, { ofExecution: [first] }) {
+function entitiesOf(subjectType, subjectId, { entries }) {
+  const first = entries.find((entry) => entry['subjectId'] === subjectId);
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];
   const named = String(first['state'].resourceId).split('/').at(-1);

@@ -1,3 +1,5 @@
+export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
+
 /**
  * The entries of a decision file by what they are about.
  *
@@ -8,7 +10,7 @@
 export class History {
   /** @type {Map<string, { policies: Policy[], defaultEffect: string }>} */
   #rules = new Map();
-  /** Entries of agents that were asked for. @type {Set<Json>} */
+  /** Entries of agents, and of earlier executions, that were asked for. @type {Set<Json>} */
   #named = new Set();
   /** Which stops were asked for. @type {Set<string>} */
   #stops = new Set();
@@ -47,6 +49,20 @@ export class History {
       (entry) => isAbout(entry, 'agent', id) && entry['sequence'] < before && entry['state']?.revision === revision,
     );
     this.namedAgents.push({ id, revision, before });
+    if (found !== undefined) this.#named.add(found);
+    return found?.['state'];
+  }
+
+  /**
+   * An execution as the first entry that authorised it left it.
+   * @param {string} id
+   * @param {number} before
+   * @returns {Json | undefined}
+   */
+  earlier(id, before) {
+    const found = this.entries.find(
+      (entry) => isAbout(entry, 'execution', id) && AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
+    );
     if (found !== undefined) this.#named.add(found);
     return found?.['state'];
   }

@@ -32,7 +32,7 @@ const RULES = ['defaultEffect', 'evaluation', 'hash', 'policies'];
 const NOT_CONTENT = ['status', 'warnings', 'createdAt'];
 const CONTENT = (KINDS['policy']?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
 const APPROVAL = ['approvers', 'decideWithin', 'executeWithin', 'riskLevel'];
-const CONDITION = ['parameter', 'clock', 'days', 'op', 'value'];
+const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'resource', 'op', 'value'];
 const LIMIT = ['max', 'of', 'per', 'by'];
 const PERIODS = ['hour', 'day', 'week', 'month'];
 const OPERATORS = ['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'within', 'exists', 'between'];
@@ -239,8 +239,12 @@ function isLimit(limit) {
 /** @param {unknown} condition */
 function isCondition(condition) {
   if (!isObject(condition) || !Object.keys(condition).every((name) => CONDITION.includes(name))) return false;
-  const { parameter, clock, days = [], op, value } = condition;
+  const { parameter, clock, days = [], earlier, resource = null, op, value } = condition;
   if (!OPERATORS.includes(String(op)) || !isListOf(days, isText)) return false;
+  if (earlier !== undefined)
+    return (
+      isText(earlier) && op === 'exists' && typeof value === 'boolean' && (resource === 'same' || resource === null)
+    );
   if (op === 'between') return isText(clock) && isListOf(value, isText) && isZone(clock);
   if (['in', 'not_in'].includes(String(op)) && !Array.isArray(value)) return false;
   return isText(parameter);

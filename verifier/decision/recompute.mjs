@@ -55,6 +55,7 @@ const DETAILS = [
   ...[
     'used',
     'limited',
+    'earlier',
     'stopId',
     'observed',
     'approvers',
@@ -76,8 +77,7 @@ export function recompute(file) {
   const subjects = new Set([history.executionId, history.decisionId]);
   if (history.ofExecution.length === 0) report.differ(`the file has no entry of the execution ${file.executionId}`);
   expectForwardTime(file.entries, report);
-  for (const entry of file.entries.filter(({ subjectType }) => ['agent', 'stop'].includes(subjectType)))
-    expectKnown(entry, report);
+  for (const entry of file.entries.filter(({ subjectId }) => !subjects.has(subjectId))) expectKnown(entry, report);
   for (const entry of file.entries) expectAuditForm(entry, history, report);
   for (const entry of file.entries.filter(({ subjectId }) => subjects.has(subjectId))) {
     report.begin(entry);

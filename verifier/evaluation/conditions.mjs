@@ -7,7 +7,7 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
  * @typedef {{ parameters: JsonObject, time: Date }} Asked
  * @typedef {true | false | undefined} Truth
- * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], op: string, value: unknown }>} Condition
+ * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, resource?: string | null, op: string, value: unknown }>} Condition
  */
 
 /** Stands for a value that is not there. */
@@ -16,10 +16,11 @@ const NOTHING = Symbol('nothing');
 /**
  * @param {readonly Condition[]} conditions
  * @param {Asked} asked
+ * @param {(index: number) => Truth} known what was found for those that ask more than the request
  * @returns {Truth} of all together
  */
-export function areTrue(conditions, asked) {
-  return allOf(conditions.map((condition) => isTrue(condition, asked)));
+export function areTrue(conditions, asked, known) {
+  return allOf(conditions.map((one, index) => (one.earlier === undefined ? isTrue(one, asked) : known(index))));
 }
 
 /**

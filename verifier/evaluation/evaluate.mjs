@@ -34,6 +34,7 @@ import { isMetBy } from './subjects.mjs';
  * @property {Readonly<Record<string, unknown>>} parameters
  * @property {Date} time
  * @property {ReadonlySet<string>} [kept] the ids of policies that a limit keeps from matching
+ * @property {(policyId: string, condition: number) => import('./conditions.mjs').Truth} [known] of conditions that ask more than the request
  * @property {Principal | null} [principal] on whose behalf it is
  *
  * @typedef {object} Verdict
@@ -108,7 +109,7 @@ function isMatching(policy, agent, request) {
   if (!policy.subjects.some((pattern) => isMetBy(pattern, agent))) return false;
   if (!isResourceMet(policy, request)) return false;
   if (!isOnBehalf(policy, request.principal ?? null)) return false;
-  const truth = areTrue(policy.conditions ?? [], request);
+  const truth = areTrue(policy.conditions ?? [], request, (index) => request.known?.(policy.id, index));
   // What is left out must not evade a rule.
   return policy.effect === 'allow' ? truth === true : truth !== false;
 }

@@ -1829,6 +1829,17 @@ export interface components {
             clock?: string;
             /** @description With `clock`. Without it every day. */
             days?: components["schemas"]["DayOfWeek"][] | null;
+            /**
+             * @description Instead of a parameter: an action, or a pattern of actions, done before in the same run.
+             * @example look-up
+             */
+            earlier?: string;
+            /**
+             * @description With `earlier`: on the same resource.
+             * @example same
+             * @enum {string|null}
+             */
+            resource?: "same" | null;
             /** @example lte */
             op: components["schemas"]["ConditionOperator"];
             /** @example 100 */
@@ -2036,6 +2047,13 @@ export interface components {
                 clock?: string;
                 /** @description With `clock`: on these days. Without it every day. */
                 days?: components["schemas"]["DayOfWeek"][] | null;
+                /** @description Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`. */
+                earlier?: string;
+                /**
+                 * @description With `earlier`: on the same resource. Without it on any.
+                 * @enum {string|null}
+                 */
+                resource?: "same" | null;
                 op: components["schemas"]["ConditionOperator"];
                 value: ({
                     [key: string]: unknown;

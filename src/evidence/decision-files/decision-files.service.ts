@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { contentErased, found } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
-import { type Execution, EXECUTION } from '../../governance/executions/execution.entity';
+import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
 import { PastRules, type PastRuleSets } from '../../governance/policies/past-rules';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
@@ -22,6 +22,7 @@ import { evidenceNamedIn, type NamedAgent } from './named-evidence';
 
 /** Entries listed at once. */
 const LISTED = 1_000;
+const USING: ReadonlySet<string> = new Set(USING_ACTIONS);
 
 /** Everything that a file has, but for what is read when it is sent. */
 interface Contents {
@@ -71,6 +72,14 @@ export class DecisionFiles {
     for (const stop of named.stops)
       for (const { sequence } of await this.entriesAbout(stop, leaving))
         if (sequence <= checkpoint.size) sequences.add(sequence);
+    for (const { id: earlier, sequence: before } of named.earlier) {
+      const authorised = (await this.entriesAbout(earlier, leaving)).find(({ action }) => USING.has(action));
+      if (authorised === undefined || authorised.sequence >= before)
+        throw new Error(
+          `Before the entry ${before} the execution ${earlier} was not authorised: the database was altered.`,
+        );
+      sequences.add(authorised.sequence);
+    }
     const rules = await this.rules.find(named.rules, leaving);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }

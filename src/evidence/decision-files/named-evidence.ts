@@ -1,5 +1,5 @@
 import { conflict, contentErased } from '../../core/errors/domain-error';
-import type { JsonValue } from '../../core/json/json-value';
+import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import type { NamedRules } from '../../governance/policies/past-rules';
 import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
@@ -11,12 +11,21 @@ export interface NamedAgent {
   readonly sequence: number;
 }
 
+/** Another record that an entry says was looked at. */
+export interface NamedRecord {
+  readonly id: string;
+  /** Of the entry. */
+  readonly sequence: number;
+}
+
 /** What entries were decided by, and so what is needed to decide anew. Each is named by the first entry that names it. */
 export interface NamedEvidence {
   readonly rules: readonly NamedRules[];
   readonly agents: readonly NamedAgent[];
   /** Ids of the stops that covered what was asked. */
   readonly stops: readonly string[];
+  /** Earlier executions of the run. */
+  readonly earlier: readonly NamedRecord[];
 }
 
 type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'agentId' | 'details' | 'erased'>;
@@ -45,6 +54,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
   const rules = new Map<string, NamedRules>();
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
+  const earlier = new Map<string, NamedRecord>();
   for (const { v, sequence, action, agentId, details, erased } of entries) {
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     // The contents of older entries follow soon.
@@ -54,13 +64,19 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));
     if (!rules.has(hash)) rules.set(hash, { hash, sequence });
     if (typeof stopId === 'string') stops.add(stopId);
+    for (const id of idsIn(details['earlier'], 'executionId')) if (!earlier.has(id)) earlier.set(id, { id, sequence });
     const counted = [...countedAgent(agentId, details), ...personIn(details, personId), ...approversIn(details)];
     for (const agent of counted) {
       const key = `${agent.agentId} ${agent.revision}`;
       if (!agents.has(key)) agents.set(key, { ...agent, sequence });
     }
   }
-  return { rules: [...rules.values()], agents: [...agents.values()], stops: [...stops] };
+  return {
+    rules: [...rules.values()],
+    agents: [...agents.values()],
+    stops: [...stops],
+    earlier: [...earlier.values()],
+  };
 }
 
 function tooOld(sequence: number): string {
@@ -80,6 +96,12 @@ function countedAgent(agentId: string | null, { agentRevision, approverRevision 
 
 function personIn({ principalRevision: revision }: Details, agentId: string | undefined): Counted[] {
   return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
+}
+
+/** The texts under a name in the objects of a list. */
+function idsIn(list: JsonValue | undefined, name: string): string[] {
+  const objects = Array.isArray(list) ? (list as readonly JsonObject[]) : [];
+  return objects.flatMap(({ [name]: id }) => (typeof id === 'string' ? id : []));
 }
 
 /** Those whose approvals were looked at. */

@@ -21,6 +21,7 @@ export function erasedExecution(execution: Execution): Execution {
     onBehalfOf: null,
     principal: null,
     run: null,
+    resourceKey: null,
     resourceId: '',
     erased: true,
   };

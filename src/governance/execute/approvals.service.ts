@@ -102,8 +102,8 @@ export class ApprovalsService {
     if (first.outcome !== 'authorized') return null;
     const execution = await requiredExecution(transaction, first.id);
     // It has taken from limits what it takes.
-    const aside = (agent: Agent, principal: Principal | null): Permission =>
-      this.permissions.limitsAside(agent, execution, principal, transaction.now);
+    const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
+      this.permissions.limitsAside(transaction, agent, execution, principal, execution.id);
     const held = await this.held(transaction, execution, aside);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
   }

@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
 import { actionHash } from '../executions/execution-rules';
-import { type Execution, EXECUTION } from '../executions/execution.entity';
+import { type Execution, EXECUTION, resourceKeyOf } from '../executions/execution.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { existence, type Lookup } from '../../ledger/lookup';
@@ -38,6 +38,7 @@ export async function askedExecution(
     actionHash: actionHash(asked),
     principal: onBehalfOf?.subject ?? null,
     run: run ?? null,
+    resourceKey: resourceKeyOf(run ?? null, resourceType, resourceId),
     policies,
     decisionId: null,
     result: null,

@@ -114,7 +114,8 @@ export class ExecuteService {
     if (isSame && first.outcome !== 'authorized') return null;
     // It has taken from limits what it takes.
     const { agent, principal } = asker;
-    const { refusal, requirement } = this.permissions.limitsAside(agent, request, principal, transaction.now);
+    const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
+    const { refusal, requirement } = aside;
     if (isSame && refusal === null && requirement === null) return null;
     return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }

@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { resourceKey } from '../policies/conditions/earlier';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
@@ -26,6 +27,11 @@ const AWAITS_RESUME = `"outcome" = 'approved'`;
 /** The condition of the index of those that are part of a trace; most are part of none. */
 export const IS_TRACED = `"traceId" IS NOT NULL`;
 
+/** Whether it was authorised, whatever became of it. */
+export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
+/** The condition of the index by which those of a run are found. */
+export const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
+
 /** What an agent asked to do, and its outcome, as it is stored. */
 @Entity('executions')
 @Index(['agentId', 'createdSequence'])
@@ -43,6 +49,7 @@ export const IS_TRACED = `"traceId" IS NOT NULL`;
 @Index(['traceId', 'createdSequence'], { where: IS_TRACED })
 @Index(['principal', 'createdSequence'], { where: '"principal" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
+@Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Execution {
@@ -139,6 +146,10 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly run!: string | null;
 
+  /** The resource as conditions on the run compare it; null without a run. Not hashed. */
+  @Column('text', { nullable: true })
+  readonly resourceKey!: string | null;
+
   /** The process that runs the handler; empty if none does. Not hashed. */
   @Column('text', { default: '' })
   readonly runBy!: string;
@@ -184,15 +195,22 @@ export const EXECUTION: RecordKind<Execution> = {
     'entityId',
     'principal',
     'run',
+    'resourceKey',
     'traceId',
   ],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
-  unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal }, entry) =>
+  unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal, run = null, ...row }, entry) =>
+    (row['resourceKey'] ?? null) === resourceKeyOf(run, String(row['resourceType']), String(row['resourceId'])) &&
     entityId === entry.entityId &&
     (outcome === 'running') === (runBy !== '') &&
     principal === subjectIn(onBehalfOf ?? null),
 };
+
+/** What `resourceKey` has to hold. */
+export function resourceKeyOf(run: SqlValue, resourceType: string, resourceId: string): string | null {
+  return run === null ? null : resourceKey({ resourceType, resourceId });
+}
 
 /** Of a stored `onBehalfOf`, which an altered row may hold in any form. */
 function subjectIn(onBehalfOf: SqlValue): string | null {
@@ -249,6 +267,15 @@ export interface DecisionBasis extends JsonObject {
   /** What was taken from limits, and the limits that kept policies from allowing it. */
   readonly used?: readonly RecordedUse[];
   readonly limited?: readonly RecordedUse[];
+  /** What conditions asked about the run, and the execution that was found. */
+  readonly earlier?: readonly RecordedEarlier[];
+}
+
+interface RecordedEarlier extends JsonObject {
+  readonly policyId: string;
+  /** Its index. */
+  readonly condition: number;
+  readonly executionId: string | null;
 }
 
 /**

@@ -15,13 +15,19 @@ import { StopsModule } from '../stops/stops.module';
 import { Principals1765000000000 } from './principals.migration';
 import { InterruptedExecutions } from './interrupted-executions';
 import { TracedRequests1764900000000 } from './traced-requests.migration';
+import { EarlierExecutions1765300000000 } from './earlier-executions.migration';
 import { ObservedExecutions1765020000000 } from './observed-executions.migration';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [EXECUTION],
-      migrations: [TracedRequests1764900000000, Principals1765000000000, ObservedExecutions1765020000000],
+      migrations: [
+        TracedRequests1764900000000,
+        Principals1765000000000,
+        ObservedExecutions1765020000000,
+        EarlierExecutions1765300000000,
+      ],
     }),
     DiscoveryModule,
     StopsModule,

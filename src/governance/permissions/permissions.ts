@@ -5,6 +5,7 @@ import { Configuration } from '../../core/config/configuration';
 import { type PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
 import { permissionDenied, policyDenied, type DomainError } from '../../core/errors/domain-error';
 import type {
+  AskedFact,
   DecidingPolicy,
   Evaluation,
   EvaluationRequest,
@@ -20,7 +21,10 @@ import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { SumKey } from '../../ledger/records/sum-key';
-import { type AskedUse, type LimitUse, recordedUse } from '../policies/limits/limit';
+import { EarlierExecutions } from '../executions/earlier-executions';
+import { earlierName } from '../policies/conditions/earlier';
+import type { Asks } from '../policies/evaluation/asking-policies';
+import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import { gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
@@ -59,6 +63,7 @@ export interface PermissionAnswer {
   /** See {@link Evaluation}. */
   readonly used?: readonly LimitUse[];
   readonly limited?: readonly LimitUse[];
+  readonly looked?: readonly AskedFact[];
   /** The stop that covers it; present if there is one. */
   readonly stopId?: string;
   /** Present if no policy allows it, and it is allowed because the agent is observed. */
@@ -101,7 +106,7 @@ export function answerForAgent(
   const { action, resourceType, resourceId, parameters } = requested;
   const asked = { agentId: agent.id, agentName: agent.name, action, resourceType, resourceId, parameters };
   const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
-  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal };
+  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
 }
 
 /** Considers only stops and policies, for a subject about which nothing else is known. */
@@ -124,7 +129,12 @@ function isSuspended(principal: Principal | null): boolean {
 /** While an agent is observed, it may do what no policy decides. */
 function observed(agent: Agent, answer: PermissionAnswer, at: string): PermissionAnswer {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
-  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true };
+  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, ...lookedIn(answer) };
+}
+
+/** Whatever is made of it: what was looked up has led to the answer. */
+function lookedIn({ looked }: Pick<PermissionAnswer, 'looked'>): Pick<PermissionAnswer, 'looked'> {
+  return looked === undefined ? {} : { looked };
 }
 
 function refused(reason: AnswerReason): PermissionAnswer {
@@ -133,19 +143,23 @@ function refused(reason: AnswerReason): PermissionAnswer {
 
 function answerOfPolicies(
   subject: EvaluationSubject,
-  { action, resourceType, resourceId, parameters }: RequestedAction,
+  { action, resourceType, resourceId, parameters, run }: RequestedAction,
   principal: Principal | null,
   { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
-  const request = { subject, action, resourceType, resourceId, parameters, at };
+  const request = { subject, action, resourceType, resourceId, parameters, run, at };
   const evaluation = evaluate({ ...request, principal: principal?.subject ?? null });
   const { effect, policies, requirement, used, limited } = evaluation;
-  const uses = { ...(used !== undefined && { used }), ...(limited !== undefined && { limited }) };
+  const uses = {
+    ...(used !== undefined && { used }),
+    ...(limited !== undefined && { limited }),
+    ...lookedIn(evaluation),
+  };
   if (effect === null && limited !== undefined)
     return { effect: 'deny', reason: 'limit_reached', policies, requirement: null, ...uses };
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
-    return { effect: defaultEffect, reason, policies, requirement: null };
+    return { effect: defaultEffect, reason, policies, requirement: null, ...lookedIn(evaluation) };
   }
   if (effect === 'allow') return { effect, reason: null, policies, requirement: null, ...uses };
   if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
@@ -275,38 +289,52 @@ export class Permissions {
     private readonly configuration: Configuration,
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
+    private readonly earlier: EarlierExecutions,
   ) {}
 
   /** By what was used of limits up to now. */
   async of(
-    transaction: Pick<LedgerTransaction, 'now' | 'sums'>,
+    transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'all'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
   ): Promise<Permission> {
     const { now } = transaction;
-    const facts = await gatheredFacts(this.asks(agent, asked, principal, now), (keys) => transaction.sums(keys));
+    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
+      sums: (keys) => transaction.sums(keys),
+      earlier: (keys) => this.earlier.findIn(transaction, keys),
+    });
     return this.decided({ agent, principal }, asked, now, facts);
   }
 
-  /** As if no limit had been reached. @param at the time of its entry. */
-  limitsAside(agent: Agent, asked: RequestedAction, principal: Principal | null, at: string): Permission {
-    return this.decided({ agent, principal }, asked, at, undefined);
+  /** For a replay: as if no limit had been reached. @param executionId what is replayed, which is not earlier than itself. */
+  async limitsAside(
+    transaction: Pick<LedgerTransaction, 'now' | 'all'>,
+    agent: Agent,
+    asked: RequestedAction,
+    principal: Principal | null,
+    executionId: string,
+  ): Promise<Permission> {
+    const { now } = transaction;
+    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
+      earlier: (keys) => this.earlier.findIn(transaction, keys, executionId),
+    });
+    return this.decided({ agent, principal }, asked, now, facts);
   }
 
   /** Sums that it depends on, but for those of policies about principals, whom nobody has looked up yet. */
   foreseenSums(agent: Agent, asked: RequestedAction, at: string): readonly SumKey[] {
-    return this.asks(agent, asked, null, at).map(({ sum }) => sum);
+    return this.asks(agent, asked, null, at).uses.map(({ sum }) => sum);
   }
 
   private asks(
     agent: Agent,
-    { action, resourceType, resourceId, parameters }: RequestedAction,
+    { action, resourceType, resourceId, parameters, run }: RequestedAction,
     principal: Principal | null,
     at: string,
-  ): readonly AskedUse[] {
+  ): Asks {
     const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
-    return this.policies.inForce.asks({ ...who, action, resourceType, resourceId, parameters, at });
+    return this.policies.inForce.asks({ ...who, action, resourceType, resourceId, parameters, run, at });
   }
 
   private decided(
@@ -321,8 +349,11 @@ export class Permissions {
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = answerForAgent(agent, requested, principal, rules);
-    const { requirement, policies, stopId, observed, used = [], limited = [] } = answer;
+    const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
     const refusal = refusalOf(answer, agent, requested, principal);
+    const earlier = looked.map(({ policyId, condition, earlier: key }) => {
+      return { policyId, condition, executionId: facts?.earlier.get(earlierName(key)) ?? null };
+    });
     const principalRevision = principal?.person?.revision;
     const basis = {
       ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },
@@ -331,6 +362,7 @@ export class Permissions {
       ...(observed && { observed }),
       ...(used.length > 0 && { used: used.map(recordedUse) }),
       ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
+      ...(earlier.length > 0 && { earlier }),
     };
     return { refusal, requirement, policies, basis, used };
   }

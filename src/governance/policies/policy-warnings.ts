@@ -1,4 +1,4 @@
-import { isReference, type PolicyCondition } from './conditions/condition';
+import { isOnParameter, isReference, type PolicyCondition } from './conditions/condition';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { subjectWarning, parseSubject } from './patterns/subjects';
@@ -47,7 +47,7 @@ const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> =
 /** Of parameters that an allow limits at the top only. */
 function amountWarnings({ effect, conditions }: Pick<PolicyRules, 'effect' | 'conditions'>): string[] {
   if (effect !== 'allow') return [];
-  const bounds = conditions.flatMap((one) => (one.op === 'between' ? [] : [{ ...one, bound: BOUNDS[one.op] }]));
+  const bounds = conditions.flatMap((one) => (isOnParameter(one) ? [{ ...one, bound: BOUNDS[one.op] }] : []));
   const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
   for (const { bound, parameter } of bounds) if (bound === 'lower' || bound === 'both') below.delete(parameter);
   return [...below].map(
@@ -69,14 +69,14 @@ function lackWarnings({
 }
 
 function parametersOf(condition: PolicyCondition): string[] {
-  if (condition.op === 'between') return [];
+  if (!isOnParameter(condition)) return [];
   const { parameter, value } = condition;
   return isReference(value) ? [parameter, value.parameter] : [parameter];
 }
 
 /** Whether it asks for the parameter, or something inside it, to be there. */
 function isFalseWithout(condition: PolicyCondition, parameter: string): boolean {
-  if (condition.op !== 'exists' || !condition.value) return false;
+  if (!isOnParameter(condition) || condition.op !== 'exists' || !condition.value) return false;
   return condition.parameter === parameter || condition.parameter.startsWith(`${parameter}/`);
 }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
+import { PermissionsModule } from '../permissions/permissions.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { ApplyService } from './apply.service';
@@ -12,7 +13,7 @@ import { Replays } from './replays';
 
 /** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
-  imports: [LedgerModule, PoliciesModule, EvaluationModule],
+  imports: [LedgerModule, PoliciesModule, PermissionsModule, EvaluationModule],
   controllers: [PolicySetsController],
   providers: [CurrentPolicies, PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
 })

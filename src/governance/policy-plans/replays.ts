@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
+import { EarlierExecutions } from '../executions/earlier-executions';
+import { gatheredFacts } from '../permissions/gathered-facts';
+import { subjectOf } from '../policies/patterns/subjects';
 import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { Configuration } from '../../core/config/configuration';
@@ -24,6 +27,7 @@ const ASKED = [
   'resourceId',
   'parameters',
   'onBehalfOf',
+  'run',
   'createdAt',
   'erased',
 ] as const;
@@ -76,6 +80,7 @@ export class Replays {
     private readonly past: PastRecords,
     private readonly configuration: Configuration,
     private readonly gates: Gates,
+    private readonly earlier: EarlierExecutions,
   ) {}
 
   /**
@@ -111,11 +116,17 @@ export class Replays {
         }
         const agent = await agents.of(execution.agentId, execution);
         const principal = await agents.principalOf(execution);
+        const { action, resourceType, resourceId, parameters, run, createdAt: at, createdSequence } = execution;
+        const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
+        const request = { ...who, action, resourceType, resourceId, parameters, run, at };
+        const facts = await gatheredFacts([before.asks(request), after.asks(request)], {
+          earlier: (keys) => this.earlier.find(keys, createdSequence - 1),
+        });
         const answer = (policies: PolicyEvaluator): PermissionAnswer =>
           answerForAgent(agent, execution, principal, {
-            evaluate: (request) => policies.evaluate(request),
+            evaluate: (asked) => policies.evaluate(asked, facts),
             defaultEffect,
-            at: execution.createdAt,
+            at,
             // Policies are compared, not what stood above them.
             stops: [],
           });

@@ -4,7 +4,7 @@ import { canonicalJson } from '../chain/canonical-json';
 import type { UnsealedEntry } from '../chain/hash-chain';
 import { newSalt } from '../chain/salt';
 import { countersOf, countersOfEntry } from '../records/counter-name';
-import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
+import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite, SqlValue } from '../ledger-transaction';
 import {
   type AfterCommit,
   type Batch,
@@ -127,6 +127,10 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   ): Promise<number> {
     this.refuseOwnChanges(kind);
     return this.readingAll((reads) => reads.count(kind, where as Where, greater as Where));
+  }
+
+  all<Found>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
+    return this.readingAll((reads) => reads.select(sql, parameters));
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {

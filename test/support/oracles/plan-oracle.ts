@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
 import { compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
+import { NO_FACTS } from '../../../src/governance/policies/conditions/facts';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
@@ -50,6 +51,7 @@ const SIDES = ['from', 'to'] as const;
 type Side = (typeof SIDES)[number];
 /** The time of each request. */
 export const AT = '2026-01-05T12:00:00.000Z';
+const ANYTHING = { subject: { type: '', id: '', roles: [] }, resourceType: '', resourceId: '', at: AT };
 export const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
 
 export type AgentRequest = EvaluationRequest & { readonly subject: AgentSubject };
@@ -174,7 +176,7 @@ export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
     policies.map((policy) => {
       const conditions = compileConditions(policy.conditions) ?? [];
       const lets = (parameters: JsonObject): boolean => {
-        const truth = truthOf(conditions, parameters, AT);
+        const truth = truthOf(conditions, { ...ANYTHING, parameters }, NO_FACTS);
         return policy.effect === 'allow' ? truth === true : truth !== false;
       };
       return [versionText(policy), lets] as const;

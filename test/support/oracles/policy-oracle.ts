@@ -1,5 +1,5 @@
 import type { ClockCondition } from '../../../src/governance/policies/conditions/clock';
-import type { ParameterCondition } from '../../../src/governance/policies/conditions/condition';
+import { isOnParameter, type ParameterCondition } from '../../../src/governance/policies/conditions/condition';
 import type { EvaluationSubject } from '../../../src/governance/policies/patterns/subjects';
 import { combinedByRule } from './approval-oracle';
 import { listedTypeFault, resourcePatternFault } from '../../../src/governance/policies/patterns/resources';
@@ -90,7 +90,11 @@ function decoded(path: string): string {
 
 function conditionsLet({ effect, conditions }: PolicyRules, parameters: unknown, at: string): boolean {
   const truths = conditions.map((condition) =>
-    condition.op === 'between' ? String(isWithinSpan(condition, at)) : truthByRule(condition, parameters),
+    isOnParameter(condition)
+      ? truthByRule(condition, parameters)
+      : condition.op === 'between'
+        ? String(isWithinSpan(condition, at))
+        : 'unknown',
   );
   return effect === 'allow' ? truths.every((truth) => truth === 'true') : !truths.includes('false');
 }

@@ -14,16 +14,30 @@ const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
 export function conditionFaults(condition: Members): ConditionFault[] {
   const { op, value } = condition;
   if (typeof op !== 'string' || value === undefined) return [];
-  const faults = 'clock' in condition ? clockFaults(condition) : parameterFaults(condition);
+  const faults =
+    'clock' in condition
+      ? clockFaults(condition)
+      : 'earlier' in condition
+        ? earlierFaults(condition)
+        : parameterFaults(condition);
   return Object.entries(faults).flatMap(([member, message]) => (message === null ? [] : { at: `.${member}`, message }));
 }
 
-function clockFaults({ clock, parameter, op, value }: Members): Readonly<Record<string, string | null>> {
+function clockFaults({
+  clock,
+  earlier,
+  resource,
+  parameter,
+  op,
+  value,
+}: Members): Readonly<Record<string, string | null>> {
   const [start, end, more] = Array.isArray(value) ? (value as readonly unknown[]) : [];
   const isSpan = [start, end].every((time) => typeof time === 'string' && TIME.test(time)) && more === undefined;
   const isEmpty = start === end || (start === '24:00' && end === '00:00');
   return {
     parameter: parameter === undefined ? null : 'is not known beside clock',
+    earlier: earlier === undefined ? null : 'is not known beside clock',
+    resource: resource === undefined ? null : 'is not known beside clock',
     clock: isZone(clock) ? null : 'must be the name of an IANA time zone, such as "Europe/Berlin"',
     op: op === 'between' ? null : 'must be one of between',
     value: isSpan
@@ -31,6 +45,17 @@ function clockFaults({ clock, parameter, op, value }: Members): Readonly<Record<
         ? 'must be two different times'
         : null
       : 'must be two times from "00:00" to "24:00", as ["08:00", "17:30"]',
+  };
+}
+
+function earlierFaults({ parameter, days, earlier, op, value }: Members): Readonly<Record<string, string | null>> {
+  const isPattern = typeof earlier !== 'string' || (earlier.trim() !== '' && !earlier.slice(0, -1).includes('*'));
+  return {
+    parameter: parameter === undefined ? null : 'is not known beside earlier',
+    days: days === undefined ? null : 'is not known beside earlier',
+    earlier: isPattern ? null : 'must be an action, with "*" only at its end',
+    op: op === 'exists' ? null : 'must be one of exists',
+    value: typeof value === 'boolean' ? null : 'must be true or false',
   };
 }
 
@@ -43,11 +68,12 @@ function isZone(zone: unknown): boolean {
   }
 }
 
-function parameterFaults({ parameter, days, op, value }: Members): Readonly<Record<string, string | null>> {
+function parameterFaults({ parameter, days, resource, op, value }: Members): Readonly<Record<string, string | null>> {
   const hasEach = op === 'exists' && tokensOf(parameter).includes('*');
   return {
     parameter: pointerFault(parameter) ?? (hasEach ? 'must not have a "*" with exists' : null),
     days: days === undefined ? null : 'is not known without clock',
+    resource: resource === undefined ? null : 'is not known without earlier',
     op: op === 'between' ? 'needs clock instead of parameter' : null,
     ...(isReference(value) && COMPARING.includes(String(op))
       ? { 'value.parameter': referenceFault(value) }

@@ -84,8 +84,15 @@ interface ConditionProps {
 }
 
 function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
-  const { parameter, clock = '', days, op, value } = condition;
+  const { parameter, clock = '', days, earlier, resource, op, value } = condition;
   const when = days ? ` on ${listText(days, 'or')}` : '';
+  if (earlier !== undefined)
+    return (
+      <li>
+        In the same run there was {value === true ? 'an' : 'no'} earlier <code>{revealed(earlier)}</code>
+        {resource === 'same' ? ' on the same resource' : ''}
+      </li>
+    );
   if (parameter === undefined)
     return (
       <li>

@@ -36,8 +36,8 @@ export interface EvaluationParts {
   readonly subject: ReadPart<ReadSubject>;
   readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
   readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
-  /** With the agent that acts, by id or name; null if it names none. */
-  readonly context: ReadPart<{ readonly agent: string | null }>;
+  /** With the agent that acts, by id or name, and the run; null if it names none. */
+  readonly context: ReadPart<Record<'agent' | 'run', string | null>>;
 }
 
 export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
@@ -77,7 +77,8 @@ export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonl
   if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
   const { action: name, parameters } = action.value;
   const { resourceType, resourceId } = resource.value;
-  return { question: { who, onBehalfOf, action: name, resourceType, resourceId, parameters } };
+  const { run } = context.value;
+  return { question: { who, onBehalfOf, action: name, resourceType, resourceId, parameters, run } };
 }
 
 function askerOf(subject: ReadSubject, agent: string | null): ReadAsker {
@@ -153,13 +154,15 @@ function readResource(resource: JsonValue): EvaluationParts['resource'] {
 function readContext(context: JsonValue): EvaluationParts['context'] {
   if (!isObject(context)) {
     const faults = objectFaults('context', context);
-    return { faults, value: faults.length > 0 ? null : { agent: null } };
+    return { faults, value: faults.length > 0 ? null : { agent: null, run: null } };
   }
   const { agent = null, run = null } = context;
   const named = typeof agent === 'string' ? agent : null;
   const agentFault = named === agent ? undefined : 'must be a string';
   const runFault = run === null ? undefined : textFault(run, RUN);
-  if (agentFault === undefined && runFault === undefined) return { faults: NO_FAULTS, value: { agent: named } };
+  if (agentFault === undefined && runFault === undefined) {
+    return { faults: NO_FAULTS, value: { agent: named, run: typeof run === 'string' ? run : null } };
+  }
   const found = { 'context.agent': agentFault, 'context.run': runFault };
   const faults = Object.entries(found).flatMap(([field, message]) => (message === undefined ? [] : { field, message }));
   return { faults, value: null };

@@ -21,7 +21,8 @@ import { PastPolicies } from '../../policies/past-policies';
 import type { EvaluationSubject } from '../../policies/patterns/subjects';
 import type { LimitUse } from '../../policies/limits/limit';
 import { SumReader } from '../../../ledger/reading/sum-reader';
-import { gatheredFacts } from '../gathered-facts';
+import { type FactSource, gatheredFacts } from '../gathered-facts';
+import { EarlierExecutions } from '../../executions/earlier-executions';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
@@ -118,6 +119,7 @@ export class Evaluations {
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
     private readonly sums: SumReader,
+    private readonly earlier: EarlierExecutions,
   ) {}
 
   /**
@@ -146,8 +148,12 @@ export class Evaluations {
     requireMayAsk(caller, everybody, await agentsOf(this.history, caller, everybody));
     const agents = await agentsOf(this.history, caller, everybody, sequence);
     const stops = await this.stops.activeAfter(sequence);
+    const source = this.factsAt(sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
-      this.answered(list, () => Promise.resolve({ policies, agents, principals: caller.principals, stops, at: time }));
+      this.answered(list, async () => {
+        const basis = { policies, agents, principals: caller.principals, stops, at: time };
+        return { ...basis, facts: await this.gathered(list.questions, basis, source) };
+      });
     return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
@@ -178,9 +184,9 @@ export class Evaluations {
         const principal = askedPrincipal({ principals }, question, agents) ?? null;
         const answer = answerTo(who, question, principal, { evaluate: evaluateOpen, defaultEffect, at, stops });
         if (isUnable(answer)) return { answer, explanation: null };
-        const { action, resourceType, resourceId, parameters } = question;
+        const { action, resourceType, resourceId, parameters, run } = question;
         const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
-        const request = { ...asks, action, resourceType, resourceId, parameters };
+        const request = { ...asks, action, resourceType, resourceId, parameters, run };
         const effect = policies.bestEffect(request, bestDefault(who));
         return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
       },
@@ -220,7 +226,7 @@ export class Evaluations {
       await this.policies.catchUp(this.stops.memory);
       const at = this.history.now;
       const { principals } = caller;
-      const facts = await this.gathered(questions, { policies, agents, principals, at });
+      const facts = await this.gathered(questions, { policies, agents, principals, at }, this.factsNow);
       if (version !== policies.version) continue;
       return { policies, agents, principals, stops: this.stops.active, facts, at };
     }
@@ -230,15 +236,25 @@ export class Evaluations {
   private gathered(
     questions: readonly AskedPermission[],
     { policies, agents, principals, at }: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
+    source: FactSource,
   ): Promise<Facts | undefined> {
     const asked = questions.flatMap((question) => {
-      const { who, action, resourceType, resourceId, parameters } = question;
+      const { who, action, resourceType, resourceId, parameters, run } = question;
       const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
       if (subject === undefined || !mayName({ principals }, question, agents)) return [];
       const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
-      return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, at });
+      return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, run, at });
     });
-    return gatheredFacts(asked, (keys) => this.sums.values(keys));
+    return gatheredFacts(asked, source);
+  }
+
+  private get factsNow(): FactSource {
+    return { sums: (keys) => this.sums.values(keys), earlier: (keys) => this.earlier.find(keys) };
+  }
+
+  /** After the entry with the sequence; no limit counts as reached. */
+  private factsAt(sequence: number): FactSource {
+    return { earlier: (keys) => this.earlier.find(keys, sequence) };
   }
 }
 
@@ -314,11 +330,11 @@ function openAnswer(effect: PolicyEffect): PermissionAnswer {
 /** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
   asks: Pick<EvaluationRequest, 'subject' | 'principal' | 'at'>,
-  { action, resourceType, resourceId, parameters }: AskedPermission,
+  { action, resourceType, resourceId, parameters, run }: AskedPermission,
   answer: PermissionAnswer,
   { policies, defaultEffect, facts }: Pick<Basis, 'policies' | 'facts'> & { readonly defaultEffect: PolicyEffect },
 ): AnswerExplanation {
-  const request = { ...asks, action, resourceType, resourceId, parameters };
+  const request = { ...asks, action, resourceType, resourceId, parameters, run };
   const explanation = policies.explain(request, facts);
   const { inForce, matched, limits } = explanation;
   if (isUnable(answer) || answer.reason === 'extension_refused')

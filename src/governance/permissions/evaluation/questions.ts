@@ -39,7 +39,6 @@ export interface GivenQuestion {
   readonly agent?: string | null | undefined;
   readonly subject?: GivenSubject | null | undefined;
   readonly onBehalfOf?: GivenPrincipal | null | undefined;
-  /** Nothing that is answered depends on it. */
   readonly run?: string | null | undefined;
   readonly action?: string | null | undefined;
   readonly resourceType?: string | null | undefined;
@@ -84,7 +83,8 @@ export function askedPermission(
     throw new Error('A question with a missing part was not refused.');
   const onBehalfOf = principalIn(given, prefix) ?? principalIn(defaults, '');
   const parameters = given.parameters ?? defaults.parameters ?? {};
-  return { who, ...(onBehalfOf !== undefined && { onBehalfOf }), action, resourceType, resourceId, parameters };
+  const run = given.run ?? defaults.run;
+  return { who, ...(onBehalfOf !== undefined && { onBehalfOf }), action, resourceType, resourceId, parameters, run };
 }
 
 function principalIn({ onBehalfOf }: GivenQuestion, prefix: string): Asker['onBehalfOf'] {

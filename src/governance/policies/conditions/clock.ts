@@ -52,10 +52,14 @@ export function isTimeZone(zone: string): boolean {
 }
 
 /** Tells whether the condition holds at a time; unknown if the zone is no longer known. */
-export function clockTest({ clock, days, value }: ClockCondition): (of: unknown, at: string) => boolean | 'unknown' {
+export function clockTest({
+  clock,
+  days,
+  value,
+}: ClockCondition): (request: { readonly at: string }) => boolean | 'unknown' {
   const [start, end] = [minutesOf(value[0]), minutesOf(value[1])];
   const isOn = (day: number): boolean => days?.some((name) => name === DAYS[(day + DAYS.length) % DAYS.length]) ?? true;
-  return (_, at) => {
+  return ({ at }) => {
     const zone = zoneOf(clock);
     if (zone === null) return 'unknown';
     const { day, minute } = zone.timeAt(at);

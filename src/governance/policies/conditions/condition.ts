@@ -1,6 +1,8 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
 import { liesWithin } from '../patterns/resources';
 import { type ClockCondition, clockTest } from './clock';
+import { type EarlierCondition, earlierTest } from './earlier';
+import type { ConditionFacts, ConditionRequest } from './facts';
 
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -24,23 +26,27 @@ export type ParameterCondition = ParameterReference &
     | { readonly op: 'exists'; readonly value: boolean }
   );
 
-export type PolicyCondition = ParameterCondition | ClockCondition;
+export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition;
 
 /** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';
 
-/** Tells whether a condition holds for the parameters of a request, and for its time in ISO 8601. */
-export type CompiledCondition = (parameters: JsonObject, at: string) => Truth;
+/** Tells whether a condition holds for a request, by what was gathered besides it. */
+export type CompiledCondition = (request: ConditionRequest, facts: ConditionFacts) => Truth;
 
 export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
   return conditions.length === 0 ? null : conditions.map(compiled);
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
-export function truthOf(conditions: readonly CompiledCondition[], parameters: JsonObject, at: string): Truth {
+export function truthOf(
+  conditions: readonly CompiledCondition[],
+  request: ConditionRequest,
+  facts: ConditionFacts,
+): Truth {
   let truth: Truth = true;
   for (const condition of conditions) {
-    const one = condition(parameters, at);
+    const one = condition(request, facts);
     if (one === false) return false;
     if (one === 'unknown') truth = 'unknown';
   }
@@ -48,14 +54,16 @@ export function truthOf(conditions: readonly CompiledCondition[], parameters: Js
 }
 
 function compiled(condition: PolicyCondition): CompiledCondition {
+  if ('earlier' in condition) return earlierTest(condition);
   if (condition.op === 'between') return clockTest(condition);
   const path = pathOf(condition.parameter);
-  if (condition.op === 'exists') return (parameters) => (valueAt(path, parameters) !== undefined) === condition.value;
+  if (condition.op === 'exists')
+    return ({ parameters }) => (valueAt(path, parameters) !== undefined) === condition.value;
   const compare = comparison(condition);
   const each = path.indexOf(EACH);
-  if (each < 0) return (parameters) => compare(valueAt(path, parameters), parameters);
+  if (each < 0) return ({ parameters }) => compare(valueAt(path, parameters), parameters);
   const [before, after] = [path.slice(0, each), path.slice(each + 1)];
-  return (parameters) => {
+  return ({ parameters }) => {
     const list = valueAt(before, parameters);
     return isList(list)
       ? truthOfEach(list, (item) => compare(valueAt(after, item), parameters))
@@ -123,6 +131,11 @@ export function isScalar(value: unknown): value is JsonScalar {
 
 export function isReference(value: ParameterCondition['value']): value is ParameterReference {
   return typeof value === 'object' && value !== null && 'parameter' in value;
+}
+
+/** Whether it asks nothing but the request. */
+export function isOnParameter(condition: PolicyCondition): condition is ParameterCondition {
+  return 'parameter' in condition;
 }
 
 function typeOf(value: JsonScalar): string {

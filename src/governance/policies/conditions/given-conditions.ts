@@ -1,5 +1,6 @@
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import {
+  choiceShape,
   faultsAt,
   isObject,
   listShape,
@@ -10,6 +11,7 @@ import {
   textShape,
 } from '../../../http/validation/shapes';
 import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '../../../http/validation/value-rules';
+import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
 import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
 import { EACH, isScalar, PARAMETER_OPERATORS, pathOf } from './condition';
@@ -51,13 +53,23 @@ const ON_CLOCK = objectShape({
   value: anyJson(spanFault),
 });
 
+/** The shape of a condition on the run. */
+const EARLIER = textShape({ max: 100, rule: actionPatternFault });
+const RESOURCE = choiceShape(['same']);
+const ON_RUN = objectShape({
+  earlier: EARLIER,
+  resource: { ...RESOURCE, optional: true },
+  op: operator(['exists']),
+  value: anyJson((value) => valueFault('exists', value)),
+});
+
 /** The shape of a condition on a parameter. */
 const ON_PARAMETER = objectShape(
   { parameter: PARAMETER, op: operator(PARAMETER_OPERATORS), value: anyJson(() => undefined) },
   operandFaults,
 );
 
-/** What a policy requires of the parameters of a request, and of its time. */
+/** What a policy requires of a request, of its time, and of its run. */
 export const CONDITIONS: Shape = {
   rule: listShape({ rule: conditionFault, schema: {} }, 0, 20, 'conditions').rule,
   schema: {
@@ -71,6 +83,16 @@ export const CONDITIONS: Shape = {
         parameter: PARAMETER.schema,
         clock: CLOCK.schema,
         days: DAY_NAMES.schema,
+        earlier: {
+          ...EARLIER.schema,
+          description:
+            'Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`.',
+        },
+        resource: {
+          ...RESOURCE.schema,
+          nullable: true,
+          description: 'With `earlier`: on the same resource. Without it on any.',
+        },
         // Refers to the answer's schema by name: clients get one type for it.
         op: { $ref: '#/components/schemas/ConditionOperator' },
         value: ANY_JSON_SCHEMA,
@@ -80,7 +102,8 @@ export const CONDITIONS: Shape = {
 };
 
 function conditionFault(given: unknown): ReturnType<MemberRule> {
-  return (isObject(given) && 'clock' in given ? ON_CLOCK : ON_PARAMETER).rule(given);
+  if (isObject(given) && 'clock' in given) return ON_CLOCK.rule(given);
+  return (isObject(given) && 'earlier' in given ? ON_RUN : ON_PARAMETER).rule(given);
 }
 
 function operator(known: readonly string[]): Shape {

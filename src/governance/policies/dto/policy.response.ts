@@ -57,6 +57,21 @@ export class ConditionResponse {
   })
   readonly days?: readonly Day[] | null;
 
+  @ApiMember('Instead of a parameter: an action, or a pattern of actions, done before in the same run.', {
+    required: false,
+    example: 'look-up',
+  })
+  readonly earlier?: string;
+
+  @ApiMember('With `earlier`: on the same resource.', {
+    required: false,
+    type: String,
+    enum: ['same', null],
+    nullable: true,
+    example: 'same',
+  })
+  readonly resource?: 'same' | null;
+
   @ApiProperty({ enum: CONDITION_OPERATORS, enumName: 'ConditionOperator', example: 'lte' })
   readonly op!: PolicyCondition['op'];
 

@@ -1,6 +1,8 @@
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import { compileLimits, type CompiledLimit, type PolicyLimit } from '../limits/limit';
 import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions/condition';
+import { type AskingCondition, askingConditions } from '../conditions/asking-conditions';
+import { NO_FACTS } from '../conditions/facts';
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
 import { bitsOf, haveCommonName, type AskedNames, type ListedNames } from './names';
 import { parseResourcePattern, resourcePatternFault, type ResourcePattern } from '../patterns/resources';
@@ -30,6 +32,8 @@ export interface CompiledPolicy extends ListedNames {
   readonly reference: DecidingPolicy;
   /** Null if there are none. */
   readonly conditions: readonly CompiledCondition[] | null;
+  /** Those that ask more than the request; null if there are none. */
+  readonly asking: readonly AskingCondition[] | null;
   /** Null if there are none. */
   readonly limits: readonly CompiledLimit[] | null;
   /** What the policy requires; null unless it requires approval. */
@@ -73,6 +77,7 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames): Compiled
     divisions: divisionsOf(names, resources.length),
     resources,
     conditions: compileConditions(policy.conditions),
+    asking: askingConditions(policy.conditions),
     limits: compileLimits(name, policy.limits),
     approval,
   };
@@ -135,11 +140,13 @@ export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): bo
 
 /** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
 function conditionsLet(
-  { isAllow }: CompiledPolicy,
+  { isAllow, asking }: CompiledPolicy,
   conditions: readonly CompiledCondition[],
-  { parameters, at }: AskedNames,
+  { request, facts }: AskedNames,
 ): boolean {
-  const truth = truthOf(conditions, parameters, at);
+  const areOpen = facts === null && asking !== null;
+  const counting = areOpen ? conditions.filter((_, index) => !asking.some((one) => one.index === index)) : conditions;
+  const truth = truthOf(counting, request, facts ?? NO_FACTS);
   return isAllow ? truth === true : truth !== false;
 }
 

@@ -1,5 +1,5 @@
 import type { Decimal } from '../../../core/values/decimal';
-import type { JsonObject } from '../../../core/json/json-value';
+import type { ConditionFacts, ConditionQuestion, ConditionRequest } from '../conditions/facts';
 import type { LimitUse } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import type { EvaluationSubject } from '../patterns/subjects';
@@ -12,17 +12,10 @@ export const POLICY_EFFECTS = ['allow', 'require_approval', 'deny'] as const;
 
 export type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 
-export interface EvaluationRequest {
-  readonly subject: EvaluationSubject;
+export interface EvaluationRequest extends ConditionRequest {
   readonly action: string;
-  readonly resourceType: string;
-  /** A resource path or name; a leading `/` is ignored. */
-  readonly resourceId: string;
-  readonly parameters: JsonObject;
   /** On whose behalf; absent or null: on nobody's. */
   readonly principal?: EvaluationSubject | null;
-  /** The time of the request: ISO 8601 in UTC with milliseconds. */
-  readonly at: string;
   /**
    * Skips policies with conditions or limits, as the review of a decision has no parameters, and those that require approval: a
    * review does not wait for another decision.
@@ -53,12 +46,24 @@ export interface Evaluation {
    * are such.
    */
   readonly limited?: readonly LimitUse[];
+  /**
+   * What conditions asked besides the request of policies whose priority is that of the deciding ones or higher; present
+   * if they did.
+   */
+  readonly looked?: readonly AskedFact[];
+}
+
+/** What a condition of a policy asks besides the request. */
+export interface AskedFact extends ConditionQuestion {
+  readonly policyId: string;
+  /** Its index among the conditions. */
+  readonly condition: number;
 }
 
 /** What policies ask besides the request, gathered before they decide. */
-export interface Facts {
-  /** By {@link sumName}, what was used; a sum that is missing is zero. */
-  readonly sums: ReadonlyMap<string, Decimal>;
+export interface Facts extends ConditionFacts {
+  /** By {@link sumName}, what was used; a sum that is missing is zero. Absent: no limit counts as reached. */
+  readonly sums?: ReadonlyMap<string, Decimal> | undefined;
 }
 
 export const MAX_DECIDING_POLICIES = 10;

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../core/json/json-value';
 import { listedTypeFault } from '../patterns/resources';
 import { type EvaluationSubject, subjectText, textsOf } from '../patterns/subjects';
+import { type ConditionFacts, NO_FACTS } from '../conditions/facts';
 import type { EvaluationRequest } from './evaluation';
 
 /** Names of a subject above which they are also put into a set. */
@@ -49,8 +49,9 @@ export interface AskedNames extends SubjectNames {
   readonly resourceTypes: readonly Name[];
   /** Null: it is on nobody's behalf. */
   readonly principals: readonly Name[] | null;
-  readonly parameters: JsonObject;
-  readonly at: string;
+  readonly request: EvaluationRequest;
+  /** Null: what conditions ask besides the request is taken as it is best for their policies. */
+  readonly facts: ConditionFacts | null;
   readonly isReview: boolean;
   /** Whether policies with limits can match: not for reviews, or subjects that are no registered agents. */
   readonly usesLimits: boolean;
@@ -118,8 +119,8 @@ export class PolicyNames {
     this.countPrefixes(actions, -1);
   }
 
-  asked(request: EvaluationRequest): AskedNames {
-    const { subject, action, resourceType, parameters, principal = null, at, isReview = false } = request;
+  asked(request: EvaluationRequest, facts: ConditionFacts | null = NO_FACTS): AskedNames {
+    const { subject, action, resourceType, principal = null, isReview = false } = request;
     const { subjects, subjectSet, subjectBits } = this.namesOf(subject);
     const actions = this.actions.find([action]);
     for (const length of this.prefixLengths.keys())
@@ -131,8 +132,8 @@ export class PolicyNames {
       actions,
       resourceTypes,
       principals: principal === null ? null : this.principals.find(['*', ...textsOf(principal)]),
-      parameters,
-      at,
+      request,
+      facts,
       isReview,
       usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
       reached: NONE,

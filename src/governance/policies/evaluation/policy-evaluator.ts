@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
 import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
-import type { AskedUse } from '../limits/limit';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { bestEffectFor, explanationOf, type Explanation } from './explanation';
-import { LimitedPolicies, reachedAmong, withUses } from './limited-policies';
+import { type Asks, AskingPolicies, NOTHING_ASKED, reachedAmong, withUses } from './asking-policies';
 import { type AskedNames, PolicyNames } from './names';
 import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
@@ -36,7 +35,7 @@ export class PolicyEvaluator {
   private readonly names = new PolicyNames();
   private policies = new Map<string, CompiledPolicy>();
   private resources = new ResourceIndex();
-  private limited = new LimitedPolicies();
+  private asking = new AskingPolicies();
   private changes = 0;
   private knownSet: string | null = null;
 
@@ -77,7 +76,7 @@ export class PolicyEvaluator {
       const compiled = compilePolicy(policy, this.names.take(policy));
       this.policies.set(policy.id, compiled);
       this.resources.add(compiled);
-      this.limited.add(compiled);
+      this.asking.add(compiled);
     }
     this.changed();
   }
@@ -89,7 +88,7 @@ export class PolicyEvaluator {
       if (policy === undefined) continue;
       this.policies.delete(id);
       this.resources.remove(policy);
-      this.limited.remove(policy);
+      this.asking.remove(policy);
       this.names.release(policy);
     }
     this.changed();
@@ -120,30 +119,31 @@ export class PolicyEvaluator {
     }
     this.policies = policies;
     this.resources = resources;
-    this.limited = new LimitedPolicies(policies.values());
+    this.asking = new AskingPolicies(policies.values());
     for (const policy of gone) this.names.release(policy);
     this.changed();
   }
 
-  /** What has to be known besides the request for {@link evaluate}: what limits are asked for. Mostly nothing. */
-  asks(request: EvaluationRequest): readonly AskedUse[] {
-    return this.limited.isEmpty ? [] : this.limited.asked(request, this.names.asked(request));
+  /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
+  asks(request: EvaluationRequest): Asks {
+    return this.asking.isEmpty ? NOTHING_ASKED : this.asking.asks(request, this.names.asked(request));
   }
 
-  /** @param facts what the policies ask; without them no limit counts as reached. */
+  /** @param facts what the policies ask; without them no limit counts as reached, and nothing else is known. */
   evaluate(request: EvaluationRequest, facts?: Facts): Evaluation {
-    const asked = this.names.asked(request);
-    if (facts === undefined || this.limited.isEmpty) return this.verdict(request, asked);
-    const matches = this.limited.matches(request, asked, facts);
+    const asked = this.names.asked(request, facts);
+    if (facts === undefined || this.asking.isEmpty) return this.verdict(request, asked);
+    const matches = this.asking.uses(request, asked, facts);
     const evaluation = this.verdict(request, { ...asked, reached: reachedAmong(matches) });
     const [first] = evaluation.policies;
     const rank = (first && this.policies.get(first.id)?.rank) ?? -Infinity;
-    return withUses(evaluation, rank, matches);
+    const looked = this.asking.looked(request, asked, rank);
+    return { ...withUses(evaluation, rank, matches), ...(looked.length > 0 && { looked }) };
   }
 
   explain(request: EvaluationRequest, facts?: Facts): Explanation {
-    const asked = this.names.asked(request);
-    const matches = facts === undefined || this.limited.isEmpty ? [] : this.limited.matches(request, asked, facts);
+    const asked = this.names.asked(request, facts);
+    const matches = facts === undefined || this.asking.isEmpty ? [] : this.asking.uses(request, asked, facts);
     const reached = matches.length === 0 ? asked : { ...asked, reached: reachedAmong(matches) };
     const explanation = explanationOf(this.policies, this.resources, reached, request);
     return { ...explanation, limits: matches.flatMap(({ uses }) => uses) };

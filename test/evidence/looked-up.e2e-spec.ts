@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
+import { forge } from './forged-file';
+import { runProgram } from './run-program';
+
+describe('The verifier, on what conditions looked up', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'looked-up-test-'));
+  let app: TestApp;
+  let publicKey = '';
+  let refund: Parsed;
+  let denied: Parsed;
+  let sent: Parsed;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['look-up', 'refund', 'send'] });
+    await createPolicy(app, { name: 'look', actions: ['look-up'] });
+    const conditions = [{ earlier: 'look*', resource: 'same', op: 'exists', value: true }];
+    await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions });
+    await createPolicy(app, { name: 'sends', actions: ['send'] });
+    await createPolicy(app, { name: 'closed', effect: 'deny', actions: ['send'], conditions });
+    await execute('look-up', '/a');
+    refund = await execute('refund', 'a');
+    sent = await execute('send', 'b');
+    await execute('refund', 'b');
+    denied = (await send(app, 'GET', '/api/v1/executions?outcome=denied')).body.data[0];
+    publicKey = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
+  });
+  afterAll(async () => {
+    await app.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function execute(action: string, resourceId: string): Promise<Parsed> {
+    const body = { action, resourceType: 'order', resourceId, run: 'r' };
+    return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+  }
+  const fileOf = async ({ id }: Parsed): Promise<string> =>
+    (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
+  function write(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+  const verify = (text: string, key = publicKey, ...words: readonly string[]): Promise<VerifierRun> =>
+    runVerifier([write('one.evidence.json', text), '--public-key', key, ...words]);
+  const verifyChanged = async (execution: Parsed, change: (entry: Parsed, file: Parsed) => void): Promise<string> => {
+    const { text, publicKey: key } = forge(await fileOf(execution), (file) => {
+      for (const entry of [...file.entries]) change(entry, file);
+    });
+    return (await verify(text, key)).output;
+  };
+
+  it('recomputes by the earlier execution, which the file has, and says where there was none', async () => {
+    const exported = write('log.jsonl', (await send(app, 'GET', '/api/v1/provenance/export')).text);
+    const outputs = [];
+    for (const execution of [refund, sent, denied]) {
+      const text = await fileOf(execution);
+      expect(await runProgram('assemble-file', app.url, execution.id)).toBe(text);
+      const { exitCode, output } = await verify(text, publicKey, '--export', exported);
+      expect([exitCode, output]).toEqual([0, expect.any(String)]);
+      outputs.push(output);
+    }
+    expect(outputs[0]).toMatch(
+      /For the condition \[0\] of refunds 1\.0, exe_\w+ had been authorized before in the run\./,
+    );
+    expect(outputs[1]).toMatch(
+      /condition \[0\] of closed 1\.0 found no earlier look\* in the run; a file alone does not/,
+    );
+    expect(outputs[2]).toMatch(/So it was denied: no_policy_allows\./);
+  });
+
+  it('finds what the file does not bear out', async () => {
+    const isOwn = ({ subjectId }: Parsed, { id }: Parsed): boolean => subjectId === id;
+    const none = await verifyChanged(refund, (entry) => {
+      if (isOwn(entry, refund)) delete entry.audit.details.earlier;
+    });
+    expect(none).toMatch(/DIFFERS: .*details\.earlier/);
+    const elsewhere = await verifyChanged(refund, (entry) => {
+      if (!isOwn(entry, refund) && entry.subjectType === 'execution') entry.state.run = 's';
+    });
+    expect(elsewhere).toMatch(/DIFFERS: .*no earlier execution exe_\w+ as the condition \[0\] of refunds asks/);
+    const claimed = await verifyChanged(denied, (entry) => {
+      if (isOwn(entry, denied)) entry.audit.details.earlier[0].executionId = refund.id;
+    });
+    expect(claimed).toMatch(/DIFFERS: .*no earlier execution/);
+  });
+
+  it('finds in the log what an entry says there was not', async () => {
+    const { text, publicKey: key } = forge(await fileOf(sent), (file) => {
+      for (const { subjectId, state, audit } of file.entries)
+        if (subjectId === sent.id) [state.resourceId, audit.details.resourceId] = ['a', 'a'];
+    });
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    expect((await verify(text, key, '--export', write('log.jsonl', log))).output).toMatch(
+      /DIFFERENCE entry \d+: exe_\w+ had been authorized before in the run/,
+    );
+  });
+});

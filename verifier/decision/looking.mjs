@@ -1,0 +1,107 @@
+import { isActionMet } from '../evaluation/actions.mjs';
+import { matching } from '../evaluation/evaluate.mjs';
+import { withoutSlash } from '../evaluation/resources.mjs';
+
+/**
+ * What conditions asked besides the request, as the entry says that it was found: what it names has to be in the file.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ * @typedef {import('../evaluation/conditions.mjs').Condition} Condition
+ * @typedef {import('../evaluation/conditions.mjs').Truth} Truth
+ * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
+ * @typedef {import('../evaluation/evaluate.mjs').Request} Request
+ * @typedef {import('../evaluation/evaluate.mjs').Agent} Agent
+ * @typedef {import('../evaluation/evaluate.mjs').Verdict} Verdict
+ * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
+ */
+
+/** Whatever the policies say. */
+const UNASKED = ['agent_suspended', 'stopped', 'principal_suspended', 'capability_missing'];
+
+/**
+ * @param {Json} entry
+ * @param {readonly Policy[]} policies in force
+ * @param {History} history
+ * @param {Report} report
+ * @returns {NonNullable<Request['known']>}
+ */
+export function found({ state, audit, sequence }, policies, history, report) {
+  /** @type {Map<string, Truth>} */
+  const known = new Map();
+  for (const { policyId, condition: index, executionId } of earlierIn(audit.details)) {
+    const policy = policies.find(({ id }) => id === policyId);
+    const condition = policy?.conditions?.[index];
+    if (policy === undefined || condition?.earlier === undefined) {
+      report.differ('details.earlier names a condition that is not in force');
+      continue;
+    }
+    const earlier = executionId === null ? undefined : history.earlier(executionId, sequence);
+    if (executionId !== null && (earlier === undefined || !isEarlier(condition, earlier, state)))
+      report.differ(
+        `the file has no earlier execution ${executionId} as the condition [${index}] of ${policy.name} asks`,
+      );
+    known.set(`${policyId} ${index}`, (executionId !== null) === condition.value);
+    const asked = `the condition [${index}] of ${policy.name} ${policy.version}`;
+    report.say(
+      executionId === null
+        ? `By the word of the entry, ${asked} found no earlier ${condition.earlier} in the run; a file alone does not show that.`
+        : `For ${asked}, ${executionId} had been authorized before in the run.`,
+    );
+  }
+  return (policyId, index) => known.get(`${policyId} ${index}`);
+}
+
+/**
+ * Whether an execution is one that the condition asks for.
+ * @param {Condition} condition
+ * @param {Json} earlier its state
+ * @param {Json} asked
+ */
+export function isEarlier({ earlier: pattern = '', resource }, earlier, asked) {
+  const isSame =
+    earlier['resourceType'] === asked['resourceType'] && pathOf(earlier['resourceId']) === pathOf(asked['resourceId']);
+  return (
+    asked['run'] !== undefined &&
+    earlier['run'] === asked['run'] &&
+    earlier['agentId'] === asked['agentId'] &&
+    isActionMet(pattern, earlier['action']) &&
+    (resource !== 'same' || isSame)
+  );
+}
+
+/** @param {string} resourceId */
+function pathOf(resourceId) {
+  return withoutSlash(resourceId).normalize();
+}
+
+/**
+ * Everything that could have decided has to have been looked at.
+ * @param {Json} entry
+ * @param {Request} request
+ * @param {Agent} agent
+ * @param {{ verdict: Verdict, policies: readonly Policy[] }} decided
+ * @param {Report} report
+ */
+export function expectLooked({ state, audit }, request, agent, { verdict, policies }, report) {
+  const highest = verdict.policies[0]?.priority ?? -Infinity;
+  const isUnasked = UNASKED.includes(verdict.reason ?? '');
+  const open = { ...request, kept: new Set(), known: () => /** @type {const} */ (true) };
+  const asking = isUnasked ? [] : matching(agent, open, policies).filter(({ priority }) => priority >= highest);
+  const expected = asking.flatMap(({ id, conditions = [] }) =>
+    conditions.flatMap(({ earlier }, condition) =>
+      earlier === undefined || state['run'] === undefined ? [] : [{ policyId: id, condition }],
+    ),
+  );
+  const named = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));
+  report.expect('details.earlier', named, expected);
+}
+
+/**
+ * @param {Json} details
+ * @returns {Earlier[]}
+ */
+export function earlierIn({ earlier = [] }) {
+  return Array.isArray(earlier) ? earlier : [];
+}
