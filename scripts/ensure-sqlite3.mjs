@@ -37,7 +37,8 @@ export async function ensureSqlite3() {
     run('npm', ['run', 'rebuild'], {
       folder,
       quiet: true,
-      environment: { JOBS: 'max' },
+      // As SQLite itself and distributions build it: -O3 takes half as long again, and is not faster.
+      environment: { JOBS: 'max', CFLAGS: `${process.env['CFLAGS'] ?? ''} -O2` },
       onFailure: NEEDED_TOOLS,
     }),
   );

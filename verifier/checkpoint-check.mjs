@@ -12,7 +12,11 @@ export async function checkCheckpoints(chain, kept, keys, findings) {
   for (const { name, checkpoint } of kept) {
     const { size, root } = checkpoint;
     if (size > chain.tree.size) {
-      findings.add('checkpoint', name, `has ${size} entries, the chain ${chain.tree.size}: the end was cut off`);
+      findings.add(
+        'checkpoint',
+        name,
+        `has ${size} entries, the chain ${chain.tree.size}: the end was cut off, or it was taken earlier`,
+      );
     } else if (chain.roots.get(size) !== hexOf(root)) {
       findings.add('checkpoint', name, `another history: the first ${size} entries do not have its root`);
     }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { Chain } from './chain.mjs';
 import { checkCheckpoints } from './checkpoint-check.mjs';
 import { parseCheckpoint } from './checkpoint.mjs';
@@ -13,10 +14,16 @@ import { readExport } from './export-file.mjs';
  * @typedef {import('./command-line.mjs').Order} Order
  */
 
+const EXECUTION_ID = /exe_[0-9A-HJKMNP-TV-Z]{26}/;
+
 /** @param {Order} order */
 export async function verifyDecisionFile({ files: [path = ''], keys, exports }) {
   const text = readText(path);
-  return checkDecisionFile(text, keys, exports.length === 0 ? undefined : feedLog);
+  const result = await checkDecisionFile(text, keys, exports.length === 0 ? undefined : feedLog);
+  const [named] = EXECUTION_ID.exec(basename(path)) ?? [];
+  const isOther = named !== undefined && result.executionId !== null && named !== result.executionId;
+  if (isOther) result.notes.push(`The file is named after ${named}, and is of ${result.executionId}.`);
+  return result;
 
   /** @type {import('./decision/check.mjs').FeedLog} */
   async function feedLog(log, size, findings) {

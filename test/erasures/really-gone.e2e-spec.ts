@@ -51,6 +51,10 @@ describeOnSqlite('What was erased', () => {
     }
   }
 
+  function compact(): ReturnType<typeof run> {
+    return run(process.execPath, [COMPACT], { folder, environment: { NODE_ENV: '', DATABASE_URL: '' } });
+  }
+
   /** The files of the database that hold one of the texts. */
   function filesWith(texts: readonly string[]): string[] {
     const files = ['', '-wal', '-shm', '-journal'].map((suffix) => database() + suffix);
@@ -69,11 +73,7 @@ describeOnSqlite('What was erased', () => {
     for (const salt of salts) expect(filesWith([salt])).not.toEqual([]);
     await erased(id);
     await program.stop();
-    const compacted = await run(process.execPath, [COMPACT], {
-      folder,
-      environment: { NODE_ENV: '', DATABASE_URL: '' },
-    });
-    expect(compacted).toEqual({ exitCode: 0, output: `compacted  ${database()}\n`, errors: '' });
+    expect(await compact()).toEqual({ exitCode: 0, output: `compacted  ${database()}\n`, errors: '' });
     expect(filesWith([SECRET, ...salts])).toEqual([]);
     program = await start();
     const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
@@ -123,10 +123,7 @@ describeOnSqlite('What was erased', () => {
   });
 
   it('is not compacted while the service runs', async () => {
-    const { exitCode, errors } = await run(process.execPath, [COMPACT], {
-      folder,
-      environment: { NODE_ENV: '', DATABASE_URL: '' },
-    });
+    const { exitCode, errors } = await compact();
     expect({ exitCode, errors }).toEqual({ exitCode: 1, errors: expect.stringContaining('stop that one first') });
   });
 
@@ -176,5 +173,23 @@ describeOnSqlite('What was erased', () => {
     }
     const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
+    expect(program.printed()).toContain('run `npm run compact`');
+    await program.stop();
+    expect(await compact()).toMatchObject({ exitCode: 0 });
+    expect(filesWith([SECRET])).toEqual([]);
+  });
+
+  it('is missed where the ids are not kept with the checkpoint, and the start says so', async () => {
+    await program.stop();
+    copyFileSync(database(), join(folder, 'backup.db'));
+    program = await start();
+    await erased(await person());
+    await program.stop();
+    copyFileSync(join(folder, 'backup.db'), database());
+    rmSync(`${database()}.erasures`);
+    const refused = await start().then(() => '', String);
+    const [, name = ''] = /ACCEPT_RESTORED_DATABASE=([^,]+),/.exec(refused) ?? [];
+    program = await start({ ACCEPT_RESTORED_DATABASE: name });
+    expect(program.printed()).toContain('governance.db.erasures: what was erased since that backup is back');
   });
 });

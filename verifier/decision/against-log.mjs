@@ -15,8 +15,8 @@ import { earlierIn, isEarlier } from './looking.mjs';
 export class AgainstLog {
   /** @type {Difference[]} */
   differences = [];
-  /** Entries about the execution and its decision after the checkpoint. */
-  later = 0;
+  /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
+  later = [];
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** What its agent was authorized to do in its run so far. @type {Json[]} */
@@ -53,7 +53,7 @@ export class AgainstLog {
     if (own !== undefined) this.#expectNewest(own);
     if (own === undefined && this.subjects.has(subjectId)) {
       if (sequence <= this.size) this.#differ(sequence, `the file lacks this entry, ${action}`);
-      else this.later += 1;
+      else this.later.push({ sequence, action });
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
     if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])

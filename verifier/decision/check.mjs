@@ -24,9 +24,11 @@ import { checkSeals } from './seals.mjs';
  */
 
 const ONLY_THE_OPERATOR = 'That the operator’s clock was right is the operator’s word.';
+/** Entries after the checkpoint. */
+const MOST_NAMED = 10;
 const NOT_SHOWN = [
   'No file shows that all entries of the execution and its decision are in it, or that there is nothing after its checkpoint.',
-  'No file shows that the revisions of agents were the newest and the policies all. An export does (--export).',
+  'No file shows that agents are in their newest revision, or that no policy is missing. An export of all entries does.',
   ONLY_THE_OPERATOR,
 ];
 
@@ -62,12 +64,22 @@ export async function checkDecisionFile(text, keys, feedLog) {
 
 /**
  * @param {number} size
- * @param {number} later
+ * @param {AgainstLog['later']} later
  */
 function laterThan(size, later) {
-  return later === 0
-    ? []
-    : [`The export has ${later} more about this decision after the ${size} entries of the checkpoint.`];
+  const erased = later.find(({ action }) => action.endsWith('.erased'));
+  const named = later.slice(0, MOST_NAMED).map(({ sequence, action }) => `${sequence} ${action}`);
+  const others = later.length > MOST_NAMED ? ', …' : '';
+  return [
+    ...(later.length === 0
+      ? []
+      : [
+          `After the ${size} entries of the checkpoint the export has more about this decision: ${named.join(', ')}${others}.`,
+        ]),
+    ...(erased === undefined
+      ? []
+      : [`Its contents were erased by entry ${erased.sequence}: this file holds what was to be forgotten.`]),
+  ];
 }
 
 /**

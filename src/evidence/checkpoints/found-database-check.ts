@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { DatabaseFault } from '../../ledger/database/database-fault';
@@ -5,7 +6,7 @@ import type { FoundDatabase } from '../../ledger/database/start-condition';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
-import { checkpointFiles, KeptCheckpoint } from './kept-checkpoint';
+import { CheckpointFiles, checkpointFiles, KeptCheckpoint } from './kept-checkpoint';
 import { contradiction, endsBefore } from './tree-proofs';
 import { refusedRestoration, recordRestoration } from './restorations';
 import { Database } from '../../ledger/database/database';
@@ -73,6 +74,7 @@ export class DatabaseCheck {
     private readonly tree: TreeReader,
     private readonly kept: KeptCheckpoint,
     private readonly signer: LogSigner,
+    private readonly files: CheckpointFiles,
   ) {}
 
   /**
@@ -107,5 +109,9 @@ export class DatabaseCheck {
     this.logger.warn(
       `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is discarded, and the ledger records that.`,
     );
+    if (!existsSync(this.files.erasures))
+      this.logger.warn(
+        `There is no ${this.files.erasures}: what was erased since that backup is back, if anything was.`,
+      );
   }
 }

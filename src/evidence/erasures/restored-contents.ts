@@ -5,6 +5,8 @@ import { ERASURE, type ErasureSubject } from './erasure.entity';
 import { ErasuresService } from './erasures.service';
 
 const MOST_SUBJECTS = 100;
+const COMPACT =
+  'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
 const REASON =
   'The service was started with a database restored from a backup that is older than an erasure: what that took was there again.';
 
@@ -37,7 +39,9 @@ export class RestoredContents implements OnModuleInit {
     const erasure = await this.erasures.eraseAgain(subjects, REASON);
     if (erasure === null) return;
     const { id, subjects: back } = erasure;
-    this.logger.warn(`${back.length} records that a restored backup has brought back are erased again: ${id}.`);
+    this.logger.warn(
+      `${back.length} records that a restored backup has brought back are erased again: ${id}. ${COMPACT}`,
+    );
   }
 }
 
