@@ -27,6 +27,8 @@ interface ActionContext {
     readonly resourceType: string;
     readonly resourceId: string;
     readonly parameters: JsonObject;
+    readonly onBehalfOf: OnBehalfOf | null;
+    readonly run: string | null;
     readonly signal: AbortSignal;
 }
 
@@ -439,6 +441,8 @@ interface GuardedAction {
     readonly resourceType: string;
     readonly resourceId: string;
     readonly parameters: JsonObject;
+    readonly onBehalfOf: OnBehalfOf | null;
+    readonly run: string | null;
     readonly verdict: 'allow' | 'require_approval';
     readonly policies: readonly DecidingPolicy[];
 }

@@ -64,10 +64,17 @@ describe('An action guard of an extension', () => {
       {
         ...REFUND,
         parameters: { amount: 0 },
-        ...{ agentId: stage.people.bot.id, agentName: 'bot', verdict: 'allow' },
+        ...{ agentId: stage.people.bot.id, agentName: 'bot', verdict: 'allow', onBehalfOf: null, run: null },
         policies: [expect.objectContaining({ name: 'small', effect: 'allow' })],
       },
     ]);
+  });
+
+  it('sees on whose behalf it is, and in which run', async () => {
+    const behalf = { onBehalfOf: { subject: 'user:4711', roles: ['vip'] }, run: 'chat 7' };
+    await ask(stage.app, stage.people.bot, behalf);
+    await evaluate(stage.app, behalf);
+    expect(asked).toEqual([expect.objectContaining(behalf), expect.objectContaining(behalf)]);
   });
 
   it('refuses what is allowed, by name, on the record, and in evaluate', async () => {

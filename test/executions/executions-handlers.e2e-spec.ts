@@ -46,6 +46,7 @@ describe('action handlers', () => {
       resourceType: 'mail',
       resourceId: 'inbox',
       parameters: { to: ['x'] },
+      ...{ onBehalfOf: null, run: null },
       signal: expect.any(AbortSignal),
     });
   });

@@ -91,9 +91,12 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   }
 }
 
-/** The handler gets a copy of the parameters: its changes to them must not reach the record. */
+/** The handler gets copies: its changes to them must not reach the record. */
 function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
-  const { id: executionId, agentId, agentName, action, resourceType, resourceId } = execution;
-  const parameters = structuredClone(execution.parameters);
-  return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters };
+  const { id: executionId, agentId, agentName, action, resourceType, resourceId, run } = execution;
+  const { parameters, onBehalfOf } = structuredClone({
+    parameters: execution.parameters,
+    onBehalfOf: execution.onBehalfOf,
+  });
+  return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters, onBehalfOf, run };
 }

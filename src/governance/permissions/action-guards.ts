@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { JsonObject } from '../../core/json/json-value';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import type { OnBehalfOf } from '../policies/patterns/principals';
 import { storable } from '../executions/handlers/action-runner';
 import { type MarkedMethod, markedMethods, MethodMark } from '../executions/handlers/marked-methods';
 
@@ -13,6 +14,9 @@ export interface GuardedAction {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters: JsonObject;
+  /** Null if the agent acts on nobody's behalf. */
+  readonly onBehalfOf: OnBehalfOf | null;
+  readonly run: string | null;
   /** Denied actions reach no guard. */
   readonly verdict: 'allow' | 'require_approval';
   /** The policies that decided. */

@@ -103,8 +103,9 @@ export function answerForAgent(
   const answer = observed(agent, answerOfPolicies(subject, requested, principal, rules), rules.at);
   const { effect: verdict, policies } = answer;
   if (verdict === 'deny' || rules.guards === undefined) return answer;
-  const { action, resourceType, resourceId, parameters } = requested;
-  const asked = { agentId: agent.id, agentName: agent.name, action, resourceType, resourceId, parameters };
+  const { action, resourceType, resourceId, parameters, run = null } = requested;
+  const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
+  const asked = { ...who, action, resourceType, resourceId, parameters };
   const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
   return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
+import type { OnBehalfOf } from '../../policies/patterns/principals';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { type MarkedMethod, markedMethods, MethodMark } from './marked-methods';
@@ -36,6 +37,9 @@ export interface ActionContext {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters: JsonObject;
+  /** Null if the agent acts on nobody's behalf. */
+  readonly onBehalfOf: OnBehalfOf | null;
+  readonly run: string | null;
   /** Aborted when ACTION_TIMEOUT has passed, a stop covers the action, or the service stops: nobody waits for the result any more. */
   readonly signal: AbortSignal;
 }
