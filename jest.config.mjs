@@ -64,7 +64,7 @@ const ON_POSTGRES = {
   ],
   lists: ['large-totals', 'lists'],
   openapi: ['any-input'],
-  policies: ['large-policy-sets', 'used-limits', 'earlier-executions'],
+  policies: ['large-policy-sets', 'used-limits', 'earlier-executions', 'claims-of-entities'],
   process: ['clock', 'failed-start'],
   records: [
     ...['agent-changes', 'agent-filters', 'agents', 'claims', 'entities', 'idempotency', 'idempotency-over-time'],

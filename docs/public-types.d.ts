@@ -172,6 +172,13 @@ interface ChoiceText extends FieldText<string> {
     readonly enumName?: string;
 }
 
+interface ClaimCondition {
+    readonly claim: string;
+    readonly op: 'supports';
+    readonly parameter: string;
+    readonly value: number;
+}
+
 const ClientLeft: (...dataOrPipes: unknown[]) => ParameterDecorator;
 
 interface ClockCondition {
@@ -681,7 +688,7 @@ class Policy {
     readonly createdAt: string;
 }
 
-type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition;
+type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition | ClaimCondition;
 
 type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 

@@ -95,6 +95,7 @@ export { EXECUTION } from './governance/executions/execution.entity';
 export { EXECUTION_OUTCOMES, type Execution, type ExecutionOutcome } from './governance/executions/execution.entity';
 export { POLICY } from './governance/policies/policy.entity';
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
+export type { ClaimCondition } from './governance/policies/conditions/claim';
 export type { EarlierCondition } from './governance/policies/conditions/earlier';
 export type {
   NumberComparison,

@@ -45,6 +45,11 @@ const FAULTY: readonly object[] = [
   { clock: '+02:00', op: 'between', value: ['08:00', '09:00'] },
   { clock: 'Europe/Atlantis', op: 'between', value: ['08:00', '09:00'] },
   { clock: ZONE, parameter: POINTER, op: 'between', value: ['08:00', '09:00'] },
+  { claim: 'a', op: 'supports', parameter: POINTER, value: 2 },
+  { claim: 'a', op: 'eq', parameter: POINTER, value: 1 },
+  { claim: 'a', op: 'supports', parameter: '/a/*', value: 1 },
+  { claim: 'a', op: 'supports', value: 1 },
+  { parameter: POINTER, op: 'supports', value: 1 },
   { earlier: 'a*b', op: 'exists', value: true },
   { earlier: 'a', op: 'eq', value: true },
   { earlier: 'a', op: 'exists', value: 'yes' },
@@ -59,6 +64,7 @@ const SOUND: readonly object[] = [
   { parameter: POINTER, op: 'exists', value: false },
   { clock: 'europe/berlin', op: 'between', value: ['22:00', '06:00'], days: ['mon', 'tue'] },
   { clock: 'UTC', op: 'between', value: ['00:00', '24:00'], days: null },
+  { claim: 'iban', op: 'supports', parameter: POINTER, value: 0.9 },
   { earlier: 'web.*', resource: 'same', op: 'exists', value: false },
 ];
 

@@ -68,7 +68,16 @@ const decisionId = ofExecution.at(-1).state.decisionId;
 const own = log.filter(({ subjectId }) => [executionId, decisionId].includes(subjectId));
 const needed = new Set(own);
 for (const { sequence, audit, state } of own) {
-  const { agentRevision, principalRevision, approverRevision, approvers = [], earlier = [] } = audit.details;
+  const {
+    agentRevision,
+    principalRevision,
+    approverRevision,
+    approvers = [],
+    earlier = [],
+    claims = [],
+  } = audit.details;
+  for (const id of claims.flatMap((/** @type {any} */ { ids }) => ids ?? []))
+    needed.add(log.find((entry) => entry.subjectId === id));
   for (const { executionId: id } of earlier)
     if (id) needed.add(log.find((entry) => entry.subjectId === id && /authorized|resumed/.test(entry.audit.action)));
   const named = [

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { createAgent, createPolicy } from '../support/application/factories';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 import { forge } from './forged-file';
@@ -100,5 +100,43 @@ describe('The verifier, on what conditions looked up', () => {
     expect((await verify(text, key, '--export', write('log.jsonl', log))).output).toMatch(
       /DIFFERENCE entry \d+: exe_\w+ had been authorized before in the run/,
     );
+  });
+
+  it('weighs the claims that were looked at, and finds those that were not', async () => {
+    const { id: entityId } = await createEntity(app);
+    const conditions = [{ claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 }];
+    await createAgent(app, { name: 'payer', capabilities: ['pay'] });
+    await createPolicy(app, { name: 'pays', actions: ['pay'], conditions });
+    await addClaim(app, entityId, { predicate: 'iban', value: 'A', context: { confidence: 1 } });
+    await addClaim(app, entityId, { predicate: 'iban', value: 'B', context: { confidence: 0.5 } });
+    const pay = async (parameters: object): Promise<Parsed> => {
+      const body = { action: 'pay', resourceType: 'account', resourceId: `${entityId}/x`, parameters };
+      return (await send(app, 'POST', '/api/v1/agents/payer/execute', { body })).body;
+    };
+    const paid = await pay({ iban: 'A' });
+    for (const parameters of [{ iban: 'B' }, {}]) await pay(parameters);
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const { data } = (await send(app, 'GET', '/api/v1/executions?action=pay')).body;
+    expect(data.map(({ outcome }: Parsed) => outcome).sort()).toEqual(['authorized', 'denied', 'denied']);
+    for (const execution of data) {
+      const text = await fileOf(execution);
+      expect(await runProgram('assemble-file', app.url, execution.id)).toBe(text);
+      const { exitCode, output } = await verify(text, publicKey, '--export', write('log.jsonl', log));
+      expect([exitCode, output]).toEqual([0, expect.any(String)]);
+    }
+    expect((await verify(await fileOf(paid))).output).toMatch(
+      /2 claims were known of ent_\w+, so it is true; a file alone/,
+    );
+    const unsure = await verifyChanged(paid, ({ action, state }) => {
+      if (action === 'claim.added') state.context.confidence = 0.5;
+    });
+    expect(unsure).toMatch(/DIFFERS/);
+    const { text, publicKey: key } = forge(await fileOf(paid), (file) => {
+      for (const { subjectId, audit } of file.entries) if (subjectId === paid.id) audit.details.claims[0].ids.pop();
+      file.entries = file.entries.filter(({ state }: Parsed) => state.value !== 'B');
+    });
+    expect((await verify(text, key)).output).toMatch(/RECOMPUTED/);
+    const found = await verify(text, key, '--export', write('log.jsonl', log));
+    expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
   });
 });

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../canonical-json.mjs';
+import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { asAgent } from './asking.mjs';
 import { AUTHORISING } from './history.mjs';
-import { earlierIn, isEarlier } from './looking.mjs';
+import { claimsIn, earlierIn, isClaimOf, isEarlier } from './looking.mjs';
 
 /**
  * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
@@ -21,6 +22,8 @@ export class AgainstLog {
   #inForce = new Set();
   /** What its agent was authorized to do in its run so far. @type {Json[]} */
   #inRun = [];
+  /** The claims of its entity so far. @type {Map<string, Json>} */
+  #claims = new Map();
   /** Stops that are active so far. @type {Map<string, Json>} */
   #stops = new Map();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
@@ -35,6 +38,7 @@ export class AgainstLog {
     this.size = size;
     this.subjects = new Set([history.executionId, history.decisionId]);
     this.asked = history.ofExecution[0]?.['state'];
+    this.target = this.asked && entityIn(String(this.asked['resourceId']));
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
@@ -58,6 +62,9 @@ export class AgainstLog {
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
     if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])
       this.#inRun.push(state);
+    if (subjectType === 'claim' && state?.entityId === this.target) this.#claims.set(subjectId, state);
+    else if (subjectType === 'claim') this.#claims.delete(subjectId);
+    if (subjectId === this.target && !state) this.#claims.clear();
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
@@ -77,7 +84,7 @@ export class AgainstLog {
         `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
       );
     this.#expectNotStopped({ sequence, audit, state });
-    this.#expectNoneEarlier({ sequence, audit, state });
+    this.#expectAllLooked({ sequence, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
@@ -96,12 +103,18 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectNoneEarlier({ sequence, audit, state }) {
+  #expectAllLooked({ sequence, audit, state }) {
     for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];
       const earlier = asking && this.#inRun.find((one) => one['id'] !== state.id && isEarlier(asking, one, state));
       if (executionId === null && earlier !== undefined)
         this.#differ(sequence, `${earlier['id']} had been authorized before in the run`);
+    }
+    for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
+      const asking = this.policies.get(policyId)?.conditions?.[condition];
+      const all = [...this.#claims].filter(([, claim]) => asking && isClaimOf(asking, claim, entityId));
+      if (ids !== null && canonicalJson([...ids].sort()) !== canonicalJson(all.map(([id]) => id).sort()))
+        this.#differ(sequence, `${entityId} had ${all.length} such claims, and ${ids.length} were looked at`);
     }
   }
 

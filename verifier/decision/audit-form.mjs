@@ -1,3 +1,5 @@
+import { entityIn } from '../evaluation/resources.mjs';
+
 /**
  * What the service writes about each action besides its details, as docs/api-decisions.md#audit says: the outcome, who asked for it,
  * and the agent and the entity that it is filed under. Nobody decides by these, but people search the trail by them.
@@ -46,6 +48,7 @@ const FORMS = {
   'decision.cancelled': { agentId: proposing },
   'decision.approval_denied': { outcomes: ['denied'] },
   'decision.rejection_denied': { outcomes: ['denied'] },
+  'claim.added': { agentId: () => null },
   'stop.created': {},
   'stop.lifted': {},
 };
@@ -78,7 +81,7 @@ export function expectAuditForm({ sequence, subjectType, subjectId, state, audit
 }
 
 /**
- * An execution may be filed under an entity, the same in all its entries: one that the resource names by its last segment.
+ * An execution may be filed under an entity, the same in all its entries: one that the resource names.
  * @param {string} subjectType
  * @param {string} subjectId
  * @param {History} history
@@ -86,10 +89,10 @@ export function expectAuditForm({ sequence, subjectType, subjectId, state, audit
  */
 function entitiesOf(subjectType, subjectId, { entries }) {
   const first = entries.find((entry) => entry['subjectId'] === subjectId);
+  if (subjectType === 'claim') return [first?.['state'].entityId];
   if (subjectType !== 'execution' || first === undefined) return [null];
   const { entityId } = first['audit'];
-  const named = String(first['state'].resourceId).split('/').at(-1);
-  return [named?.startsWith('ent_') === true && entityId === named ? named : null];
+  return [entityId === null ? null : entityIn(String(first['state'].resourceId))];
 }
 
 /** @param {unknown} value */

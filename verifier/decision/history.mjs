@@ -68,6 +68,20 @@ export class History {
   }
 
   /**
+   * A claim as it was added.
+   * @param {string} id
+   * @param {number} before
+   * @returns {Json | undefined}
+   */
+  claim(id, before) {
+    const found = this.entries.find(
+      (entry) => isAbout(entry, 'claim', id) && entry['action'] === 'claim.added' && entry['sequence'] < before,
+    );
+    if (found !== undefined) this.#named.add(found);
+    return found?.['state'];
+  }
+
+  /**
    * A stop as its last entry before a sequence left it.
    * @param {string} id
    * @param {number} before

@@ -1,6 +1,7 @@
 import { isActionMet } from '../evaluation/actions.mjs';
 import { matching } from '../evaluation/evaluate.mjs';
-import { withoutSlash } from '../evaluation/resources.mjs';
+import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
+import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
  * What conditions asked besides the request, as the entry says that it was found: what it names has to be in the file.
@@ -50,6 +51,27 @@ export function found({ state, audit, sequence }, policies, history, report) {
         : `For ${asked}, ${executionId} had been authorized before in the run.`,
     );
   }
+  for (const { policyId, condition: index, entityId, ids } of claimsIn(audit.details)) {
+    const policy = policies.find(({ id }) => id === policyId);
+    const condition = policy?.conditions?.[index];
+    if (policy === undefined || condition?.claim === undefined || entityId !== entityIn(state['resourceId'])) {
+      report.differ('details.claims names a condition that is not in force, or another entity');
+      continue;
+    }
+    const claims = (ids ?? []).map((id) => history.claim(id, sequence));
+    if (!claims.every((claim) => claim !== undefined && isClaimOf(condition, claim, entityId)))
+      report.differ(
+        `the file has not the claims of ${entityId} that the condition [${index}] of ${policy.name} looked at`,
+      );
+    const counting = claims.flatMap((claim) => (claim === undefined ? [] : [weighed(claim)]));
+    const value = scalarAt(state['parameters'], condition.parameter ?? '');
+    const truth = ids === null ? undefined : isSupported(condition, value, counting);
+    known.set(`${policyId} ${index}`, truth);
+    report.say(
+      `For the condition [${index}] of ${policy.name} ${policy.version}, ${ids === null ? 'nothing was known' : `${ids.length} claims were known`} ` +
+        `of ${entityId}, so it is ${truth ?? 'unknown'}; a file alone does not show that there was no other.`,
+    );
+  }
   return (policyId, index) => known.get(`${policyId} ${index}`);
 }
 
@@ -69,6 +91,20 @@ export function isEarlier({ earlier: pattern = '', resource }, earlier, asked) {
     isActionMet(pattern, earlier['action']) &&
     (resource !== 'same' || isSame)
   );
+}
+
+/**
+ * @param {Condition} condition
+ * @param {Json} claim its state
+ * @param {string} entityId
+ */
+export function isClaimOf({ claim: predicate = '' }, claim, entityId) {
+  return claim['entityId'] === entityId && claim['predicate'].normalize() === predicate.normalize();
+}
+
+/** @param {Json} claim */
+function weighed({ value, context }) {
+  return { value, confidence: typeof context.confidence === 'number' ? context.confidence : 0 };
 }
 
 /** @param {string} resourceId */
@@ -96,6 +132,20 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
   );
   const named = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));
   report.expect('details.earlier', named, expected);
+  const entityId = entityIn(state['resourceId']);
+  const aboutIt = asking.flatMap(({ id, conditions = [] }) =>
+    conditions.flatMap(({ claim, parameter = '' }, condition) =>
+      claim === undefined || entityId === undefined || scalarAt(state['parameters'], parameter) === undefined
+        ? []
+        : [{ policyId: id, condition, entityId }],
+    ),
+  );
+  const looked = claimsIn(audit.details).map(({ policyId, condition, entityId: of }) => ({
+    policyId,
+    condition,
+    entityId: of,
+  }));
+  report.expect('details.claims', looked, aboutIt);
 }
 
 /**
@@ -104,4 +154,12 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
  */
 export function earlierIn({ earlier = [] }) {
   return Array.isArray(earlier) ? earlier : [];
+}
+
+/**
+ * @param {Json} details
+ * @returns {{ policyId: string, condition: number, entityId: string, ids: string[] | null }[]}
+ */
+export function claimsIn({ claims = [] }) {
+  return Array.isArray(claims) ? claims : [];
 }

@@ -32,10 +32,24 @@ const RULES = ['defaultEffect', 'evaluation', 'hash', 'policies'];
 const NOT_CONTENT = ['status', 'warnings', 'createdAt'];
 const CONTENT = (KINDS['policy']?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
 const APPROVAL = ['approvers', 'decideWithin', 'executeWithin', 'riskLevel'];
-const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'resource', 'op', 'value'];
+const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'resource', 'claim', 'op', 'value'];
 const LIMIT = ['max', 'of', 'per', 'by'];
 const PERIODS = ['hour', 'day', 'week', 'month'];
-const OPERATORS = ['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'within', 'exists', 'between'];
+const OPERATORS = [
+  'eq',
+  'ne',
+  'in',
+  'not_in',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'prefix',
+  'within',
+  'exists',
+  'between',
+  'supports',
+];
 const EFFECTS = ['allow', 'deny', 'require_approval'];
 const HASH = /^[0-9a-f]{64}$/;
 
@@ -239,8 +253,9 @@ function isLimit(limit) {
 /** @param {unknown} condition */
 function isCondition(condition) {
   if (!isObject(condition) || !Object.keys(condition).every((name) => CONDITION.includes(name))) return false;
-  const { parameter, clock, days = [], earlier, resource = null, op, value } = condition;
+  const { parameter, clock, days = [], earlier, resource = null, claim, op, value } = condition;
   if (!OPERATORS.includes(String(op)) || !isListOf(days, isText)) return false;
+  if (claim !== undefined) return isText(claim) && op === 'supports' && isText(parameter) && typeof value === 'number';
   if (earlier !== undefined)
     return (
       isText(earlier) && op === 'exists' && typeof value === 'boolean' && (resource === 'same' || resource === null)

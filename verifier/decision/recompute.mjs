@@ -56,6 +56,7 @@ const DETAILS = [
     'used',
     'limited',
     'earlier',
+    'claims',
     'stopId',
     'observed',
     'approvers',

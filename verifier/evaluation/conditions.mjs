@@ -7,7 +7,7 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
  * @typedef {{ parameters: JsonObject, time: Date }} Asked
  * @typedef {true | false | undefined} Truth
- * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, resource?: string | null, op: string, value: unknown }>} Condition
+ * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
 /** Stands for a value that is not there. */
@@ -20,7 +20,7 @@ const NOTHING = Symbol('nothing');
  * @returns {Truth} of all together
  */
 export function areTrue(conditions, asked, known) {
-  return allOf(conditions.map((one, index) => (one.earlier === undefined ? isTrue(one, asked) : known(index))));
+  return allOf(conditions.map((one, index) => (isAsking(one) ? known(index) : isTrue(one, asked))));
 }
 
 /**
@@ -39,6 +39,36 @@ export function isTrue(condition, asked) {
   const other = isReference(value) ? single(valuesAt(asked.parameters, value.parameter)) : value;
   const truths = found.values.map((given) => compare(op, given, other));
   return found.isList ? ofEach(truths) : truths[0];
+}
+
+/**
+ * Whether it asks more than the request.
+ * @param {Condition} condition
+ */
+function isAsking({ earlier, claim }) {
+  return earlier !== undefined || claim !== undefined;
+}
+
+/**
+ * What is claimed supports a value if a claim with it is sure enough, and none with another value is as sure.
+ * @param {Condition} condition
+ * @param {unknown} value
+ * @param {readonly { value: unknown, confidence: number }[]} claims
+ */
+export function isSupported({ value: least }, value, claims) {
+  const surest = Math.max(-1, ...claims.filter((claim) => claim.value === value).map(({ confidence }) => confidence));
+  return surest >= Number(least) && !claims.some((claim) => claim.value !== value && claim.confidence >= surest);
+}
+
+/**
+ * The value that a pointer names.
+ * @param {Readonly<Record<string, unknown>>} parameters
+ * @param {string} pointer
+ * @returns {unknown} undefined unless it is a scalar
+ */
+export function scalarAt(parameters, pointer) {
+  const value = single(valuesAt(parameters, pointer));
+  return isScalar(value) ? value : undefined;
 }
 
 /**

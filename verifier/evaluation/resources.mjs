@@ -37,6 +37,17 @@ function isOneMet(pattern, names) {
   );
 }
 
+const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u;
+
+/**
+ * The entity that a resource names: its last segment that has the form of an entity's id.
+ * @param {string} resourceId
+ * @returns {string | undefined}
+ */
+export function entityIn(resourceId) {
+  return resourceId.split('/').findLast((segment) => ENTITY_ID.test(segment));
+}
+
 /** @param {string} text */
 export function withoutSlash(text) {
   return text.startsWith('/') ? text.slice(1) : text;

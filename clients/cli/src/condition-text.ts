@@ -46,10 +46,15 @@ function failingConditions(conditions: readonly Condition[], parameters: unknown
   return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
 }
 
-function textOf({ parameter, clock, days, earlier, resource, op, value }: Condition, parameters: unknown): string {
+function textOf(
+  { parameter, clock, days, earlier, resource, claim, op, value }: Condition,
+  parameters: unknown,
+): string {
   const wanted = `${op} ${shownJson(value)}`;
   if (earlier !== undefined)
     return `that there was${value === true ? '' : ' no'} ${earlier}${resource === 'same' ? ' on the same resource' : ''} before in the run`;
+  if (claim !== undefined)
+    return `that claims of ${claim} support ${String(parameter)} with at least ${shownJson(value)}: it is ${shownValue(valueAt(parameters, String(parameter)))}`;
   if (parameter === undefined) return `the time in ${String(clock)} ${wanted}${days ? ` on ${days.join(', ')}` : ''}`;
   const found = valueAt(parameters, parameter);
   const other = isReference(value)

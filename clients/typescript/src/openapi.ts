@@ -1815,7 +1815,7 @@ export interface components {
          */
         DayOfWeek: "sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat";
         /** @enum {string} */
-        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "exists" | "between";
+        ConditionOperator: "eq" | "ne" | "in" | "not_in" | "lt" | "lte" | "gt" | "gte" | "prefix" | "within" | "exists" | "between" | "supports";
         ConditionResponse: {
             /**
              * @description A JSON Pointer (RFC 6901) into the parameters.
@@ -1840,6 +1840,11 @@ export interface components {
              * @enum {string|null}
              */
             resource?: "same" | null;
+            /**
+             * @description A predicate of claims on the entity that the resource names.
+             * @example iban
+             */
+            claim?: string;
             /** @example lte */
             op: components["schemas"]["ConditionOperator"];
             /** @example 100 */
@@ -2054,6 +2059,8 @@ export interface components {
                  * @enum {string|null}
                  */
                 resource?: "same" | null;
+                /** @description A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and none with another value is as sure. */
+                claim?: string;
                 op: components["schemas"]["ConditionOperator"];
                 value: ({
                     [key: string]: unknown;

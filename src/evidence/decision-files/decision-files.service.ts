@@ -80,6 +80,11 @@ export class DecisionFiles {
         );
       sequences.add(authorised.sequence);
     }
+    for (const claim of named.claims) {
+      const added = (await this.entriesAbout(claim, leaving)).find(({ action }) => action === 'claim.added');
+      if (added === undefined) throw new Error(`The claim ${claim} was never added: the database was altered.`);
+      sequences.add(added.sequence);
+    }
     const rules = await this.rules.find(named.rules, leaving);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }

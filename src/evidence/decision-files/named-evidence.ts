@@ -26,6 +26,8 @@ export interface NamedEvidence {
   readonly stops: readonly string[];
   /** Earlier executions of the run. */
   readonly earlier: readonly NamedRecord[];
+  /** Claims of the entity, each added before. */
+  readonly claims: readonly string[];
 }
 
 type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'agentId' | 'details' | 'erased'>;
@@ -55,6 +57,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
   const earlier = new Map<string, NamedRecord>();
+  const claims = new Set<string>();
   for (const { v, sequence, action, agentId, details, erased } of entries) {
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     // The contents of older entries follow soon.
@@ -65,6 +68,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     if (!rules.has(hash)) rules.set(hash, { hash, sequence });
     if (typeof stopId === 'string') stops.add(stopId);
     for (const id of idsIn(details['earlier'], 'executionId')) if (!earlier.has(id)) earlier.set(id, { id, sequence });
+    for (const id of claimIdsIn(details['claims'])) claims.add(id);
     const counted = [...countedAgent(agentId, details), ...personIn(details, personId), ...approversIn(details)];
     for (const agent of counted) {
       const key = `${agent.agentId} ${agent.revision}`;
@@ -76,6 +80,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     agents: [...agents.values()],
     stops: [...stops],
     earlier: [...earlier.values()],
+    claims: [...claims],
   };
 }
 
@@ -102,6 +107,11 @@ function personIn({ principalRevision: revision }: Details, agentId: string | un
 function idsIn(list: JsonValue | undefined, name: string): string[] {
   const objects = Array.isArray(list) ? (list as readonly JsonObject[]) : [];
   return objects.flatMap(({ [name]: id }) => (typeof id === 'string' ? id : []));
+}
+
+function claimIdsIn(list: JsonValue | undefined): string[] {
+  const objects = Array.isArray(list) ? (list as readonly { readonly ids: readonly string[] | null }[]) : [];
+  return objects.flatMap(({ ids }) => ids ?? []);
 }
 
 /** Those whose approvals were looked at. */

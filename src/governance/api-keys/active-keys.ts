@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { SuspendedAgents } from '../agents/suspended-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
-import { grantsOf, type Identity, type Vouching } from '../../ledger/caller';
+import { grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -56,6 +56,11 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     if (prefix === null) return null;
     if (this.isUsable(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
     return this.changedHolder(prefix, digest);
+  }
+
+  someBoundHas(scopes: readonly Scope[]): boolean {
+    const identities = [...this.active.values()].map(({ identity }) => identity);
+    return identities.some(({ agentId, grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)));
   }
 
   /** Called inside the command that issues or ends the key. */

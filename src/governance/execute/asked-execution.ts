@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { existence, type Lookup } from '../../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { entityIdIn } from '../policies/conditions/claim';
 import type { RequestedAction } from '../permissions/permissions';
 import type { GivenPrincipal } from '../permissions/principals';
 import type { OnBehalfOf } from '../policies/patterns/principals';
@@ -57,12 +58,12 @@ export async function askedExecution(
 
 /** The lookups needed to find the entity of a resource. */
 export function entityLookups(resourceId: string): Lookup[] {
-  const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
-  return id.startsWith(`${ENTITY.idPrefix}_`) ? [existence(ENTITY, id)] : [];
+  const id = entityIdIn(resourceId);
+  return id === null ? [] : [existence(ENTITY, id)];
 }
 
-/** The entity whose id is the resource, or the last segment of its path. */
+/** The entity that the last segment of the resource names which has the form of an entity's id. */
 async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
-  const [lookup] = entityLookups(resourceId);
-  return lookup !== undefined && (await transaction.exists(ENTITY, lookup.value)) ? lookup.value : null;
+  const id = entityIdIn(resourceId);
+  return id !== null && (await transaction.exists(ENTITY, id)) ? id : null;
 }

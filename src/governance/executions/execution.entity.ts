@@ -269,6 +269,17 @@ export interface DecisionBasis extends JsonObject {
   readonly limited?: readonly RecordedUse[];
   /** What conditions asked about the run, and the execution that was found. */
   readonly earlier?: readonly RecordedEarlier[];
+  /** What conditions asked about an entity, and its claims that were looked at. */
+  readonly claims?: readonly RecordedClaims[];
+}
+
+interface RecordedClaims extends JsonObject {
+  readonly policyId: string;
+  /** Its index. */
+  readonly condition: number;
+  readonly entityId: string;
+  /** Null where nothing is known: the entity does not exist, or has too many. */
+  readonly ids: readonly string[] | null;
 }
 
 interface RecordedEarlier extends JsonObject {

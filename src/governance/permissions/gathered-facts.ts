@@ -1,7 +1,8 @@
 import { type Decimal, parsedDecimal } from '../../core/values/decimal';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
+import { claimName } from '../policies/conditions/claim';
 import { earlierName } from '../policies/conditions/earlier';
-import type { EarlierKey } from '../policies/conditions/facts';
+import type { ClaimKey, EarlierKey, KnownClaim } from '../policies/conditions/facts';
 import type { Asks } from '../policies/evaluation/asking-policies';
 import type { Facts } from '../policies/evaluation/evaluation';
 
@@ -11,6 +12,8 @@ export interface FactSource {
   readonly sums?: (keys: readonly SumKey[]) => Promise<readonly (string | undefined)[]>;
   /** The ids of earlier executions, in order. */
   readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
+  /** What is claimed, in order; null where nothing is known. */
+  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly (readonly KnownClaim[] | null)[]>;
 }
 
 /**
@@ -20,12 +23,25 @@ export interface FactSource {
 export async function gatheredFacts(asks: readonly Asks[], source: FactSource): Promise<Facts | undefined> {
   if (asks.every(({ uses, facts }) => uses.length === 0 && facts.length === 0)) return undefined;
   const keys = asks.flatMap(({ uses }) => uses.map(({ sum }) => sum));
-  const earlier = new Map(asks.flatMap(({ facts }) => facts.map((fact) => [earlierName(fact.earlier), fact.earlier])));
-  const [sums, found] = await Promise.all([
-    source.sums === undefined ? undefined : summed(keys, source.sums),
-    earlier.size === 0 ? [] : source.earlier([...earlier.values()]),
-  ]);
-  return { sums, earlier: new Map([...earlier.keys()].map((name, index) => [name, found[index] ?? null])) };
+  const facts = asks.flatMap((one) => one.facts);
+  const earlier = facts.flatMap((fact) => ('earlier' in fact ? fact.earlier : []));
+  const claims = facts.flatMap((fact) => ('claim' in fact ? fact.claim : []));
+  return {
+    sums: source.sums === undefined ? undefined : await summed(keys, source.sums),
+    earlier: await found(earlier, earlierName, source.earlier),
+    claims: await found(claims, claimName, source.claims),
+  };
+}
+
+/** What was found for each key, by its name; each is asked for once. */
+async function found<Key, Value>(
+  keys: readonly Key[],
+  nameOf: (key: Key) => string,
+  read: (keys: readonly Key[]) => Promise<readonly (Value | null)[]>,
+): Promise<ReadonlyMap<string, Value | null>> {
+  const asked = new Map(keys.map((key) => [nameOf(key), key]));
+  const values = asked.size === 0 ? [] : await read([...asked.values()]);
+  return new Map([...asked.keys()].map((name, index) => [name, values[index] ?? null]));
 }
 
 async function summed(

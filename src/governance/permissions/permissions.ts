@@ -21,8 +21,8 @@ import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { SumKey } from '../../ledger/records/sum-key';
-import { EarlierExecutions } from '../executions/earlier-executions';
-import { earlierName } from '../policies/conditions/earlier';
+import { FactReader } from './fact-reader';
+import { recordedFacts } from './recorded-facts';
 import type { Asks } from '../policies/evaluation/asking-policies';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import { gatheredFacts } from './gathered-facts';
@@ -290,7 +290,7 @@ export class Permissions {
     private readonly configuration: Configuration,
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
-    private readonly earlier: EarlierExecutions,
+    private readonly facts: FactReader,
   ) {}
 
   /** By what was used of limits up to now. */
@@ -302,8 +302,8 @@ export class Permissions {
   ): Promise<Permission> {
     const { now } = transaction;
     const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
+      ...this.facts.within(transaction),
       sums: (keys) => transaction.sums(keys),
-      earlier: (keys) => this.earlier.findIn(transaction, keys),
     });
     return this.decided({ agent, principal }, asked, now, facts);
   }
@@ -317,9 +317,8 @@ export class Permissions {
     executionId: string,
   ): Promise<Permission> {
     const { now } = transaction;
-    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
-      earlier: (keys) => this.earlier.findIn(transaction, keys, executionId),
-    });
+    const source = this.facts.within(transaction, executionId);
+    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], source);
     return this.decided({ agent, principal }, asked, now, facts);
   }
 
@@ -352,9 +351,6 @@ export class Permissions {
     const answer = answerForAgent(agent, requested, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
     const refusal = refusalOf(answer, agent, requested, principal);
-    const earlier = looked.map(({ policyId, condition, earlier: key }) => {
-      return { policyId, condition, executionId: facts?.earlier.get(earlierName(key)) ?? null };
-    });
     const principalRevision = principal?.person?.revision;
     const basis = {
       ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },
@@ -363,7 +359,7 @@ export class Permissions {
       ...(observed && { observed }),
       ...(used.length > 0 && { used: used.map(recordedUse) }),
       ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
-      ...(earlier.length > 0 && { earlier }),
+      ...recordedFacts(looked, facts),
     };
     return { refusal, requirement, policies, basis, used };
   }

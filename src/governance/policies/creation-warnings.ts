@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { type Agent, AGENT } from '../agents/agent.entity';
+import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
 import { ListedValues } from '../../ledger/reading/listed-values';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -34,6 +36,9 @@ const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human'
 const MACHINE: Condition = { ...PERSON, value: 'machine' };
 /** Agents read at once where no index can be used. */
 const CHUNK = 1_000;
+const BOTH = ['execute', 'entities'] as const;
+const OWN_CLAIMS =
+  'Conditions on claims, while a key bound to an agent has both scopes, execute and entities: an agent could write the claims itself.';
 /** Only a request says who that is. */
 const SOME_PERSON: Found = { isMatched: true, byMachines: false };
 
@@ -47,6 +52,7 @@ export class CreationWarnings {
     private readonly records: RecordReader,
     private readonly history: RecordHistory,
     private readonly listed: ListedValues,
+    private readonly modules: ModuleRef,
   ) {}
 
   async of(policy: PolicyContent): Promise<string[]> {
@@ -65,6 +71,7 @@ export class CreationWarnings {
         if (!approvers.has(subject)) approvers.set(subject, parseSubject(subject));
     }
     const agents = new Set((await findAgents(this.history, mistaken)).keys());
+    const isWriting = policies.some(hasClaim) && this.modules.get(IssuedKeys, { strict: false }).someBoundHas(BOTH);
     const looked = await this.looked([...approvers.values()]);
     const warnings = new Map<PolicyContent, string[]>();
     for (const policy of policies) {
@@ -76,7 +83,13 @@ export class CreationWarnings {
         return approverWarnings(group, index, found);
       });
       const ofSubjects = mistakenSubjects(policy.subjects, agents);
-      warnings.set(policy, [...policyWarnings(policy), ...ofSubjects, ...conditionWarnings(policy), ...ofApprovers]);
+      warnings.set(policy, [
+        ...policyWarnings(policy),
+        ...ofSubjects,
+        ...conditionWarnings(policy),
+        ...ofApprovers,
+        ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
+      ]);
     }
     return warnings;
   }
@@ -106,6 +119,10 @@ export class CreationWarnings {
       if (agents.some(({ roles }) => roles.length > 0)) return true;
     return false;
   }
+}
+
+function hasClaim({ conditions }: PolicyContent): boolean {
+  return conditions.some((condition) => 'claim' in condition);
 }
 
 /** Says if currently nobody could approve for a group, or if a machine could. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { EarlierExecutions } from '../executions/earlier-executions';
+import { FactReader } from '../permissions/fact-reader';
 import { gatheredFacts } from '../permissions/gathered-facts';
 import { subjectOf } from '../policies/patterns/subjects';
 import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
@@ -80,7 +80,7 @@ export class Replays {
     private readonly past: PastRecords,
     private readonly configuration: Configuration,
     private readonly gates: Gates,
-    private readonly earlier: EarlierExecutions,
+    private readonly facts: FactReader,
   ) {}
 
   /**
@@ -119,9 +119,8 @@ export class Replays {
         const { action, resourceType, resourceId, parameters, run, createdAt: at, createdSequence } = execution;
         const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
         const request = { ...who, action, resourceType, resourceId, parameters, run, at };
-        const facts = await gatheredFacts([before.asks(request), after.asks(request)], {
-          earlier: (keys) => this.earlier.find(keys, createdSequence - 1),
-        });
+        const source = this.facts.at(createdSequence - 1);
+        const facts = await gatheredFacts([before.asks(request), after.asks(request)], source);
         const answer = (policies: PolicyEvaluator): PermissionAnswer =>
           answerForAgent(agent, execution, principal, {
             evaluate: (asked) => policies.evaluate(asked, facts),

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
-import { type Identity, unlimited } from '../../ledger/caller';
+import { type Identity, type Scope, unlimited } from '../../ledger/caller';
 import { Configuration } from '../../core/config/configuration';
 import { headerValues, type ServiceRequest } from '../request/service-request';
 
@@ -12,6 +12,9 @@ export abstract class IssuedKeys {
    * @param digest SHA-256 of the secret.
    */
   abstract holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null>;
+
+  /** Whether an active key that is bound to an agent has all of these scopes. */
+  abstract someBoundHas(scopes: readonly Scope[]): boolean;
 }
 
 /** Knows the holders of tokens from trusted issuers. */

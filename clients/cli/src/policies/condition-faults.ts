@@ -14,13 +14,36 @@ const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/;
 export function conditionFaults(condition: Members): ConditionFault[] {
   const { op, value } = condition;
   if (typeof op !== 'string' || value === undefined) return [];
-  const faults =
-    'clock' in condition
-      ? clockFaults(condition)
-      : 'earlier' in condition
-        ? earlierFaults(condition)
-        : parameterFaults(condition);
+  const faults = faultsOf(condition);
   return Object.entries(faults).flatMap(([member, message]) => (message === null ? [] : { at: `.${member}`, message }));
+}
+
+function faultsOf(condition: Members): Readonly<Record<string, string | null>> {
+  if ('clock' in condition) return clockFaults(condition);
+  if ('claim' in condition) return claimFaults(condition);
+  return 'earlier' in condition ? earlierFaults(condition) : parameterFaults(condition);
+}
+
+function claimFaults({
+  parameter,
+  clock,
+  days,
+  earlier,
+  resource,
+  op,
+  value,
+}: Members): Readonly<Record<string, string | null>> {
+  const unknown = (given: unknown): string | null => (given === undefined ? null : 'is not known beside claim');
+  const hasEach = tokensOf(parameter).includes('*');
+  return {
+    clock: unknown(clock),
+    days: unknown(days),
+    earlier: unknown(earlier),
+    resource: unknown(resource),
+    parameter: pointerFault(parameter) ?? (hasEach ? 'must not have a "*" with claim' : null),
+    op: op === 'supports' ? null : 'must be one of supports',
+    value: typeof value === 'number' && value >= 0 && value <= 1 ? null : 'must be a number from 0 to 1',
+  };
 }
 
 function clockFaults({
@@ -74,7 +97,7 @@ function parameterFaults({ parameter, days, resource, op, value }: Members): Rea
     parameter: pointerFault(parameter) ?? (hasEach ? 'must not have a "*" with exists' : null),
     days: days === undefined ? null : 'is not known without clock',
     resource: resource === undefined ? null : 'is not known without earlier',
-    op: op === 'between' ? 'needs clock instead of parameter' : null,
+    op: op === 'between' ? 'needs clock instead of parameter' : op === 'supports' ? 'needs claim' : null,
     ...(isReference(value) && COMPARING.includes(String(op))
       ? { 'value.parameter': referenceFault(value) }
       : { value: valueFault(String(op), value) }),

@@ -22,6 +22,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   prefix: 'begins with',
   within: 'is or lies below',
   between: 'is between',
+  supports: 'is supported with at least',
   exists: 'is present:',
 };
 
@@ -84,7 +85,7 @@ interface ConditionProps {
 }
 
 function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
-  const { parameter, clock = '', days, earlier, resource, op, value } = condition;
+  const { parameter, clock = '', days, earlier, resource, claim, op, value } = condition;
   const when = days ? ` on ${listText(days, 'or')}` : '';
   if (earlier !== undefined)
     return (
@@ -98,6 +99,14 @@ function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
       <li>
         The time in <code>{revealed(clock)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
         {when}
+      </li>
+    );
+  if (claim !== undefined)
+    return (
+      <li>
+        <code>{revealed(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>, is supported by
+        claims of <code>{revealed(claim)}</code> with a confidence of at least <code>{jsonText(value, 0)}</code>, and no
+        other value is as sure
       </li>
     );
   // What a `*` stands for is shown as the list that it is in.

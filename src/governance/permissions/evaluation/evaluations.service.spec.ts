@@ -1,4 +1,4 @@
-import type { EarlierExecutions } from '../../executions/earlier-executions';
+import type { FactReader } from '../fact-reader';
 import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
@@ -32,7 +32,7 @@ describe('Answers to a list', () => {
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,
     {} as SumReader,
-    {} as EarlierExecutions,
+    { at: () => ({}) } as unknown as FactReader,
   );
 
   beforeEach(() => {

@@ -22,7 +22,7 @@ import type { EvaluationSubject } from '../../policies/patterns/subjects';
 import type { LimitUse } from '../../policies/limits/limit';
 import { SumReader } from '../../../ledger/reading/sum-reader';
 import { type FactSource, gatheredFacts } from '../gathered-facts';
-import { EarlierExecutions } from '../../executions/earlier-executions';
+import { FactReader } from '../fact-reader';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
@@ -119,7 +119,7 @@ export class Evaluations {
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
     private readonly sums: SumReader,
-    private readonly earlier: EarlierExecutions,
+    private readonly facts: FactReader,
   ) {}
 
   /**
@@ -148,7 +148,7 @@ export class Evaluations {
     requireMayAsk(caller, everybody, await agentsOf(this.history, caller, everybody));
     const agents = await agentsOf(this.history, caller, everybody, sequence);
     const stops = await this.stops.activeAfter(sequence);
-    const source = this.factsAt(sequence);
+    const source = this.facts.at(sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
       this.answered(list, async () => {
         const basis = { policies, agents, principals: caller.principals, stops, at: time };
@@ -249,12 +249,7 @@ export class Evaluations {
   }
 
   private get factsNow(): FactSource {
-    return { sums: (keys) => this.sums.values(keys), earlier: (keys) => this.earlier.find(keys) };
-  }
-
-  /** After the entry with the sequence; no limit counts as reached. */
-  private factsAt(sequence: number): FactSource {
-    return { earlier: (keys) => this.earlier.find(keys, sequence) };
+    return { ...this.facts.at(), sums: (keys) => this.sums.values(keys) };
   }
 }
 

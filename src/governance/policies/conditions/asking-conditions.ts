@@ -1,4 +1,5 @@
 import type { PolicyCondition } from './condition';
+import { claimKey } from './claim';
 import { earlierKey } from './earlier';
 import type { ConditionQuestion, ConditionRequest } from './facts';
 
@@ -13,6 +14,13 @@ export interface AskingCondition {
 /** Null if there are none. */
 export function askingConditions(conditions: readonly PolicyCondition[]): readonly AskingCondition[] | null {
   const asking = conditions.flatMap((condition, index): AskingCondition[] => {
+    if ('claim' in condition) {
+      const question: AskingCondition['question'] = (request) => {
+        const claim = claimKey(condition, request);
+        return claim === null ? null : { claim };
+      };
+      return [{ index, question }];
+    }
     if (!('earlier' in condition)) return [];
     const question: AskingCondition['question'] = (request) => {
       const earlier = earlierKey(condition, request);

@@ -1,7 +1,9 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
 import { liesWithin } from '../patterns/resources';
 import { type ClockCondition, clockTest } from './clock';
+import { type ClaimCondition, claimTest } from './claim';
 import { type EarlierCondition, earlierTest } from './earlier';
+import { EACH, isList, isScalar, pathOf, valueAt } from './pointers';
 import type { ConditionFacts, ConditionRequest } from './facts';
 
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
@@ -9,7 +11,7 @@ export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 export const PARAMETER_OPERATORS = [
   ...['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'within', 'exists'],
 ] as const satisfies readonly string[];
-export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between'] as const;
+export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between', 'supports'] as const;
 
 /** A parameter of the request. It is a JSON Pointer (RFC 6901); `*` as one of its tokens stands for each item of a list. */
 export interface ParameterReference {
@@ -26,7 +28,7 @@ export type ParameterCondition = ParameterReference &
     | { readonly op: 'exists'; readonly value: boolean }
   );
 
-export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition;
+export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondition | ClaimCondition;
 
 /** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';
@@ -55,6 +57,7 @@ export function truthOf(
 
 function compiled(condition: PolicyCondition): CompiledCondition {
   if ('earlier' in condition) return earlierTest(condition);
+  if ('claim' in condition) return claimTest(condition);
   if (condition.op === 'between') return clockTest(condition);
   const path = pathOf(condition.parameter);
   if (condition.op === 'exists')
@@ -125,47 +128,15 @@ function compares(left: Found, op: 'eq' | 'ne' | NumberComparison, right: Found)
   return op === 'gt' ? left > right : left >= right;
 }
 
-export function isScalar(value: unknown): value is JsonScalar {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
-}
-
 export function isReference(value: ParameterCondition['value']): value is ParameterReference {
   return typeof value === 'object' && value !== null && 'parameter' in value;
 }
 
 /** Whether it asks nothing but the request. */
 export function isOnParameter(condition: PolicyCondition): condition is ParameterCondition {
-  return 'parameter' in condition;
+  return 'parameter' in condition && !('claim' in condition);
 }
 
 function typeOf(value: JsonScalar): string {
   return value === null ? 'null' : typeof value;
-}
-
-function isList(value: Found): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
-/** Undefined if the pointer refers to nothing. */
-export function valueAt(path: readonly string[], from: JsonValue): Found {
-  let value: Found = from;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
-    else value = Object.hasOwn(value, name) ? value[name] : undefined;
-  }
-  return value;
-}
-
-/** According to RFC 6901: without leading zeros. */
-const INDEX = /^(?:0|[1-9]\d*)$/;
-
-/** As a token of a pointer: each item of a list. */
-export const EACH = '*';
-
-export function pathOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/json/json-value';
+import type { JsonObject, JsonScalar } from '../../../core/json/json-value';
 import type { EvaluationSubject } from '../patterns/subjects';
 
 /** What conditions look at in a request. */
@@ -24,15 +24,28 @@ export interface EarlierKey {
   readonly resource: string | null;
 }
 
-/** What a condition asks besides the request. */
-export interface ConditionQuestion {
-  readonly earlier: EarlierKey;
+/** Of which entity, and about what, a condition asks what is known. */
+export interface ClaimKey {
+  readonly entityId: string;
+  /** In normal form C. */
+  readonly predicate: string;
 }
+
+export interface KnownClaim {
+  readonly id: string;
+  readonly value: JsonScalar;
+  readonly confidence: number;
+}
+
+/** What a condition asks besides the request. */
+export type ConditionQuestion = { readonly earlier: EarlierKey } | { readonly claim: ClaimKey };
 
 /** What conditions ask besides the request, gathered before policies decide; what is missing is unknown. */
 export interface ConditionFacts {
   /** By `earlierName`, the id of an execution, or null where there is none. */
   readonly earlier: ReadonlyMap<string, string | null>;
+  /** By `claimName`; null where the entity does not exist, or has too many. */
+  readonly claims: ReadonlyMap<string, readonly KnownClaim[] | null>;
 }
 
-export const NO_FACTS: ConditionFacts = { earlier: new Map() };
+export const NO_FACTS: ConditionFacts = { earlier: new Map(), claims: new Map() };

@@ -14,7 +14,8 @@ import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '..
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
 import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
-import { EACH, isScalar, PARAMETER_OPERATORS, pathOf } from './condition';
+import { PARAMETER_OPERATORS } from './condition';
+import { EACH, isScalar, pathOf } from './pointers';
 
 const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
@@ -63,6 +64,13 @@ const ON_RUN = objectShape({
   value: anyJson((value) => valueFault('exists', value)),
 });
 
+const CLAIM = textShape({ max: 255 });
+/** The shape of a condition on what is known of an entity. */
+const ON_CLAIMS = objectShape(
+  { claim: CLAIM, op: operator(['supports']), parameter: PARAMETER, value: anyJson(confidenceFault) },
+  ({ parameter }) => (hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*" with claim' }] : []),
+);
+
 /** The shape of a condition on a parameter. */
 const ON_PARAMETER = objectShape(
   { parameter: PARAMETER, op: operator(PARAMETER_OPERATORS), value: anyJson(() => undefined) },
@@ -93,6 +101,11 @@ export const CONDITIONS: Shape = {
           nullable: true,
           description: 'With `earlier`: on the same resource. Without it on any.',
         },
+        claim: {
+          ...CLAIM.schema,
+          description:
+            'A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and none with another value is as sure.',
+        },
         // Refers to the answer's schema by name: clients get one type for it.
         op: { $ref: '#/components/schemas/ConditionOperator' },
         value: ANY_JSON_SCHEMA,
@@ -103,6 +116,7 @@ export const CONDITIONS: Shape = {
 
 function conditionFault(given: unknown): ReturnType<MemberRule> {
   if (isObject(given) && 'clock' in given) return ON_CLOCK.rule(given);
+  if (isObject(given) && 'claim' in given) return ON_CLAIMS.rule(given);
   return (isObject(given) && 'earlier' in given ? ON_RUN : ON_PARAMETER).rule(given);
 }
 
@@ -116,6 +130,11 @@ function anyJson(rule: MemberRule): Shape {
 
 function zoneFault(zone: string): string | undefined {
   return isTimeZone(zone) ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
+}
+
+function confidenceFault(value: unknown): string | undefined {
+  if (value === undefined) return 'is required';
+  return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'must be a number from 0 to 1';
 }
 
 function spanFault(value: unknown): string | undefined {

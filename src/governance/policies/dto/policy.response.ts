@@ -72,6 +72,9 @@ export class ConditionResponse {
   })
   readonly resource?: 'same' | null;
 
+  @ApiMember('A predicate of claims on the entity that the resource names.', { required: false, example: 'iban' })
+  readonly claim?: string;
+
   @ApiProperty({ enum: CONDITION_OPERATORS, enumName: 'ConditionOperator', example: 'lte' })
   readonly op!: PolicyCondition['op'];
 

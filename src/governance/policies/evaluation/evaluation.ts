@@ -54,11 +54,11 @@ export interface Evaluation {
 }
 
 /** What a condition of a policy asks besides the request. */
-export interface AskedFact extends ConditionQuestion {
+export type AskedFact = ConditionQuestion & {
   readonly policyId: string;
   /** Its index among the conditions. */
   readonly condition: number;
-}
+};
 
 /** What policies ask besides the request, gathered before they decide. */
 export interface Facts extends ConditionFacts {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { AGENT_KINDS } from '../../agents/agent-name';
 import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
-import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions/condition';
+import { PARAMETER_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { JsonScalar } from '../../../core/json/json-value';
 import type { PolicyRules } from './compiled-policy';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
@@ -69,7 +69,7 @@ const scalar = fc.constantFrom<JsonScalar>('s', 's/x', 's/../x', 'sx', '', 1, 2,
 const condition: fc.Arbitrary<PolicyCondition> = fc
   .record({
     parameter: fc.constantFrom(...POINTERS),
-    op: fc.constantFrom(...CONDITION_OPERATORS),
+    op: fc.constantFrom(...PARAMETER_OPERATORS, 'between' as const),
     scalar,
     other: fc.constantFrom('/a', '/b/c', '/none'),
     list: fc.array(scalar, { minLength: 1, maxLength: 3 }),

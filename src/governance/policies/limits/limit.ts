@@ -8,7 +8,7 @@ import {
 } from '../../../core/values/decimal';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { SumKey } from '../../../ledger/records/sum-key';
-import { pathOf, valueAt } from '../conditions/condition';
+import { pathOf, valueAt } from '../conditions/pointers';
 import { type LimitPeriod, windowAt } from './limit-window';
 
 /** Whose uses count together. */

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { KnownClaims } from '../entities/known-claims';
+import { EarlierExecutions } from '../executions/earlier-executions';
+import type { FactSource } from './gathered-facts';
+
+/** Reads what conditions ask besides the request. */
+@Injectable()
+export class FactReader {
+  constructor(
+    private readonly earlier: EarlierExecutions,
+    private readonly claims: KnownClaims,
+  ) {}
+
+  /** @param upTo the sequence of an entry; undefined: now. */
+  at(upTo?: number): FactSource {
+    return {
+      earlier: (keys) => this.earlier.find(keys, upTo),
+      claims: (keys) => this.claims.find(keys, upTo),
+    };
+  }
+
+  /** Inside a command. @param besides the id of an execution that is not earlier than itself. */
+  within(transaction: Pick<LedgerTransaction, 'all'>, besides?: string): FactSource {
+    return {
+      earlier: (keys) => this.earlier.findIn(transaction, keys, besides),
+      claims: (keys) => this.claims.findIn(transaction, keys),
+    };
+  }
+}

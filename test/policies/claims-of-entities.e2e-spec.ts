@@ -1,0 +1,206 @@
+import { Database } from '../../src/ledger/database/database';
+import type { SqlValue } from '../../src/ledger/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import {
+  addClaim,
+  chainIsValid,
+  createAgent,
+  createEntity,
+  createPolicy,
+  issueKey,
+} from '../support/application/factories';
+import { type Answer, faults, type Parsed, send } from '../support/application/send';
+import { onPostgres } from '../support/database/database-kind';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { nodesOf, planIn } from '../support/database/postgres-plan';
+
+const SURE = { claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 };
+const IBAN = 'DE02';
+
+describe('Conditions on claims', () => {
+  let app: TestApp;
+  let entityId = '';
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['pay', 'close', 'ask'] });
+    await createAgent(app, { name: 'ann', kind: 'human' });
+    await createPolicy(app, { name: 'pays', actions: ['pay'], conditions: [SURE] });
+    await createPolicy(app, { name: 'closes', actions: ['close'] });
+    await createPolicy(app, { name: 'kept', effect: 'deny', actions: ['close'], conditions: [SURE] });
+    const approval = { riskLevel: 'low', approvers: [{ subjects: ['*'] }] };
+    await createPolicy(app, { name: 'asks', effect: 'require_approval', actions: ['ask'], approval });
+    await createPolicy(app, { name: 'known', effect: 'deny', priority: 1, actions: ['ask'], conditions: [SURE] });
+  });
+  beforeEach(async () => {
+    entityId = (await createEntity(app)).id;
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const asked = (action: string, more: object = {}): object => {
+    return { action, resourceType: 'account', resourceId: `accounts/${entityId}`, parameters: { iban: IBAN }, ...more };
+  };
+  const claim = (value: string | number, confidence?: unknown, predicate = 'iban'): Promise<{ readonly id: string }> =>
+    addClaim(app, entityId, { predicate, value, context: confidence === undefined ? {} : { confidence } });
+  const execute = (action: string, more: object = {}): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked(action, more) });
+  const evaluate = async (action: string, more: object = {}): Promise<Parsed> =>
+    (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...asked(action, more) } })).body;
+  /** True, false or unknown: an allow needs true, a deny only lets through what is false. */
+  const truth = async (more: object = {}): Promise<string> => {
+    const answers: boolean[] = [];
+    for (const action of ['pay', 'close']) {
+      const { effect } = await evaluate(action, more);
+      const { status } = await execute(action, more);
+      expect(status).toBe(effect === 'allow' ? 200 : 403);
+      answers.push(status === 200);
+    }
+    const [pays, closes] = answers;
+    return pays === true ? 'true' : closes === true ? 'false' : 'unknown';
+  };
+
+  it('pay only into an account we are 90 % sure of, and nobody contradicts', async () => {
+    expect(await truth()).toBe('false');
+    await claim(IBAN, 0.89);
+    expect(await truth()).toBe('false');
+    await claim(IBAN, 0.95);
+    expect(await truth()).toBe('true');
+    await claim('DE99', 0.94);
+    await claim('DE99', 0.99, 'other');
+    expect(await truth()).toBe('true');
+    const { id } = await claim('DE99', 0.95);
+    expect(await truth()).toBe('false');
+    expect(await truth({ parameters: { iban: 'DE99' } })).toBe('false');
+    await send(app, 'DELETE', `/api/v1/entities/${entityId}/claims/${id}`);
+    expect(await truth()).toBe('true');
+  });
+
+  it('count a claim without confidence as 0, and compare values exactly', async () => {
+    await claim(IBAN);
+    expect(await truth()).toBe('false');
+    await claim(7, 1);
+    expect(await truth({ parameters: { iban: 7 } })).toBe('true');
+    expect(await truth({ parameters: { iban: '7' } })).toBe('false');
+  });
+
+  it('are unknown without an entity, a value, or where there is too much', async () => {
+    await claim(IBAN, 1);
+    expect(await truth()).toBe('true');
+    expect(await truth({ parameters: {} })).toBe('unknown');
+    expect(await truth({ parameters: { iban: [IBAN] } })).toBe('unknown');
+    expect(await truth({ resourceId: 'accounts/7' })).toBe('unknown');
+    const nowhere = `${entityId.slice(0, -1)}${entityId.endsWith('0') ? '1' : '0'}`;
+    expect(await truth({ resourceId: nowhere })).toBe('unknown');
+    await Promise.all(Array.from({ length: 99 }, () => claim(IBAN, 1)));
+    expect(await truth()).toBe('true');
+    await claim(IBAN, 1);
+    expect(await truth()).toBe('unknown');
+    await send(app, 'DELETE', `/api/v1/entities/${entityId}`);
+    expect(await truth()).toBe('unknown');
+  });
+
+  it('are about the last segment that has the form of an id, under which the entries are filed', async () => {
+    await claim(IBAN, 1);
+    const other = (await createEntity(app)).id;
+    for (const [resourceId, named] of [
+      [`a/${entityId}/b`, entityId],
+      [`${other}/${entityId}/ent_none`, entityId],
+      [`${entityId}/${other}`, other],
+    ]) {
+      expect(await truth({ resourceId })).toBe(named === entityId ? 'true' : 'false');
+      const { data } = (
+        await send(app, 'GET', `/api/v1/executions?resourceId=${encodeURIComponent(String(resourceId))}`)
+      ).body;
+      const entries = (await send(app, 'GET', `/api/v1/audit?subjectId=${data[0].id}`)).body.data;
+      expect(entries[0].entityId).toBe(named);
+    }
+  });
+
+  it('compare predicates in normal form C', async () => {
+    await createPolicy(app, {
+      actions: ['pay'],
+      resources: ['caf\u00e9/*'],
+      conditions: [{ ...SURE, claim: 'caf\u00e9' }],
+    });
+    await claim(IBAN, 1, 'cafe\u0301');
+    expect((await evaluate('pay', { resourceId: `caf\u00e9/${entityId}` })).effect).toBe('allow');
+  });
+
+  it('are asked at a resume, named in the details, and read as it was', async () => {
+    const { body: pending } = await (async () => {
+      expect((await execute('ask')).status).toBe(202);
+      return execute('ask');
+    })();
+    await send(app, 'POST', `/api/v1/decisions/${pending.decisionId}/approve`, { body: { approverId: 'ann' } });
+    const { id } = await claim(IBAN, 1);
+    const resumed = await send(app, 'POST', `/api/v1/executions/${pending.id}/resume`);
+    expect(resumed.body.error.reason).toBe('policy_denied');
+    const { data } = (await send(app, 'GET', `/api/v1/audit?subjectId=${pending.id}&action=execution.resume_denied`))
+      .body;
+    expect(data[0].details.claims).toEqual([{ policyId: expect.any(String), condition: 0, entityId, ids: [id] }]);
+    const added = (await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`)).body.data[0].sequence;
+    await send(app, 'DELETE', `/api/v1/entities/${entityId}/claims/${id}`);
+    const at = async (asOf?: number): Promise<string> => (await evaluate('pay', { asOf })).effect;
+    expect([await at(added - 1), await at(added), await at()]).toEqual(['deny', 'allow', 'deny']);
+  });
+
+  it('warn while an agent could write the claims itself', async () => {
+    const rules = { actions: ['pay'], resources: ['none'], conditions: [SURE] };
+    const { id: agentId } = await createAgent(app, { name: 'writer', capabilities: ['pay'] });
+    await issueKey(app, { scopes: ['execute'], agentId });
+    expect((await createPolicy(app, rules)).warnings).toEqual([]);
+    await issueKey(app, { name: 'both', scopes: ['execute', 'entities'], agentId });
+    expect((await createPolicy(app, rules)).warnings).toEqual([expect.stringMatching(/could write the claims itself/)]);
+    expect((await createPolicy(app, { ...rules, conditions: [] })).warnings).toEqual([]);
+  });
+
+  it.each<[fault: string, condition: object]>([
+    ['claim', { claim: '' }],
+    ['op', { op: 'eq' }],
+    ['value', { value: 1.1 }],
+    ['value', { value: '0.9' }],
+    ['parameter', { parameter: 'iban' }],
+    ['parameter', { parameter: '/ibans/*' }],
+    ['resource', { resource: 'same' }],
+  ])('are refused at %s', async (fault, condition) => {
+    const body = { name: 'wrong', version: '1', effect: 'deny', subjects: ['*'], actions: ['*'], resources: ['*'] };
+    const answer = await send(app, 'POST', '/api/v1/policies', {
+      body: { ...body, conditions: [{ ...SURE, ...condition }] },
+    });
+    expect(answer.status).toBe(400);
+    expect(Object.keys(faults(answer))).toEqual([`conditions[0].${fault}`]);
+  });
+
+  it('are looked up by indexes only', async () => {
+    const { points } = app.application.get(Database);
+    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
+    const all = points.all.bind(points);
+    const spy = jest.spyOn(points, 'all').mockImplementation((sql, parameters = []) => {
+      if (/"claims"|claim\.added/.test(sql)) statements.push([sql, parameters]);
+      return all(sql, parameters);
+    });
+    await evaluate('pay');
+    await evaluate('pay', {
+      asOf: (await send(app, 'GET', '/api/v1/provenance?limit=1&order=desc')).body.data[0].sequence,
+    });
+    spy.mockRestore();
+    expect(statements).toHaveLength(2);
+    for (const [sql, parameters] of statements) expect(await scanned(sql, parameters)).toEqual([]);
+  });
+
+  async function scanned(sql: string, parameters: readonly SqlValue[]): Promise<string[]> {
+    if (onPostgres) {
+      const nodes = nodesOf(await planIn(app.application.get(Database).points, sql, parameters));
+      return nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? String(node['Relation Name']) : []));
+    }
+    const planner = await foreignConnection(app);
+    const steps = await planner.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+    await planner.close();
+    return steps.flatMap(({ detail }) =>
+      /^SCAN (?:one|claim|claims|entities|added|removed)\b/.test(detail) ? detail : [],
+    );
+  }
+});
