@@ -243,7 +243,7 @@ export class IdempotencyKey {
   readonly contentHash!: string;
 
   /** JSON: the records that the answer may show, each in a list of its own. An answer goes with what is erased. */
-  @Column('text')
+  @Column('text', { default: '[]' })
   readonly subjects!: string;
 
   /** JSON: see idempotency-store.ts. */
