@@ -66,7 +66,9 @@ describe('A view in place of a table', () => {
     await foreign.run('BEGIN');
     await foreign.run('LOCK TABLE claims IN ACCESS EXCLUSIVE MODE');
     const verified = send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
-    const waiting = `SELECT 1 FROM pg_locks WHERE relation = 'claims'::regclass AND NOT granted`;
+    // The table has the same number in the databases of other tests, which are made from one template.
+    const waiting = `SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE relation = 'claims'::regclass AND NOT granted AND datname = current_database()`;
     while ((await foreign.all(waiting)).length === 0) await sleep(20);
     await foreign.run('ALTER TABLE agents RENAME TO hidden');
     await foreign.run('CREATE VIEW agents AS SELECT * FROM hidden');
