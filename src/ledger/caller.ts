@@ -25,7 +25,8 @@ export interface Actor {
 export interface TokenPrincipal {
   /** Name or id of a person, or the id of a user; null: nobody. */
   readonly claim: string | null;
-  readonly roles: readonly string[];
+  /** Of one who is not a registered person; null: unusable. */
+  readonly roles: readonly string[] | null;
   /** The people that the claim may mean, as subjects of policies. */
   readonly people: ReadonlySet<string>;
 }

@@ -54,7 +54,16 @@ describe('The principal that a token names', () => {
     ['a user', { act_for: 'u1' }, user('u1')],
     ['a user with roles, each once and in order', { act_for: 'u1', groups: ['b', 'a', 'b'] }, user('u1', ['a', 'b'])],
     ['roles in one text', { act_for: 'u1', groups: 'b a' }, user('u1', ['a', 'b'])],
-    ['what cannot be roles', { act_for: 'u1', groups: ['a', 7, '', ' b', 'c\u200b'] }, user('u1', ['a'])],
+    ['roles in another normal form', { act_for: 'u1', groups: ['', 'cafe\u0301'] }, user('u1', ['café'])],
+    // A role that is left out could dodge a rule.
+    ['nobody with what is not a role', { act_for: 'u1', groups: ['a', 7] }, { onBehalfOf: null }],
+    ['nobody with a role that looks like another', { act_for: 'u1', groups: ['a', 'b '] }, { onBehalfOf: null }],
+    ['nobody with something else in place of roles', { act_for: 'u1', groups: { a: true } }, { onBehalfOf: null }],
+    [
+      'nobody with too many roles',
+      { act_for: 'u1', groups: Array.from({ length: 51 }, (_, role) => `r${role}`) },
+      { onBehalfOf: null },
+    ],
     ['an identifier with colons', { act_for: 'urn:u:1' }, user('urn:u:1')],
     ['another normal form', { act_for: 'zoe\u0308' }, user('zoë')],
     ['a person that its issuer may not name', { act_for: 'zed' }, user('zed')],

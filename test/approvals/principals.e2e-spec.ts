@@ -46,6 +46,9 @@ describe('On whose behalf an agent acts', () => {
     const without = (await look({ subject: 'user:4711', roles: [] })).body;
     expect(without.onBehalfOf).toEqual({ subject: 'user:4711' });
     expect(without.actionHash).toBe(canonicalHash({ ...asked, onBehalfOf: { subject: 'user:4711' } }));
+    await look({ subject: 'user:zoe\u0308' });
+    const zoe = await send(stage.app, 'GET', `${EXECUTIONS}?principal=user:zoe%CC%88`);
+    expect(zoe.body.data).toMatchObject([{ onBehalfOf: { subject: 'user:zoë' } }]);
     const nobody = (await look(undefined)).body;
     expect(nobody).toMatchObject({ onBehalfOf: null, run: null, actionHash: canonicalHash(asked) });
     const [entry] = (await send(stage.app, 'GET', `/api/v1/provenance?subjectId=${body.id}`)).body.data;

@@ -186,6 +186,13 @@ describeOnSqlite('The command line', () => {
     expect(near).not.toContain('/currency');
     expect(await printed(small.slice(0, -1))).toContain('    /amount lte 50: it is missing, so this is unknown\n');
     expect(await printed([...small, '{"amount": 50, "currency": "EUR", "to": "x"}'])).toContain('decided by small 1');
+    const limits = [{ max: 100, of: '/amount', per: 'day', by: 'agent' }];
+    const { id } = await createPolicy(app, { name: 'limited', version: '1', actions: ['refund'], priority: 9, limits });
+    const limited = await printed([...small, '{"amount": 101}']);
+    expect(limited).toMatch(
+      / {2}limited 1 would allow it, but 0 of 100 are used and this asks for 101; it begins anew/,
+    );
+    await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
     const kept = '{"n": [9007199254740992, 1e21, -1000000000000000000], "9007199254740993": "1e999, \\"1e999"}';

@@ -75,6 +75,9 @@ describeOnSqlite('Agents in files', () => {
       '+ register   refund-bot (machine): roles support; capabilities refund-*\n' +
         '+ register   ann (human): roles finance; capabilities none\n',
     );
+    expect(planned.output).toContain(
+      '! What agents may do with the roles and capabilities of these files is not among',
+    );
     expect(planned.output).toContain('Tests: 3 passed, 0 failed.');
     expect(planned.output).not.toContain('that no agent has');
     expect(await agents()).toHaveLength(1);
@@ -95,6 +98,10 @@ describeOnSqlite('Agents in files', () => {
     write('agents.yaml', AGENTS.replace('roles: [finance]', 'roles: [finance, legal]').replace('Pays back.', '""'));
     const changed = await policies(['plan', '--json']);
     expect(changed).toMatchObject({ exitCode: 2, errors: '' });
+    expect(JSON.parse(changed.output)).toMatchObject({
+      complete: false,
+      reason: expect.stringContaining('agents may'),
+    });
     expect(JSON.parse(changed.output).agents.map(({ change, name }: Parsed) => [change, name])).toEqual([
       ['update', 'refund-bot'],
       ['update', 'ann'],

@@ -334,6 +334,7 @@ describeOnSqlite('The TypeScript client', () => {
       await reject(app, decisionId, people.ann, 'Not\nnow.');
       const rejection = { comment: 'Not\nnow.', instead: null };
       expect(await error).toMatchObject({ reason: 'rejected', rejection });
+      expect(String(await error)).toContain('The words of the reviewer who rejected it: "Not\\nnow."');
       expect((await error).explained()).toContain('The words of the reviewer who rejected it: "Not\\nnow."');
       expect((await execution(app, id)).outcome).toBe('rejected');
       expect(await errorOf(bot.guard(request, run))).toMatchObject({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask, company, EXECUTIONS, order } from '../approvals/support';
 import { createTestApp } from '../support/application/create-test-app';
-import { createPolicy } from '../support/application/factories';
+import { createAgent, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { runVerifier } from '../support/processes/run-verifier';
@@ -43,6 +43,24 @@ describe('What the verifier notes about a decision file', () => {
     const older = await runVerifier([file, '--public-key', key, '--export', early]);
     expect([older.exitCode, older.output]).toEqual([1, expect.stringContaining('or it was taken earlier')]);
   });
+
+  it.each(['send ', '\u3000send', 'se\u200bnd', 'se\tnd'])(
+    'is nothing of what no agent is capable of: %j',
+    async (action) => {
+      const { app } = stage;
+      await createAgent(app, { name: `able to ${JSON.stringify(action)}`.replace(/\W/g, '-'), capabilities: ['*'] });
+      const [{ id: agentId = '' } = {}] = (await send(app, 'GET', '/api/v1/agents?order=desc&limit=1')).body.data;
+      const body = { action, resourceType: 'mail', resourceId: 'mails/1', parameters: {} };
+      const { status } = await send(app, 'POST', `/api/v1/agents/${agentId}/execute`, { body });
+      expect(status).toBe(403);
+      const [denied] = (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}`)).body.data;
+      const file = join(folder, 'incapable.evidence.json');
+      writeFileSync(file, (await send(app, 'GET', `${EXECUTIONS}/${denied.id}/evidence`)).text);
+      const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+      const { output } = await runVerifier([file, '--public-key', publicKey]);
+      expect(output).toMatch(/\nRECOMPUTED: denied as recorded\n$/);
+    },
+  );
 
   it('is that the file is named after another execution', async () => {
     const { id, file, key } = await erased();

@@ -82,6 +82,12 @@ describe('An AuthZEN question about an agent and its principal', () => {
     expect(await decided({ ...CUSTOMER, context: { agent: 'idle-bot' } })).toEqual([false, 'capability_missing']);
     for (const id of ['nobody', 'shop-bot'])
       expect(await decided({ subject: { type: 'agent', id } })).toEqual([false, 'agent_unknown']);
+    // As execute, which refuses these.
+    for (const roles of [['finance '], ['fin\u200bance'], ['finance', 'finance']])
+      expect(await decided({ subject: { ...CUSTOMER.subject, properties: { roles } } })).toEqual([
+        false,
+        'subject_invalid',
+      ]);
     for (const type of ['role', 'kind', 'principal'])
       expect(await decided({ subject: { type, id: 'x' } })).toEqual([false, 'subject_invalid']);
   });

@@ -191,4 +191,17 @@ describe('Tests of a planned set', () => {
     const changed = await plan([{ ...MAY_READ, effect: 'deny' }], [{ ...READ, ...ANYBODY, expect: 'deny' }], { key });
     expect([changed.status, changed.body.error.reason]).toEqual([403, 'not_this_agent']);
   });
+
+  it('begin with nothing used of a limit, also for an agent that is not registered yet', async () => {
+    const limits = [{ max: 100, of: '/amount', per: 'day', by: 'agent' }];
+    const policy = { name: 'limited', version: '1', effect: 'allow', subjects: ['role:new'], resources: ['*'] };
+    const test = { subject: { roles: ['new'] }, action: 'pay', resourceType: 'invoice', resourceId: 'i' };
+    const tests = [
+      { ...test, parameters: { amount: 100 }, expect: 'allow' },
+      { ...test, parameters: { amount: 101 }, expect: 'deny' },
+      { ...test, parameters: { amount: -5 }, expect: 'deny' },
+      { ...test, subject: { roles: ['old'] }, parameters: { amount: 5 }, expect: 'deny' },
+    ];
+    expect(await tested([{ ...policy, actions: ['pay'], limits }], tests)).toEqual({ passed: 4, failed: [] });
+  });
 });

@@ -9,9 +9,10 @@ export function isActionMet(pattern, action) {
 }
 
 /**
+ * Nothing is capable of an action that is not spelled as a name may be.
  * @param {readonly string[]} capabilities read as the actions of policies
  * @param {string} action
  */
 export function isCapable(capabilities, action) {
-  return capabilities.some((capability) => isName(capability) && isActionMet(capability, action));
+  return isName(action) && capabilities.some((capability) => isName(capability) && isActionMet(capability, action));
 }

@@ -1,3 +1,5 @@
+import { limitTexts } from './limit-text.js';
+
 /** Characters shown of an answer by somebody else. */
 const EXCERPT = 200;
 /** Characters of a reviewer's words that are shown. */
@@ -58,9 +60,7 @@ export class GovernanceError extends Error {
 
   /** The message, a reviewer's words, and the explanation: which policies decided, and which would change the answer. */
   explained(): string {
-    const words = reviewersWords(this.rejection);
-    const said = words === '' ? [] : [words];
-    return [this.message, ...said, ...explanationLines(this.explanation as Explanation | null)].join('\n');
+    return [this.message, ...explanationLines(this.explanation as Explanation | null)].join('\n');
   }
 }
 
@@ -83,7 +83,7 @@ interface Explanation {
   readonly effect: string;
   readonly reason: string | null;
   readonly policies: readonly PolicyName[];
-  readonly explanation?: {
+  readonly explanation?: Parameters<typeof limitTexts>[0] & {
     readonly nearest: readonly { readonly policy: PolicyName; readonly missing: readonly string[] }[];
   };
 }
@@ -94,6 +94,7 @@ function explanationLines(explained: Explanation | null): string[] {
   return [
     ...(reason === null ? [] : [`Reason: ${reason}.`]),
     ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
+    ...(explanation === undefined ? [] : limitTexts(explanation)),
     ...(explanation?.nearest ?? []).map(
       ({ policy: { name, version }, missing }) =>
         `The policy ${name} ${version} would change that if its ${missing.join(' and ')} matched.`,
@@ -106,7 +107,7 @@ export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
   if (error === null) return unexpectedAnswer(text, status);
   const { code, message, reason, requestId, details, rejection } = error;
-  return new GovernanceError(message, {
+  return new GovernanceError([message, reviewersWords(rejection)].join(' ').trim(), {
     ...{ code, status },
     reason: reason ?? null,
     requestId: requestId ?? null,

@@ -1,6 +1,6 @@
 import type { Execution, OnBehalfOf } from './api-types.js';
 import { concluded, decided, executionIn, settled } from './awaited-execution.js';
-import { GovernanceError } from './governance-error.js';
+import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
 import { reported, reportedNotBegun } from './report.js';
@@ -188,7 +188,8 @@ async function started(answer: Promise<Answer>): Promise<Started> {
 function resultOf(execution: Execution): unknown {
   const { id, outcome, failureReason, rejection } = execution;
   if (outcome === 'executed') return execution.result;
-  const message = `The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`;
+  const ended = `The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`;
+  const message = `${ended} ${reviewersWords(rejection)}`.trim();
   const facts = {
     code: `EXECUTION_${outcome.toUpperCase()}`,
     status: null,

@@ -78,8 +78,9 @@ export async function withPersonId<Filtered extends { readonly principal?: strin
   records: AgentLookup,
   filters: Filtered,
 ): Promise<Filtered> {
-  const { principal } = filters;
-  if (principal?.startsWith(PERSON) !== true) return filters;
+  const principal = filters.principal?.normalize('NFC');
+  if (principal === undefined) return filters;
+  if (!principal.startsWith(PERSON)) return { ...filters, principal };
   const { agentId } = await withAgentId(records, { agentId: principal.slice(PERSON.length) }, 'agentId');
   return { ...filters, principal: `${PERSON}${agentId}` };
 }

@@ -129,8 +129,9 @@ function isToken(principals: Vouching): principals is TokenPrincipal {
   return typeof principals === 'object' && 'claim' in principals;
 }
 
-function userPrincipal(claim: string | null, roles: readonly string[]): Principal | null {
-  return claim === null ? null : otherPrincipal(`user:${claim}`, roles);
+/** Nobody where its roles are unusable: without them it could dodge a rule. */
+function userPrincipal(claim: string | null, roles: readonly string[] | null): Principal | null {
+  return claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
 }
 
 /** On whose behalf an execution is. @param person as it was at some time; undefined unless it is a registered one. */

@@ -16,7 +16,8 @@ import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { Turn } from '../../core/concurrency/turn';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
-import type { PolicyEffect } from '../policies/evaluation/evaluation';
+import { NO_FACTS } from '../policies/conditions/facts';
+import type { Facts, PolicyEffect } from '../policies/evaluation/evaluation';
 import type { NearPolicy } from '../policies/evaluation/explanation';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
@@ -58,6 +59,10 @@ type NearTestedPolicy = Pick<NearPolicy, 'missing'> & { readonly policy: TestedP
 /** A policy that decides; its id is null if it is to be created. */
 type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
 
+/** Nothing has been done in a test, or is claimed. */
+const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
+/** No id of an agent: no pattern names it. */
+const UNREGISTERED = 'agt_';
 /** Tests that are explained: each examines all policies. */
 const MOST_EXPLAINED = 50;
 
@@ -68,6 +73,7 @@ interface Answered {
   readonly agents: Agents;
   readonly principals: Caller['principals'];
   readonly at: string;
+  readonly facts: Facts;
 }
 
 /** Runs tests against a set of policies that is not in force. */
@@ -80,7 +86,7 @@ export class PolicyTests {
 
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
-    const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
+    const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
     const agents = await agentsOf(this.history, caller, questions);
     requireMayAsk(caller, questions, agents);
     const faults = questions.flatMap((question) => unknownFaults(caller, question, agents));
@@ -93,7 +99,7 @@ export class PolicyTests {
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestResults> {
     const at = this.history.now;
-    const basis = { agents, principals, at };
+    const basis = { agents, principals, at, facts: NOTHING_USED };
     const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), ...basis });
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
@@ -136,6 +142,12 @@ export class PolicyTests {
     const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
     return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
   }
+}
+
+/** An agent that is not registered yet may use limits as any other: they are about what it will do. */
+function asOneOfMany(question: AskedPermission): AskedPermission {
+  const { who } = question;
+  return 'agentId' in who ? { ...question, who: { ...who, agentId: UNREGISTERED } } : question;
 }
 
 function isMore(expected: PolicyEffect, effect: PolicyEffect): boolean {

@@ -1,5 +1,5 @@
 import { type Scope, SCOPES } from '../../ledger/caller';
-import { exactLabelFault } from '../../core/values/label-fault';
+import { labelFault } from '../../core/values/label-fault';
 import { principalIdFault } from '../policies/patterns/principals';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
@@ -8,6 +8,8 @@ import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key
 const LONGEST = 8 * 1024;
 const LONGEST_ACTOR = 500;
 const LONGEST_SUBJECT = 255;
+/** Of a principal, as in a request. */
+const MOST_ROLES = 50;
 /** Seconds of clock skew allowed between issuer and service. */
 const LEEWAY = 30;
 /** The last second that a timestamp can express: a token may expire later. */
@@ -80,7 +82,8 @@ export interface TokenHolder {
   readonly scopes: readonly Scope[];
   /** Whom it acts for; null if the claim is missing, or cannot name anybody. */
   readonly principal: string | null;
-  readonly principalRoles: readonly string[];
+  /** Null: unusable. */
+  readonly principalRoles: readonly string[] | null;
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -125,12 +128,20 @@ function principalIn(
 ): Pick<TokenHolder, 'principal' | 'principalRoles'> {
   const claim = principalClaim === null ? undefined : claims[principalClaim];
   const principal = typeof claim === 'string' && principalIdFault(claim) === undefined ? claim.normalize('NFC') : null;
-  const roles = principal === null || principalRolesClaim === null ? [] : listIn(claims[principalRolesClaim]);
-  return { principal, principalRoles: [...new Set(roles.filter(isRole))].sort() };
+  return { principal, principalRoles: principalRolesClaim === null ? [] : rolesIn(claims[principalRolesClaim]) };
+}
+
+/** Null if one is unusable, or there are too many: a role that is left out could dodge a rule. */
+function rolesIn(claim: unknown): readonly string[] | null {
+  if (claim !== undefined && typeof claim !== 'string' && !Array.isArray(claim)) return null;
+  const roles = listIn(claim).filter((role) => role !== '');
+  if (!roles.every(isRole)) return null;
+  const distinct = [...new Set(roles.map((role) => role.normalize('NFC')))].sort();
+  return distinct.length > MOST_ROLES ? null : distinct;
 }
 
 function isRole(role: unknown): role is string {
-  return typeof role === 'string' && role !== '' && !UNSTORABLE.test(role) && exactLabelFault(role) === undefined;
+  return typeof role === 'string' && !UNSTORABLE.test(role) && labelFault(role) === undefined;
 }
 
 /** @param now milliseconds since 1970. */

@@ -7,6 +7,7 @@ import { plain, printJson, printLine, styled } from '../output.js';
 import { type PrincipalOptions, withPrincipalOptions } from '../principal-options.js';
 import { client } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+import { limitTexts } from '../../../typescript/src/limit-text.js';
 
 /** Policies that are looked up, to save the rate limit. */
 const MOST_LOOKED_UP = 5;
@@ -88,6 +89,7 @@ async function printNearest(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const nearest = explanation?.nearest ?? [];
+  for (const text of explanation === undefined ? [] : limitTexts(explanation)) printLine(plain(`  ${text}`));
   const isReader = nearest.length > 0 && (await seenBy(governance))('read');
   for (const [index, { policy, missing }] of nearest.entries()) {
     const { id } = policy;

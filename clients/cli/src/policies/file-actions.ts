@@ -109,8 +109,9 @@ export async function test(paths: readonly string[], { prune = false, json }: Pl
   const set = wellFormed(paths);
   if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
   const governance = client();
-  const planned = await planOf(governance, set, { prune, agents: await agentChanges(governance, set) });
-  if (json === true) printJson(shownPlan(set, planned).tests);
+  const agents = await agentChanges(governance, set);
+  const planned = await planOf(governance, set, { prune, agents });
+  if (json === true) printJson(shownPlan(set, planned, agents).tests);
   else printTests(set, planned);
   if (hasFailedTests(planned)) process.exitCode = 1;
 }
@@ -122,7 +123,7 @@ export async function plan(paths: readonly string[], options: PlanOptions & Repl
   const governance = client();
   const agents = await agentChanges(governance, set);
   const planned = await planOf(governance, set, { prune, agents, ...replayOf(options) });
-  const shown = { ...shownPlan(set, planned), base: baseOf(planned, agents) };
+  const shown = { ...shownPlan(set, planned, agents), base: baseOf(planned, agents) };
   if (json === true) printJson({ ...shown, ...shownAgents(agents) });
   else await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
   if (hasFailedTests(planned)) process.exitCode = 1;
@@ -144,7 +145,7 @@ export async function apply(
   if (base !== undefined) requireBase(base, planned, agents);
   if (json !== true) await printPlan(governance, set, planned, { asMarkdown: markdown, all, agents });
   if (hasFailedTests(planned)) {
-    const { tests } = shownPlan(set, planned);
+    const { tests } = shownPlan(set, planned, agents);
     if (json === true) printJson({ changes: [], policySet: planned.base, tests });
     throw new SettingsError('Nothing was applied: tests fail.');
   }

@@ -127,8 +127,19 @@ async function located(set: PolicyFiles, index: number, answer: Promise<unknown>
   }
 }
 
+/** A plan of policies knows agents as they are registered. */
+export const UNLISTED_RIGHTS =
+  'What agents may do with the roles and capabilities of these files is not among the effects: only tests show it.';
+
+/** Whether agents would be able to do, or be allowed, something else. */
+export function areRightsChanged(changes: readonly AgentChange[]): boolean {
+  return changes.some(
+    ({ change, members }) => change === 'create' || members.some((member) => member !== 'description'),
+  );
+}
+
 export function agentLines(changes: readonly AgentChange[]): PlanLine[] {
-  return changes.flatMap(({ change, agent, registered, members }) => {
+  const lines = changes.flatMap(({ change, agent, registered, members }) => {
     const { name, kind, roles, capabilities } = agent;
     if (change === 'create') {
       const has = `roles ${listed(roles)}; capabilities ${listed(capabilities)}`;
@@ -137,6 +148,7 @@ export function agentLines(changes: readonly AgentChange[]): PlanLine[] {
     const parts = members.map((member) => `${member} ${listed(registered?.[member])} → ${listed(agent[member])}`);
     return change === 'update' ? line('!', `change     ${name}: ${parts.join('; ')}`) : [];
   });
+  return areRightsChanged(changes) ? [...lines, line('!', UNLISTED_RIGHTS)] : lines;
 }
 
 function listed(value: string | readonly string[] = ''): string {

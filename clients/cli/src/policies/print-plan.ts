@@ -3,7 +3,7 @@ import { missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
 import { counted, plain, printLine, styled } from '../output.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
-import { type AgentChange, agentLines } from './file-agents.js';
+import { type AgentChange, agentLines, areRightsChanged, UNLISTED_RIGHTS } from './file-agents.js';
 import { baseOf } from './plan-base.js';
 import { headlineLines } from './plan-headline.js';
 import { isChange, type PlanLine, planLines, planTitle, type Subject } from './plan-text.js';
@@ -66,7 +66,9 @@ export function printTests(set: PolicyFiles, planned: Plan): void {
 }
 
 /** The plan as JSON: each test that failed with its place in the files, as its index alone says little. */
-export function shownPlan(set: PolicyFiles, planned: Plan): Plan {
+export function shownPlan(set: PolicyFiles, given: Plan, agents: readonly AgentChange[]): Plan {
+  const isAll = !given.complete || !areRightsChanged(agents);
+  const planned = isAll ? given : { ...given, complete: false, reason: UNLISTED_RIGHTS };
   const { tests } = planned;
   if (tests === undefined) return planned;
   const failed = tests.failed.map((test) => ({ ...test, message: failureText(set, test) }));

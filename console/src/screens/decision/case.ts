@@ -35,6 +35,8 @@ export interface Why {
         readonly matched: Explanation['matched'];
         /** Policies that nearly allow it. */
         readonly nearest: Explanation['nearest'];
+        /** What is used of limits by policies that allow it otherwise. */
+        readonly limits: Explanation['limits'];
       })
     | null;
 }
@@ -79,7 +81,8 @@ export async function loadWhy({ patientClient, me }: Session, execution: Executi
   const { agentId, action, resourceType, resourceId, parameters } = execution;
   // In the API document it is never null.
   const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
-  const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...(onBehalfOf && { onBehalfOf }) };
+  const forWhom = { ...(onBehalfOf && { onBehalfOf }), ...(execution.run && { run: execution.run }) };
+  const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
   const mayAsk = onBehalfOf === null || me.agentId === null;
   const [answer, ...policies] = await Promise.all([
     mayAsk ? patientClient.post('/api/v1/policies/evaluate', { body: { ...asked, explain: true }, signal }) : null,
@@ -91,8 +94,9 @@ export async function loadWhy({ patientClient, me }: Session, execution: Executi
   if (answer === null) return { now: null, policies };
   if ('results' in answer) throw new Error('The service answered several evaluations to one.');
   const { effect, reason, explanation } = answer;
+  const limits = explanation?.limits ?? [];
   const nearest = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
-  return { now: { effect, reason, matched: explanation?.matched ?? [], nearest }, policies };
+  return { now: { effect, reason, matched: explanation?.matched ?? [], nearest, limits }, policies };
 }
 
 function ruleOf({ id, name, version, description, effect, conditions, onBehalfOf, approval }: Policy): Rule {

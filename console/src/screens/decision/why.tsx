@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import type { Decision, Execution } from '../../api/types.js';
@@ -166,6 +167,7 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element | null
   if (now === null) return null;
   const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);
   const near = now.nearest.slice(0, MOST_NEAR);
+  const limited = limitTexts(now);
   return (
     <div class="not-allowed">
       <h3>Why it is not allowed without approval</h3>
@@ -175,8 +177,11 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element | null
           {now.reason === null ? '' : ` (${words(now.reason)})`}.
         </p>
       )}
-      {lost.length + near.length === 0 ? <p>No policy in force allows it without approval.</p> : null}
+      {lost.length + near.length + limited.length === 0 ? <p>No policy in force allows it without approval.</p> : null}
       <ul>
+        {limited.map((text) => (
+          <li key={text}>{revealed(text)}</li>
+        ))}
         {lost.map(({ policy, lostTo }) => (
           <li key={policy.id}>
             <PolicyName policy={policy} /> would allow it, but{' '}

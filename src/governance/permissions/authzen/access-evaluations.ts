@@ -110,8 +110,9 @@ function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
   if (typeFault !== undefined || idFault !== undefined)
     return { faults, value: { who: NOBODY, isValid: false, principal: undefined } };
-  const roles = rolesOf(subject);
-  const principal = principalOf(type, id, givenRoles(subject) === null ? undefined : roles);
+  const given = givenRoles(subject);
+  const roles = rolesOf(given);
+  const principal = principalOf(type, id, areTexts(given) ? given : undefined);
   const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles };
   return { faults, value: { who, isValid: true, principal } };
 }
@@ -122,11 +123,10 @@ function principalOf(type: string, id: string, roles?: readonly string[]): Asker
   return (ON_BEHALF_OF.rule(given) ?? []).length > 0 ? undefined : { ...given, field: 'subject' };
 }
 
-/** Each once. As for agents, an invalid one is ignored. */
-function rolesOf(subject: JsonValue): readonly string[] {
-  const given = givenRoles(subject);
+/** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
+function rolesOf(given: JsonValue): readonly string[] {
   if (!areTexts(given) || given.length === 0) return NO_ROLES;
-  return [...new Set(given)].filter((role) => labelFault(role) === undefined);
+  return [...new Set(given.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
 }
 
 /** Null if there are none. */
