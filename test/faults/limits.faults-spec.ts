@@ -21,6 +21,8 @@ describeWhereReachable(
   () => {
     let database: string;
     let replicas: StartedProgram[] = [];
+    /** Two may have been started for the same place. */
+    const started: StartedProgram[] = [];
     const rounds = Array.from({ length: ROUNDS }, (_, index) => index);
 
     beforeAll(async () => {
@@ -30,13 +32,19 @@ describeWhereReachable(
       await createAgent(oneOf(0), { name: 'bot', capabilities: ['pay-*'] });
     });
     afterAll(async () => {
-      await Promise.all(replicas.map((replica) => replica.stop()));
+      await Promise.all(started.map((replica) => replica.stop()));
       await dropPostgresDatabase(database);
     });
 
-    function start(): Promise<StartedProgram> {
+    async function start(): Promise<StartedProgram> {
       const signingKey = Buffer.alloc(32, 'limits').toString('base64');
-      return startProgram(MAIN, { DATABASE_URL: database, SIGNING_KEY: signingKey, RATE_LIMIT: '1000000' });
+      const program = await startProgram(MAIN, {
+        DATABASE_URL: database,
+        SIGNING_KEY: signingKey,
+        RATE_LIMIT: '1000000',
+      });
+      started.push(program);
+      return program;
     }
 
     function oneOf(number: number): StartedProgram {
