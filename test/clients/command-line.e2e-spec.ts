@@ -222,6 +222,18 @@ describeOnSqlite('The command line', () => {
       exitCode: 0,
       errors: expect.stringContaining('it may act as every agent. --agent binds'),
     });
+    const words = [
+      'keys',
+      'issue',
+      'shop',
+      '--scopes',
+      'execute',
+      '--agent',
+      'bot',
+      '--principals',
+      'user:*, role:vip',
+    ];
+    expect(JSON.parse(await printed(words))).toMatchObject({ principals: ['user:*', 'role:vip'] });
     const issued = JSON.parse(await printed(['keys', 'issue', 'job', '--scopes', 'read, audit', '--json']));
     expect(issued).toMatchObject({ scopes: ['read', 'audit'], secret: expect.stringMatching(/^agk_/) });
     expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(

@@ -1,5 +1,5 @@
 import { createTestApp } from '../support/application/create-test-app';
-import { createAgent, createPolicy, policySetOf } from '../support/application/factories';
+import { createAgent, createPolicy, issueKey, policySetOf } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 
@@ -96,6 +96,10 @@ describe('Policies about principals', () => {
       { agent: 'bot', ...ASKED, onBehalfOf: ANN, expect: 'allow', by: 'allow' },
     ];
     const { body } = await post('policies/plan', { policies: [deny, allow], tests });
+    // A test does nothing on anybody's behalf, so whoever may plan may ask it.
+    const { secret: key } = await issueKey(stage.app, { scopes: ['read'], agentId: 'bot' });
+    const plan = { policies: [deny, allow], tests };
+    expect((await send(stage.app, 'POST', '/api/v1/policies/plan', { key, body: plan })).body).toEqual(body);
     expect(body).toMatchObject({ complete: true, shadowed: [], tests: { passed: 2, failed: [] } });
     expect(body.effects.length).toBeGreaterThan(0);
     for (const { to, when } of body.effects)

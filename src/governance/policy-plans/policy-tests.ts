@@ -87,10 +87,12 @@ export class PolicyTests {
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
-    const agents = await agentsOf(this.history, caller, questions);
-    requireMayAsk(caller, questions, agents);
-    const faults = questions.flatMap((question) => unknownFaults(caller, question, agents));
-    return { tests, questions, agents, principals: caller.principals, faults };
+    // Nothing is done on anybody's behalf: whoever may plan may test on behalf of everybody, and a token speaks for nobody.
+    const asker = { ...caller, principals: 'anybody' } as const;
+    const agents = await agentsOf(this.history, asker, questions);
+    requireMayAsk(asker, questions, agents);
+    const faults = questions.flatMap((question) => unknownFaults(asker, question, agents));
+    return { tests, questions, agents, principals: asker.principals, faults };
   }
 
   /** @param target the policies of the set. */

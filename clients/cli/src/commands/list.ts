@@ -8,6 +8,7 @@ type PagePath =
 export interface ListOptions {
   readonly limit: number;
   readonly json?: boolean;
+  readonly order?: 'desc';
 }
 
 /** A command that lists records; what further options it has are the filters of the list. */

@@ -28,9 +28,15 @@ export function addRecordCommands(program: Command): void {
   policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
   addPolicyFileCommands(policies);
-  const executions = addListCommand(program, 'executions', 'what agents asked for, and what came of it');
+  const executions = addListCommand(
+    program,
+    'executions',
+    'what agents asked for, and what came of it; the newest first',
+  );
   executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
-  executions.action((options: ListOptions) => list('/api/v1/executions', options, EXECUTION_COLUMNS));
+  executions.action((options: ListOptions) =>
+    list('/api/v1/executions', { ...options, order: 'desc' }, EXECUTION_COLUMNS),
+  );
   const audit = addListCommand(program, 'audit', 'the audit trail, newest first');
   audit
     .option('--agent-id <agent>')
@@ -57,6 +63,7 @@ function addKeyCommands(program: Command): void {
     .description('issue a key; its secret is printed once')
     .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
     .option('--agent <agent>', 'the agent that it is bound to, by id or name')
+    .option('--principals <patterns>', 'on whose behalf its agent may act, separated by commas, such as user:*')
     .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
     .option('--json', 'the key as JSON, which is also what is printed without it')
     .action(issue);
@@ -74,16 +81,26 @@ async function show(id: string, { json }: { json?: boolean }): Promise<void> {
 
 async function issue(
   name: string,
-  { scopes, agent, expiresAt }: { scopes: string; agent?: string; expiresAt?: string },
+  {
+    scopes,
+    agent,
+    principals,
+    expiresAt,
+  }: Record<'agent' | 'principals' | 'expiresAt', string | undefined> & { scopes: string },
 ): Promise<void> {
   const body = {
-    ...{ name, scopes: scopes.split(',').map((scope) => scope.trim()) },
+    ...{ name, scopes: listed(scopes) },
+    ...(principals === undefined ? {} : { principals: listed(principals) }),
     ...(agent === undefined ? {} : { agentId: agent }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
   printJson(await client().post('/api/v1/api-keys', { body }));
   if (agent === undefined && body.scopes.some((scope) => ACTING.includes(scope)))
     printError('Warning: this key is bound to no agent: it may act as every agent. --agent binds it to one.');
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
 }
 
 async function revoke(id: string, { reason }: { reason?: string }): Promise<void> {
