@@ -858,7 +858,7 @@ function TimestampField(field: FieldText<string> & Presence): PropertyDecorator;
 
 interface TokenPrincipal {
     readonly claim: string | null;
-    readonly roles: readonly string[];
+    readonly roles: readonly string[] | null;
     readonly people: ReadonlySet<string>;
 }
 

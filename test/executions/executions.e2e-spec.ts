@@ -99,16 +99,19 @@ describe('executions', () => {
       ]);
     });
 
-    it.each(['%s', '/%s', 'docs/%s', '/a/b/%s'])('belong to the entity named by the resource %s', async (pattern) => {
-      const { body: entity } = await send(app, 'POST', '/api/v1/entities', { body: { type: 't', name: 'n' } });
-      const { id } = (await run({ resourceId: pattern.replace('%s', entity.id) })).body;
-      const { body } = await send(app, 'GET', `/api/v1/audit?entityId=${entity.id}&action=execution.authorized`);
-      expect(body.data).toEqual([expect.objectContaining({ subjectId: id, entityId: entity.id })]);
-    });
+    it.each(['%s', '/%s', 'docs/%s', '/a/b/%s', '%s/a', 'ent_1/%s/ent_2'])(
+      'belong to the entity named by the resource %s',
+      async (pattern) => {
+        const { body: entity } = await send(app, 'POST', '/api/v1/entities', { body: { type: 't', name: 'n' } });
+        const { id } = (await run({ resourceId: pattern.replace('%s', entity.id) })).body;
+        const { body } = await send(app, 'GET', `/api/v1/audit?entityId=${entity.id}&action=execution.authorized`);
+        expect(body.data).toEqual([expect.objectContaining({ subjectId: id, entityId: entity.id })]);
+      },
+    );
 
-    it('belong to no entity if none has that id, or the id is not the last segment', async () => {
+    it('belong to no entity if none has that id, or the id is not a segment', async () => {
       const { body: entity } = await send(app, 'POST', '/api/v1/entities', { body: { type: 't', name: 'n' } });
-      for (const resourceId of ['ent_01ARZ3NDEKTSV4RRFFQ69G5FAV', `${entity.id}/a`, `x${entity.id}`]) {
+      for (const resourceId of ['ent_01ARZ3NDEKTSV4RRFFQ69G5FAV', `x${entity.id}`, `${entity.id}x/a`]) {
         const { id } = (await run({ resourceId })).body;
         expect((await auditOf(app, id))[0]?.entityId).toBeNull();
       }

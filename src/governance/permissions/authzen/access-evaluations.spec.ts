@@ -20,7 +20,7 @@ describe('readParts', () => {
 
   it.each([
     ['without roles', ALICE, { subject: 'user:alice', roles: undefined }],
-    ['with roles', { ...ALICE, properties: { roles: ['a', 'a', ' b'] } }, { subject: 'user:alice', roles: ['a'] }],
+    ['with roles', { ...ALICE, properties: { roles: ['a', 'b'] } }, { subject: 'user:alice', roles: ['a', 'b'] }],
     ['with no roles', { ...ALICE, properties: { roles: [] } }, { subject: 'user:alice', roles: [] }],
     [
       'that is a person',
@@ -35,6 +35,8 @@ describe('readParts', () => {
 
   it.each([
     ...['role', 'kind', 'principal', 'a:b', ''].map((type) => ({ type, id: 'x' })),
+    { ...ALICE, properties: { roles: ['a', 'a'] } },
+    { ...ALICE, properties: { roles: [' b'] } },
     { ...ALICE, properties: { roles: Array.from({ length: 51 }, (_, index) => `${index}`) } },
   ])('takes %j for no principal', (subject) => {
     const read = evaluationOf(readParts({ subject, ...REST, context: { agent: 'bot' } }));
