@@ -192,6 +192,27 @@ describe('Tests of a planned set', () => {
     expect([changed.status, changed.body.error.reason]).toEqual([403, 'not_this_agent']);
   });
 
+  it('may ask at a time, for conditions on the clock', async () => {
+    const conditions = [{ clock: 'Europe/Berlin', days: ['fri'], op: 'between', value: ['08:00', '18:00'] }];
+    const policy = {
+      name: 'fridays',
+      version: '1',
+      effect: 'allow',
+      subjects: ['*'],
+      actions: ['go'],
+      resources: ['*'],
+    };
+    const test = { subject: {}, action: 'go', resourceType: 'place', resourceId: 'home' };
+    const tests = [
+      { ...test, at: '2026-11-20T09:00:00Z', expect: 'allow', by: 'fridays' },
+      { ...test, at: '2026-11-20T18:00:00+01:00', expect: 'deny' },
+      { ...test, at: '2026-11-21T09:00:00Z', expect: 'deny' },
+    ];
+    expect(await tested([{ ...policy, conditions }], tests)).toEqual({ passed: 3, failed: [] });
+    const wrong = await plan([policy], [{ ...test, at: 'noon', expect: 'deny' }]);
+    expect([wrong.status, Object.keys(faults(wrong))]).toEqual([400, ['tests[0].at']]);
+  });
+
   it('begin with nothing used of a limit, also for an agent that is not registered yet', async () => {
     const limits = [{ max: 100, of: '/amount', per: 'day', by: 'agent' }];
     const policy = { name: 'limited', version: '1', effect: 'allow', subjects: ['role:new'], resources: ['*'] };

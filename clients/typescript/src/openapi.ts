@@ -2427,6 +2427,12 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
+             * Format: date-time
+             * @description The time of the request, for conditions on the clock; the present unless given.
+             * @example 2026-11-20T09:00:00Z
+             */
+            at?: string | null;
+            /**
              * @description The expected answer.
              * @example allow
              */

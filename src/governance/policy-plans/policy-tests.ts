@@ -23,6 +23,8 @@ import type { PlannedPolicy, PlannedReference } from './effects/effect';
 
 /** A question, and the expected answer. */
 export interface PolicyTest extends GivenQuestion {
+  /** ISO 8601, in UTC; the present unless given. */
+  readonly at?: string | null;
   readonly expect: PolicyEffect;
   /** The name of a policy that should be among those that decide. */
   readonly by?: string;
@@ -100,9 +102,8 @@ export class PolicyTests {
     { tests, questions, agents, principals }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestResults> {
-    const at = this.history.now;
-    const basis = { agents, principals, at, facts: NOTHING_USED };
-    const asking = this.evaluations.askingOf({ policies: await PolicyEvaluator.of(target), ...basis });
+    const { now } = this.history;
+    const policies = await PolicyEvaluator.of(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -110,10 +111,12 @@ export class PolicyTests {
     };
     const turn = new Turn();
     const failed: FailedTest[] = [];
-    for (const [index, { expect, by }] of tests.entries()) {
+    for (const [index, { expect, by, at }] of tests.entries()) {
       const question = questions[index];
       if (question === undefined) throw new Error('A test has no question.');
       if (turn.isOver) await turn.next();
+      const basis = { agents, principals, at: at ?? now, facts: NOTHING_USED };
+      const asking = this.evaluations.askingOf({ policies, ...basis });
       const { answer } = asking.answer(question, false);
       const isAsExpected =
         answer.effect === expect &&

@@ -7,6 +7,7 @@ import {
   OptionalText,
   RequiredText,
   Field,
+  TimestampField,
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
 import { member, objectShape, type Shape } from '../../../http/validation/shapes';
@@ -102,6 +103,13 @@ export class PolicyTestRequest implements PolicyTest {
     example: { amount: 80 },
   })
   readonly parameters?: JsonObject;
+
+  @TimestampField({
+    optional: true,
+    description: 'The time of the request, for conditions on the clock; the present unless given.',
+    example: '2026-11-20T09:00:00Z',
+  })
+  readonly at?: string;
 
   @OneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'The expected answer.', example: 'allow' })
   readonly expect!: PolicyEffect;
