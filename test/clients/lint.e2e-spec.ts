@@ -100,6 +100,16 @@ describeOnSqlite('gov policies lint', () => {
       .map((line) => line.replace(/^Warning: \S+: /, ''));
   }
 
+  it('takes the time of a test, and refuses what is not one', async () => {
+    const test = { subject: {}, action: 'a', resourceType: 't', resourceId: 'r', expect: 'deny' };
+    expect((await lint({ tests: [{ ...test, at: '2026-11-20T09:00:00Z' }] })).exitCode).toBe(0);
+    const { exitCode, errors } = await lint({ tests: [{ ...test, at: 'noon' }] });
+    expect([exitCode, errors]).toEqual([
+      1,
+      expect.stringContaining('tests[0].at must be an RFC 3339 time with a zone'),
+    ]);
+  });
+
   it('refuses each condition that the service refuses', async () => {
     const conditioned = policies(...[...FAULTY, ...SOUND].map((condition) => ({ conditions: [condition] })));
     const places = (texts: readonly string[]): string[] =>

@@ -17,7 +17,9 @@ const FILES = NAMES.map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'u
 const policies = FILES.flatMap((file) => file.policies ?? []);
 const tests = FILES.flatMap((file) => file.tests ?? []);
 
-const isPolicyFile = new Ajv({ strict: false }).compile(JSON.parse(readDocument('policies.schema.json')) as object);
+const isPolicyFile = new Ajv({ strict: false, formats: { 'date-time': true } }).compile(
+  JSON.parse(readDocument('policies.schema.json')) as object,
+);
 
 describe('policies.schema.json', () => {
   const POLICY = { name: 'n', version: '1', effect: 'allow', subjects: ['*'], actions: ['a'], resources: ['r'] };

@@ -8,12 +8,15 @@ import type { PolicyFiles } from './policy-files.js';
 /** The build puts `policies.schema.json` here. */
 const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
 
+/** RFC 3339 with a zone; the service checks the day. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
+
 /** Of one file: each is looked for in the file, to name its place. */
 const MOST_FAULTS = 100;
 
 /** Faults of form in policy files, each with its place, found without a service; only the service can check patterns. */
 export function lintFaults(set: PolicyFiles): string[] {
-  const isValid = new Ajv({ allErrors: true, strict: false }).compile(
+  const isValid = new Ajv({ allErrors: true, strict: false, formats: { 'date-time': TIME } }).compile(
     JSON.parse(readFileSync(SCHEMA, 'utf8')) as object,
   );
   const faults = set.files.flatMap((file) => {
@@ -62,6 +65,8 @@ function faultOf(
   const at = (name: string, text: string): string =>
     `${file.placeOf(name)}: ${name === '' ? 'the file' : name} ${text}`;
   switch (keyword) {
+    case 'format':
+      return at(field, 'must be an RFC 3339 time with a zone, such as 2026-11-20T06:18:03Z');
     case 'additionalProperties': {
       const name = (params as { additionalProperty: string }).additionalProperty;
       return at(field === '' ? quoted(name) : `${field}.${quoted(name)}`, 'is not known here');
