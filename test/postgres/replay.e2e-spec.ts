@@ -1,3 +1,5 @@
+import { EXECUTION, type Execution } from '../../src/governance/executions/execution.entity';
+import { type DueSettlement, dueSettlementOf } from '../../src/ledger/due-settlement';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createEntity, createPolicy } from '../support/application/factories';
@@ -34,6 +36,9 @@ describe('While a plan replays what agents requested', () => {
     await createPolicy(app, MAY_READ);
     const body = { action: 'read', resourceType: 'doc', resourceId: 'a' };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status).toBe(200);
+    // It would look for executions in a session that others need, and wait for the lock.
+    const settlement: DueSettlement<Execution> = app.application.get(dueSettlementOf(EXECUTION), { strict: false });
+    await settlement.onModuleDestroy();
     [somebody, observer] = [await foreignConnection(app), await foreignConnection(app)];
   });
   afterAll(async () => {
