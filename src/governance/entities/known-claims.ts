@@ -52,8 +52,14 @@ export class KnownClaims {
   async findIn(reader: Pick<LedgerTransaction, 'all'>, keys: readonly ClaimKey[]): Promise<readonly Known[]> {
     const asked = keys.map(({ entityId, predicate }, place) => [place, entityId, ...formsOf(predicate)]);
     const rows = await reader.all<ClaimRow>(this.now, [JSON.stringify(asked)]);
+    const byPlace = new Map<number, ClaimRow[]>();
+    for (const row of rows) {
+      const own = byPlace.get(row.place);
+      if (own === undefined) byPlace.set(row.place, [row]);
+      else own.push(row);
+    }
     return keys.map((_, index) => {
-      const own = rows.filter(({ place }) => place === index);
+      const own = byPlace.get(index) ?? [];
       const [first] = own;
       if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
       return own.flatMap(({ id, value, context }) =>
