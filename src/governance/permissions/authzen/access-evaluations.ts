@@ -4,6 +4,7 @@ import type { FieldFault } from '../../../core/errors/domain-error';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { ON_BEHALF_OF, RUN } from '../principal-fields';
+import type { GivenPrincipal } from '../principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
@@ -26,9 +27,9 @@ interface ReadAsker extends Asker {
   readonly isValid: boolean;
 }
 
-/** With the principal that it is where the context names the agent; undefined if it can be none. */
+/** With what it is as a principal, where the context names the agent. */
 interface ReadSubject extends ReadAsker {
-  readonly principal: Asker['onBehalfOf'];
+  readonly given: GivenPrincipal;
 }
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
@@ -82,9 +83,11 @@ export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonl
 }
 
 function askerOf(subject: ReadSubject, agent: string | null): ReadAsker {
-  const { principal } = subject;
   if (agent === null) return subject;
-  return { who: { agent, field: 'context.agent' }, onBehalfOf: principal, isValid: principal !== undefined };
+  const { given, isValid } = subject;
+  // By the rules of execute.
+  const isPrincipal = isValid && (ON_BEHALF_OF.rule(given) ?? []).length === 0;
+  return { who: { agent, field: 'context.agent' }, onBehalfOf: { ...given, field: 'subject' }, isValid: isPrincipal };
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -104,23 +107,16 @@ function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   const { type, id } = subject as { type: string; id: string };
   if (type === 'agent') {
     const who = { agent: id, field: 'subject.id' };
-    return { faults, value: { who, isValid: true, principal: principalOf(type, id) } };
+    return { faults, value: { who, isValid: true, given: { subject: `${type}:${id}`, roles: undefined } } };
   }
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
+  const roles = givenRoles(subject);
+  const given = { subject: `${type}:${id}`, roles: areTexts(roles) ? roles : undefined };
   if (typeFault !== undefined || idFault !== undefined)
-    return { faults, value: { who: NOBODY, isValid: false, principal: undefined } };
-  const given = givenRoles(subject);
-  const roles = rolesOf(given);
-  const principal = principalOf(type, id, areTexts(given) ? given : undefined);
-  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles };
-  return { faults, value: { who, isValid: true, principal } };
-}
-
-/** By the rules of execute: few roles, so that many evaluations may share them. @param roles undefined if not given. */
-function principalOf(type: string, id: string, roles?: readonly string[]): Asker['onBehalfOf'] {
-  const given = { subject: `${type}:${id}`, roles };
-  return (ON_BEHALF_OF.rule(given) ?? []).length > 0 ? undefined : { ...given, field: 'subject' };
+    return { faults, value: { who: NOBODY, isValid: false, given } };
+  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: rolesOf(roles) };
+  return { faults, value: { who, isValid: true, given } };
 }
 
 /** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
