@@ -45,7 +45,7 @@ const licence = readFileSync(join(preact, 'LICENSE'), 'utf8');
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => place(`icon-${count}`, 'svg', icon(count)));
+const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => placedIcon(count));
 const [script, style] = [SCRIPT, STYLE].map(pathOf);
 for (const { path, text } of outputFiles) {
   const isScript = basename(path) === basename(script);
@@ -65,10 +65,11 @@ function pathOf(entryPoint) {
   return `/console/assets/${basename(file)}`;
 }
 
-/** Writes a file under a name that changes with its content, and returns its path on the service. */
-function place(name, extension, text) {
+/** Writes an icon under a name that changes with its content, and returns its path on the service. */
+function placedIcon(count) {
+  const text = icon(count);
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 10);
-  const file = `${name}.${hash}.${extension}`;
+  const file = `icon-${count}.${hash}.svg`;
   writeFileSync(join(target, file), text);
   return `/console/assets/${file}`;
 }

@@ -1,4 +1,4 @@
-import { matching } from '../evaluation/evaluate.mjs';
+import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
 import { isAmount, isWithin, usesOf } from '../evaluation/limits.mjs';
 
 /**
@@ -12,9 +12,6 @@ import { isAmount, isWithin, usesOf } from '../evaluation/limits.mjs';
  * @typedef {import('../evaluation/limits.mjs').Use} Use
  * @typedef {{ verdict: import('../evaluation/evaluate.mjs').Verdict, policies: readonly Policy[] }} Decided by these policies in force
  */
-
-/** Whatever the policies say. */
-const UNASKED = ['agent_suspended', 'stopped', 'principal_suspended', 'capability_missing'];
 
 /**
  * @param {Json} details
@@ -34,7 +31,7 @@ export function keptByLimits({ limited = [] }) {
  */
 export function recomputeUses({ state, audit }, request, agent, { verdict, policies }, report) {
   const { used = [], limited = [] } = audit.details;
-  const isUnasked = UNASKED.includes(verdict.reason ?? '') || audit.reason === 'extension_refused';
+  const isUnasked = isBeforePolicies(verdict) || audit.reason === 'extension_refused';
   const deciding = isUnasked || verdict.effect !== 'allow' ? [] : verdict.policies;
   const expected = deciding.flatMap((policy) => usesOf(policy, state.agentId, request)).map(sorted);
   report.expect('details.used', withoutBefore(used), expected);

@@ -1,5 +1,5 @@
 import { isActionMet } from '../evaluation/actions.mjs';
-import { matching } from '../evaluation/evaluate.mjs';
+import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
 import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
 
@@ -18,9 +18,6 @@ import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
  * @typedef {{ policyId: string, condition: number, executionId: string | null }} Earlier
  */
 
-/** Whatever the policies say. */
-const UNASKED = ['agent_suspended', 'stopped', 'principal_suspended', 'capability_missing'];
-
 /**
  * @param {Json} entry
  * @param {readonly Policy[]} policies in force
@@ -28,7 +25,22 @@ const UNASKED = ['agent_suspended', 'stopped', 'principal_suspended', 'capabilit
  * @param {Report} report
  * @returns {NonNullable<Request['known']>}
  */
-export function found({ state, audit, sequence }, policies, history, report) {
+export function found(entry, policies, history, report) {
+  const known = new Map([
+    ...foundEarlier(entry, policies, history, report),
+    ...foundClaims(entry, policies, history, report),
+  ]);
+  return (policyId, index) => known.get(`${policyId} ${index}`);
+}
+
+/**
+ * @param {Json} entry
+ * @param {readonly Policy[]} policies in force
+ * @param {History} history
+ * @param {Report} report
+ * @returns {Map<string, Truth>}
+ */
+function foundEarlier({ state, audit, sequence }, policies, history, report) {
   /** @type {Map<string, Truth>} */
   const known = new Map();
   for (const { policyId, condition: index, executionId } of earlierIn(audit.details)) {
@@ -51,6 +63,19 @@ export function found({ state, audit, sequence }, policies, history, report) {
         : `For ${asked}, ${executionId} had been authorized before in the run.`,
     );
   }
+  return known;
+}
+
+/**
+ * @param {Json} entry
+ * @param {readonly Policy[]} policies in force
+ * @param {History} history
+ * @param {Report} report
+ * @returns {Map<string, Truth>}
+ */
+function foundClaims({ state, audit, sequence }, policies, history, report) {
+  /** @type {Map<string, Truth>} */
+  const known = new Map();
   for (const { policyId, condition: index, entityId, ids } of claimsIn(audit.details)) {
     const policy = policies.find(({ id }) => id === policyId);
     const condition = policy?.conditions?.[index];
@@ -72,7 +97,7 @@ export function found({ state, audit, sequence }, policies, history, report) {
         `of ${entityId}, so it is ${truth ?? 'unknown'}; a file alone does not show that there was no other.`,
     );
   }
-  return (policyId, index) => known.get(`${policyId} ${index}`);
+  return known;
 }
 
 /**
@@ -122,7 +147,7 @@ function pathOf(resourceId) {
  */
 export function expectLooked({ state, audit }, request, agent, { verdict, policies }, report) {
   const highest = verdict.policies[0]?.priority ?? -Infinity;
-  const isUnasked = UNASKED.includes(verdict.reason ?? '');
+  const isUnasked = isBeforePolicies(verdict);
   const open = { ...request, kept: new Set(), known: () => /** @type {const} */ (true) };
   const asking = isUnasked ? [] : matching(agent, open, policies).filter(({ priority }) => priority >= highest);
   const expected = asking.flatMap(({ id, conditions = [] }) =>

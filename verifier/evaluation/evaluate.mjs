@@ -73,6 +73,16 @@ export function evaluate(agent, request, policies, defaultEffect, { isStopped = 
 /** @type {ReadonlySet<string>} */
 const NONE = new Set();
 
+const BEFORE_POLICIES = ['agent_suspended', 'stopped', 'principal_suspended', 'capability_missing'];
+
+/**
+ * Whether it was refused whatever the policies say.
+ * @param {Verdict} verdict
+ */
+export function isBeforePolicies({ reason }) {
+  return reason !== null && BEFORE_POLICIES.includes(reason);
+}
+
 /**
  * Whether policies let an agent review a decision: only those that deny count, and none with conditions or limits, since a
  * review has no parameters.
