@@ -80,13 +80,15 @@ export class ProposeDecisionRequest {
   readonly approvers?: readonly GivenGroup[];
 }
 
+const APPROVER = {
+  max: 200,
+  description: 'Id or name of the approving agent.',
+  example: sampleId('agt', 2),
+  normalise: normaliseAgentName,
+};
+
 export class ApproveDecisionRequest {
-  @RequiredText({
-    max: 200,
-    description: 'Id or name of the approving agent.',
-    example: sampleId('agt', 2),
-    normalise: normaliseAgentName,
-  })
+  @RequiredText(APPROVER)
   readonly approverId!: string;
 
   @OptionalText({ max: 2000, mayBeBlank: true, example: 'Checked against the change calendar.' })
@@ -121,12 +123,7 @@ export class ApproveTogetherRequest {
   })
   readonly decisions!: SeenDecisionRequest[];
 
-  @RequiredText({
-    max: 200,
-    description: 'Id or name of the approving agent.',
-    example: sampleId('agt', 2),
-    normalise: normaliseAgentName,
-  })
+  @RequiredText(APPROVER)
   readonly approverId!: string;
 
   @OptionalText({ max: 2000, mayBeBlank: true, example: 'The runs of this morning.' })
