@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
-import { runVerifier } from '../support/processes/run-verifier';
-import { approve, ask, company, DECISIONS, EXECUTIONS, order, pending, resume } from './support';
+import { decisionFileOf, verifyFile } from '../evidence/verified-file';
+import { approve, ask, company, DECISIONS, order, pending, resume } from './support';
 
 const APPROVERS = [{ subjects: ['principal'] }, { subjects: ['agent:zoe', 'role:finance'] }];
 
@@ -36,12 +33,8 @@ describe('An approval by the principal', () => {
     expect((await approve(app, asked.decisionId, people.ann)).body.status).toBe('proposed');
     expect((await approve(app, asked.decisionId, zoe)).body.status).toBe('approved');
     expect((await resume(app, asked.id)).body.outcome).toBe('authorized');
-    const folder = mkdtempSync(join(tmpdir(), 'principal-'));
-    const file = join(folder, 'decision.evidence.json');
-    writeFileSync(file, (await send(app, 'GET', `${EXECUTIONS}/${asked.id}/evidence`)).text);
     const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
-    const { exitCode, output } = await runVerifier([file, '--public-key', publicKey]);
-    rmSync(folder, { recursive: true });
+    const { exitCode, output } = await verifyFile(await decisionFileOf(app, asked), publicKey);
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.stringContaining(`1 of agent:${zoe.id}`) });
   });
 

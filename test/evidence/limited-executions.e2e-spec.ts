@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 import { forge } from './forged-file';
+import { decisionFileOf, verifyFile } from './verified-file';
 
 describe('The verifier, on executions under limits', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'limits-test-'));
   let app: TestApp;
   let publicKey = '';
   const made: Parsed[] = [];
@@ -31,34 +28,19 @@ describe('The verifier, on executions under limits', () => {
     made.push(...denied.body.data);
     publicKey = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
   });
-  afterAll(async () => {
-    await app.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => app.close());
 
   async function execute(action: string, parameters: object): Promise<Parsed> {
     const body = { action, resourceType: 'bill', resourceId: 'b', parameters };
     return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
   }
 
-  const fileOf = async ({ id }: Parsed): Promise<string> =>
-    (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
-
-  function write(name: string, text: string): string {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  }
-
-  const verify = (text: string, key = publicKey, ...words: readonly string[]): Promise<VerifierRun> =>
-    runVerifier([write('one.evidence.json', text), '--public-key', key, ...words]);
-
   const exported = async (): Promise<string> => (await send(app, 'GET', '/api/v1/provenance/export')).text;
 
   it('recomputes what was used, and what kept a policy from matching', async () => {
     const outputs = [];
     for (const execution of made) {
-      const { exitCode, output } = await verify(await fileOf(execution));
+      const { exitCode, output } = await verifyFile(await decisionFileOf(app, execution), publicKey);
       expect({ exitCode, last: output.trimEnd().split('\n').at(-1) }).toMatchObject({ exitCode: 0 });
       outputs.push(output);
     }
@@ -70,10 +52,10 @@ describe('The verifier, on executions under limits', () => {
 
   it('finds what no limit allows, and what a limit would have allowed', async () => {
     const changed = async (execution: Parsed, change: (details: Parsed) => void): Promise<string> => {
-      const { text, publicKey: key } = forge(await fileOf(execution), (file) => {
+      const { text, publicKey: key } = forge(await decisionFileOf(app, execution), (file) => {
         for (const { action, audit } of file.entries) if (action.startsWith('execution.')) change(audit.details);
       });
-      return (await verify(text, key)).output;
+      return (await verifyFile(text, key)).output;
     };
     const [, taken, asked, , refused] = made;
     expect(await changed(taken, ({ used }) => (used[0].before = '9.9'))).toMatch(/DIFFERS: .*spend was exceeded/);
@@ -85,10 +67,10 @@ describe('The verifier, on executions under limits', () => {
   });
 
   it('holds every before of an export against the entries before it, also where some were erased', async () => {
-    const onLog = async (text: string): Promise<VerifierRun> => runVerifier([write('all.jsonl', text)]);
+    const onLog = async (text: string): Promise<VerifierRun> => runVerifier(['-'], text);
     expect((await onLog(await exported())).exitCode).toBe(0);
-    const file = await fileOf(made[3]);
-    expect((await verify(file, publicKey, '--export', write('log.jsonl', await exported()))).exitCode).toBe(0);
+    const file = await decisionFileOf(app, made[3]);
+    expect((await verifyFile(file, publicKey, await exported())).exitCode).toBe(0);
     const forged = (await exported()).replaceAll('"before":"0.3"', '"before":"0.2"');
     expect((await onLog(forged)).output).toMatch(/says that 0\.2 were used before of .*; the entries have 0\.3/);
     const subjects = [made[1], made[3]].map(({ id }) => ({ type: 'execution', id }));

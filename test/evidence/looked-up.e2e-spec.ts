@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
-import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
 import { forge } from './forged-file';
 import { runProgram } from './run-program';
+import { decisionFileOf, verifyFile } from './verified-file';
 
 describe('The verifier, on what conditions looked up', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'looked-up-test-'));
   let app: TestApp;
   let publicKey = '';
   let refund: Parsed;
@@ -31,38 +27,26 @@ describe('The verifier, on what conditions looked up', () => {
     denied = (await send(app, 'GET', '/api/v1/executions?outcome=denied')).body.data[0];
     publicKey = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
   });
-  afterAll(async () => {
-    await app.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => app.close());
 
   async function execute(action: string, resourceId: string): Promise<Parsed> {
     const body = { action, resourceType: 'order', resourceId, run: 'r' };
     return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
   }
-  const fileOf = async ({ id }: Parsed): Promise<string> =>
-    (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
-  function write(name: string, text: string): string {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  }
-  const verify = (text: string, key = publicKey, ...words: readonly string[]): Promise<VerifierRun> =>
-    runVerifier([write('one.evidence.json', text), '--public-key', key, ...words]);
   const verifyChanged = async (execution: Parsed, change: (entry: Parsed, file: Parsed) => void): Promise<string> => {
-    const { text, publicKey: key } = forge(await fileOf(execution), (file) => {
+    const { text, publicKey: key } = forge(await decisionFileOf(app, execution), (file) => {
       for (const entry of [...file.entries]) change(entry, file);
     });
-    return (await verify(text, key)).output;
+    return (await verifyFile(text, key)).output;
   };
 
   it('recomputes by the earlier execution, which the file has, and says where there was none', async () => {
-    const exported = write('log.jsonl', (await send(app, 'GET', '/api/v1/provenance/export')).text);
+    const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
     const outputs = [];
     for (const execution of [refund, sent, denied]) {
-      const text = await fileOf(execution);
+      const text = await decisionFileOf(app, execution);
       expect(await runProgram('assemble-file', app.url, execution.id)).toBe(text);
-      const { exitCode, output } = await verify(text, publicKey, '--export', exported);
+      const { exitCode, output } = await verifyFile(text, publicKey, exported);
       expect([exitCode, output]).toEqual([0, expect.any(String)]);
       outputs.push(output);
     }
@@ -92,12 +76,12 @@ describe('The verifier, on what conditions looked up', () => {
   });
 
   it('finds in the log what an entry says there was not', async () => {
-    const { text, publicKey: key } = forge(await fileOf(sent), (file) => {
+    const { text, publicKey: key } = forge(await decisionFileOf(app, sent), (file) => {
       for (const { subjectId, state, audit } of file.entries)
         if (subjectId === sent.id) [state.resourceId, audit.details.resourceId] = ['a', 'a'];
     });
     const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
-    expect((await verify(text, key, '--export', write('log.jsonl', log))).output).toMatch(
+    expect((await verifyFile(text, key, log)).output).toMatch(
       /DIFFERENCE entry \d+: exe_\w+ had been authorized before in the run/,
     );
   });
@@ -119,24 +103,24 @@ describe('The verifier, on what conditions looked up', () => {
     const { data } = (await send(app, 'GET', '/api/v1/executions?action=pay')).body;
     expect(data.map(({ outcome }: Parsed) => outcome).sort()).toEqual(['authorized', 'denied', 'denied']);
     for (const execution of data) {
-      const text = await fileOf(execution);
+      const text = await decisionFileOf(app, execution);
       expect(await runProgram('assemble-file', app.url, execution.id)).toBe(text);
-      const { exitCode, output } = await verify(text, publicKey, '--export', write('log.jsonl', log));
+      const { exitCode, output } = await verifyFile(text, publicKey, log);
       expect([exitCode, output]).toEqual([0, expect.any(String)]);
     }
-    expect((await verify(await fileOf(paid))).output).toMatch(
+    expect((await verifyFile(await decisionFileOf(app, paid), publicKey)).output).toMatch(
       /2 claims were known of ent_\w+, so it is true; a file alone/,
     );
     const unsure = await verifyChanged(paid, ({ action, state }) => {
       if (action === 'claim.added') state.context.confidence = 0.5;
     });
     expect(unsure).toMatch(/DIFFERS/);
-    const { text, publicKey: key } = forge(await fileOf(paid), (file) => {
+    const { text, publicKey: key } = forge(await decisionFileOf(app, paid), (file) => {
       for (const { subjectId, audit } of file.entries) if (subjectId === paid.id) audit.details.claims[0].ids.pop();
       file.entries = file.entries.filter(({ state }: Parsed) => state.value !== 'B');
     });
-    expect((await verify(text, key)).output).toMatch(/RECOMPUTED/);
-    const found = await verify(text, key, '--export', write('log.jsonl', log));
+    expect((await verifyFile(text, key)).output).toMatch(/RECOMPUTED/);
+    const found = await verifyFile(text, key, log);
     expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
   });
 });

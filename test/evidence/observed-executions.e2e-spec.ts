@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
-import { runVerifier } from '../support/processes/run-verifier';
 import { entryOf, forge } from './forged-file';
+import { decisionFileOf, verifyFile } from './verified-file';
 
 const HOUR = 60 * 60 * 1000;
 
@@ -19,21 +16,17 @@ describe('The decision file of an observed agent', () => {
     await send(app, 'PATCH', `/api/v1/agents/${bot.id}`, { body: { observeUntil } });
     return { app, bot };
   });
-  const folder = mkdtempSync(join(tmpdir(), 'observed-evidence-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   async function fileOf(action: string): Promise<string> {
     const { app, bot } = stage;
     const body = { action, resourceType: 'doc', resourceId: 'a', parameters: {} };
-    const { id } = (await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body })).body;
-    return (await send(app, 'GET', `/api/v1/executions/${id}/evidence`)).text;
+    const executed = await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body });
+    return decisionFileOf(app, executed.body);
   }
 
   async function verify(text: string, publicKey?: string): Promise<string> {
-    const path = join(folder, 'observed.evidence.json');
-    writeFileSync(path, text);
     const key = publicKey ?? (await send(stage.app, 'GET', '/api/v1/provenance/checkpoint')).body.publicKey;
-    return (await runVerifier([path, '--public-key', key])).output;
+    return (await verifyFile(text, key)).output;
   }
 
   it('says that no policy allowed it, and recomputes', async () => {
