@@ -62,14 +62,16 @@ const ON_POSTGRES = {
     ...['any-commands', 'commands', 'concurrency', 'large-values', 'logged', 'prefetch', 'readiness'],
     ...['reading-connections', 'retries'],
   ],
+  mail: ['mails'],
   lists: ['large-totals', 'lists'],
   openapi: ['any-input'],
-  policies: ['large-policy-sets', 'used-limits', 'earlier-executions', 'claims-of-entities'],
+  policies: ['large-policy-sets', 'used-limits', 'earlier-executions', 'claims-of-entities', 'gathered-facts'],
   process: ['clock', 'failed-start'],
   records: [
     ...['agent-changes', 'agent-filters', 'agents', 'claims', 'entities', 'idempotency', 'idempotency-over-time'],
     ...['idempotent-executions', 'statistics'],
   ],
+  reports: ['oversight'],
   stops: ['stopped-handlers', 'stops'],
   verification: [
     ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],

@@ -1,3 +1,4 @@
+import { benchmarkAsking } from './execution-asking';
 import type { Effort } from './support/effort';
 import { load } from './http/load';
 import { LoopProcess } from './ledger/loop-process';
@@ -18,6 +19,7 @@ export async function benchmarkExecution(workplace: Workplace, effort: Effort): 
   printLine();
   report('executions/s over HTTP: 1,000 policies / 1', await overHttp(workplace, effort));
   report('executions/s of the ledger alone: 1,000 policies / 1', await inProcess(workplace, effort));
+  await benchmarkAsking(workplace, effort);
 }
 
 function report(title: string, rates: Rates): void {

@@ -9,6 +9,7 @@ import { benchmarkMemory } from './memory/memory-part';
 import { benchmarkPlans } from './plan-part';
 import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplay } from './replay-part';
+import { benchmarkReport } from './report/report-part';
 import { benchmarkReplicas } from './replicas/replicas-part';
 import type { Effort } from './support/effort';
 import type { Workplace } from './support/workplace';
@@ -28,6 +29,7 @@ export const PART_NAMES = [
   'evaluate',
   'plan',
   'replay',
+  'report',
   'console',
   'verify',
   'growth',
@@ -52,6 +54,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
   plan: { title: 'Plans of changes to policies', run: benchmarkPlans },
   replay: { title: 'Replay of 100,000 executions', run: benchmarkReplay },
+  report: { title: 'A report on 1,000,000 executions', run: benchmarkReport },
   console: { title: 'The console, with 10,000 decisions pending', run: benchmarkConsole },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },

@@ -102,10 +102,10 @@ async function takeAll(url, keys, colorScheme) {
 }
 
 async function explain(page) {
-  await page.getByLabel('Agent').fill('refund-bot');
-  await page.getByLabel('Action').fill('refund');
-  await page.getByLabel('Resource type').fill('customer');
-  await page.getByLabel('Resource', { exact: true }).fill('customers/1');
+  await page.getByLabel('Agent').fill('payables-bot');
+  await page.getByLabel('Action').fill('pay-invoice');
+  await page.getByLabel('Resource type').fill('supplier');
+  await page.getByLabel('Resource', { exact: true }).fill('suppliers/1');
   await page.getByLabel(/Arguments/).fill('{ "amount": 240 }');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('heading', { name: 'The answer' }).waitFor();

@@ -46,7 +46,7 @@ function ActionHandler(action: string): <Method extends ActionHandlerMethod>(_ta
 type ActionHandlerMethod = (context: ActionContext) => unknown;
 
 interface Actor {
-    readonly type: 'api_key' | 'token' | 'agent' | 'system';
+    readonly type: 'api_key' | 'token' | 'agent' | 'slack' | 'system';
     readonly id: string;
 }
 
@@ -66,6 +66,7 @@ class Agent {
     readonly roles: readonly string[];
     readonly status: AgentStatus;
     readonly observeUntil: string | null;
+    readonly slackId: string | null;
     readonly createdAt: string;
     readonly updatedAt: string;
     readonly revision: number;
@@ -148,6 +149,7 @@ interface ApprovalRequirement {
     readonly approvers: readonly ApproverGroup[];
     readonly decideWithin: string;
     readonly executeWithin: string;
+    readonly grant?: GrantAllowance;
 }
 
 interface ApproverGroup {
@@ -285,6 +287,7 @@ class Decision {
     readonly actionHash: string | null;
     readonly approvers: readonly ApproverGroup[] | null;
     readonly executeWithin: string | null;
+    readonly grant: GrantAllowance | null;
     readonly onBehalfOf: OnBehalfOf | null;
     readonly run: string | null;
     readonly erased: boolean;
@@ -389,6 +392,8 @@ class Execution {
     readonly entityId: string | null;
     readonly observed: boolean;
     readonly erased: boolean;
+    readonly grantId: string | null;
+    readonly instead: InsteadApproved | null;
     readonly traceId: string | null;
     readonly onBehalfOf: OnBehalfOf | null;
     readonly principal: string | null;
@@ -425,6 +430,13 @@ interface FreeFormField extends FieldText<JsonObject>, Presence {
 
 function FreeFormObject(field: FreeFormField): PropertyDecorator;
 
+interface GivenGrant {
+    readonly for: string;
+    readonly uses: number | null;
+    readonly resources: readonly string[] | null;
+    readonly parameters: 'same' | 'any';
+}
+
 class GovernedEntity {
     readonly id: string;
     readonly createdSequence: number;
@@ -439,6 +451,12 @@ class GovernedEntity {
 interface GovernedRow {
     readonly id: string;
     readonly createdSequence: number;
+}
+
+interface GrantAllowance {
+    readonly for: string;
+    readonly uses: number | null;
+    readonly wider: boolean;
 }
 
 interface GuardedAction {
@@ -467,6 +485,11 @@ interface Identity {
 function IfMatch(): ParameterDecorator;
 
 function IgnoredField(field: FieldText): PropertyDecorator;
+
+interface InsteadApproved {
+    readonly parameters: JsonObject;
+    readonly grantId: string | null;
+}
 
 function IntegerField(field: IntegerLimits): PropertyDecorator;
 
@@ -783,7 +806,10 @@ class Refusal {
 
 interface RejectionWords {
     readonly comment: string | null;
-    readonly instead: null;
+    readonly instead: {
+        readonly parameters: Readonly<Record<string, unknown>>;
+        readonly grantId: string | null;
+    } | null;
 }
 
 function RequiredText(field: TextField): PropertyDecorator;
@@ -799,6 +825,7 @@ interface Review {
     readonly comment: string | null;
     readonly createdAt: string;
     readonly groups?: readonly number[];
+    readonly grant?: GivenGrant;
 }
 
 const Revisioned: () => MethodDecorator & ClassDecorator;

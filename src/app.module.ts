@@ -32,10 +32,14 @@ import { RequestInputGuard } from './http/input/request-input.guard';
 import { ShutdownGuard } from './http/shutdown/shutdown';
 import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './http/logging/logging.module';
+import { MailModule } from './evidence/mail/mail.module';
 import { MetricsModule } from './operations/metrics/metrics.module';
+import { PasskeysModule } from './governance/passkeys/passkeys.module';
 import { PoliciesModule } from './governance/policies/policies.module';
 import { PolicyPlansModule } from './governance/policy-plans/policy-plans.module';
 import { ProvenanceModule } from './evidence/provenance/provenance.module';
+import { ReportsModule } from './evidence/reports/reports.module';
+import { SlackModule } from './evidence/slack/slack.module';
 import { StopsModule } from './governance/stops/stops.module';
 import { TokensModule } from './governance/tokens/tokens.module';
 import { WebhooksModule } from './evidence/webhooks/webhooks.module';
@@ -46,6 +50,7 @@ export type FeatureModule = Type;
 const FEATURE_MODULES: readonly FeatureModule[] = [
   EntitiesModule,
   AgentsModule,
+  PasskeysModule,
   StopsModule,
   PoliciesModule,
   EvaluationModule,
@@ -58,11 +63,14 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   AuditModule,
   EventsModule,
   WebhooksModule,
+  SlackModule,
+  MailModule,
   // Before the entries, whose route takes any word for a sequence.
   CheckpointsModule,
   ProvenanceModule,
   DecisionFilesModule,
   ErasuresModule,
+  ReportsModule,
   HealthModule,
 ];
 

@@ -92,7 +92,12 @@ export {
 export { ENTITY } from './governance/entities/governed-entity.entity';
 export type { GovernedEntity } from './governance/entities/governed-entity.entity';
 export { EXECUTION } from './governance/executions/execution.entity';
-export { EXECUTION_OUTCOMES, type Execution, type ExecutionOutcome } from './governance/executions/execution.entity';
+export {
+  EXECUTION_OUTCOMES,
+  type Execution,
+  type ExecutionOutcome,
+  type InsteadApproved,
+} from './governance/executions/execution.entity';
 export { POLICY } from './governance/policies/policy.entity';
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
 export type { ClaimCondition } from './governance/policies/conditions/claim';
@@ -104,6 +109,7 @@ export type {
   PolicyCondition,
 } from './governance/policies/conditions/condition';
 export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
+export type { GivenGrant, GrantAllowance } from './governance/policies/approval/grant-terms';
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
 export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
 export type { LimitPeriod } from './governance/policies/limits/limit-window';

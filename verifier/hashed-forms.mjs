@@ -46,7 +46,7 @@ export const KINDS = {
   },
   agent: {
     members: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-    later: { kind: 'machine', observeUntil: null },
+    later: { kind: 'machine', observeUntil: null, slackId: null },
     table: 'agents',
     json: ['capabilities', 'roles'],
   },
@@ -62,9 +62,10 @@ export const KINDS = {
       executeWithin: null,
       erased: 'false',
       traceId: null,
+      grant: null,
     },
     table: 'decisions',
-    json: ['context', 'reviews', 'approvers', 'erased'],
+    json: ['context', 'reviews', 'approvers', 'erased', 'grant'],
   },
   policy: {
     members: [
@@ -92,10 +93,10 @@ export const KINDS = {
     ],
     later: {
       ...{ reason: null, actionHash: null, approvedUntil: null, erased: 'false', traceId: null },
-      ...{ onBehalfOf: null, run: null, observed: 'false' },
+      ...{ onBehalfOf: null, run: null, observed: 'false', grantId: null, instead: null },
     },
     table: 'executions',
-    json: ['parameters', 'policies', 'result', 'erased', 'onBehalfOf', 'observed'],
+    json: ['parameters', 'policies', 'result', 'erased', 'onBehalfOf', 'observed', 'instead'],
   },
   api_key: {
     members: [
@@ -107,8 +108,9 @@ export const KINDS = {
   },
   webhook: {
     members: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
+    later: { format: 'event', detail: 'full', buttons: 'false' },
     table: 'webhooks',
-    json: ['actions'],
+    json: ['actions', 'buttons'],
   },
   restoration: {
     members: [
@@ -122,6 +124,19 @@ export const KINDS = {
     members: ['id', 'agentId', 'role', 'actions', 'reason', 'status', 'createdAt', 'liftedAt'],
     table: 'stops',
     json: ['actions'],
+  },
+  grant: {
+    members: [
+      ...['id', 'agentId', 'decisionId', 'action', 'resourceType', 'resourceId', 'resources'],
+      ...['parametersHash', 'onBehalfOf', 'until', 'uses', 'status', 'createdAt'],
+    ],
+    table: 'grants',
+    json: ['resources'],
+  },
+  passkey: {
+    members: ['id', 'agentId', 'name', 'credentialId', 'publicKey', 'rpId', 'createdAt'],
+    table: 'passkeys',
+    json: [],
   },
   erasure: {
     members: ['id', 'subjects', 'reason', 'createdAt'],

@@ -8,6 +8,8 @@ export interface LoadRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** A header with a value of its own in each request. */
   readonly freshHeader?: string;
+  /** A text in the body with a value of its own in each request. */
+  readonly freshText?: string;
 }
 
 /** Milliseconds that each answer took, and how many were anything but 2xx. */
@@ -50,7 +52,10 @@ export async function generateLoad(
 }
 
 /** Makes the bytes of a request, each time anew only if they differ. */
-function messagesOf({ method, path, body = '', headers = {}, freshHeader }: LoadRequest, host: string): () => Buffer {
+function messagesOf(
+  { method, path, body = '', headers = {}, freshHeader, freshText }: LoadRequest,
+  host: string,
+): () => Buffer {
   const length = Buffer.byteLength(body);
   const lines = [
     `${method} ${path} HTTP/1.1`,
@@ -61,6 +66,10 @@ function messagesOf({ method, path, body = '', headers = {}, freshHeader }: Load
   const message = (more: readonly string[]): Buffer => Buffer.from([...lines, ...more, '', body].join('\r\n'));
   if (freshHeader !== undefined) return () => message([`${freshHeader}: ${randomUUID()}`]);
   const same = message([]);
+  if (freshText !== undefined) {
+    const text = same.toString();
+    return () => Buffer.from(text.replaceAll(freshText, randomUUID()));
+  }
   return () => same;
 }
 

@@ -89,11 +89,19 @@ _LONGEST_WORDS = 500
 
 def _reviewers_words(rejection: Optional[Mapping[str, Any]]) -> str:
     """Marked as somebody's words, on one line and cut where they are long."""
-    comment = (rejection or {}).get("comment")
-    if not comment:
-        return ""
-    shown = comment if len(comment) <= _LONGEST_WORDS else f"{comment[:_LONGEST_WORDS]}… (cut)"
-    return f"\nThe words of the reviewer who rejected it: {json.dumps(shown, ensure_ascii=False)}"
+    comment, instead = (rejection or {}).get("comment"), (rejection or {}).get("instead")
+    words = ""
+    if comment:
+        words += f"\nThe words of the reviewer who rejected it: {json.dumps(_cut(comment), ensure_ascii=False)}"
+    if instead:
+        how = "when asked for" if instead["grantId"] is None else "which may be executed once"
+        parameters = _cut(json.dumps(instead["parameters"], ensure_ascii=False))
+        words += f"\nWhat the reviewer would approve instead, {how}: {parameters}"
+    return words
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_WORDS else f"{text[:_LONGEST_WORDS]}… (cut)"
 
 
 class GovernanceError(Exception):

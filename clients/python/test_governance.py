@@ -321,6 +321,22 @@ class GuardTest(unittest.TestCase):
         self.assertEqual(rejected.exception.rejection["comment"], "No\nmore.")
         self.assertIn('The words of the reviewer who rejected it: "No\\nmore."', str(rejected.exception))
 
+    def test_rejected_with_what_would_be_right(self):
+        order = f"orders/{self.suffix}-instead"
+        with self.assertRaises(ApprovalPending) as pending:
+            with self.governance.guard("refund", "payment", order, {"amount": 900}):
+                self.fail("It ran.")
+        decision = pending.exception.execution["decisionId"]
+        instead = {"approverId": self.ann["id"], "instead": {"parameters": {"amount": 90}}}
+        OPERATOR.request("POST", f"/api/v1/decisions/{decision}/reject", instead)
+        with self.assertRaises(GovernanceError) as rejected:
+            with self.governance.guard("refund", "payment", order, {"amount": 900}):
+                self.fail("It ran.")
+        self.assertEqual(rejected.exception.rejection["instead"]["parameters"], {"amount": 90})
+        self.assertIn('would approve instead, which may be executed once: {"amount": 90}', str(rejected.exception))
+        with self.governance.guard("refund", "payment", order, {"amount": 90}) as refund:
+            self.assertEqual(refund.execution["grantId"], rejected.exception.rejection["instead"]["grantId"])
+
     def test_handler_of_the_service_runs_it(self):
         @self.governance.guard("succeed", "job", "jobs/1")
         def run():

@@ -34,6 +34,7 @@ export const GATES = {
   exports: (): GateSettings => ({ what: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
   plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
   replays: (): GateSettings => ({ what: 'replays', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
+  reports: (): GateSettings => ({ what: 'reports', most: 1, mostEach: 1, mostWaiting: 4, longest: 30_000 }),
   applications: (): GateSettings => ({
     what: 'applications of policies',
     ...{ most: 1, mostEach: 1, mostWaiting: 20, longest: 10_000 },

@@ -17,7 +17,7 @@ export type Scope = (typeof SCOPES)[number];
 
 /** Who authenticated, or `system` for what the service does automatically. */
 export interface Actor {
-  readonly type: 'api_key' | 'token' | 'agent' | 'system';
+  readonly type: 'api_key' | 'token' | 'agent' | 'slack' | 'system';
   readonly id: string;
 }
 
@@ -90,6 +90,9 @@ export const SYSTEM_CALLER: Caller = {
   ip: null,
   traceId: null,
 };
+
+/** Where a request comes from. */
+export type Origin = Pick<Caller, 'requestId' | 'ip' | 'traceId'>;
 
 /** What identifies a single request. */
 type RequestMembers = Omit<Caller, keyof Identity>;

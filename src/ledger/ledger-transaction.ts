@@ -3,6 +3,7 @@ import type { JsonObject } from '../core/json/json-value';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { CommitProof, SqlStatement } from './database/sql-connection';
 import type { DomainError } from '../core/errors/domain-error';
+import type { RowsAsked } from './records/rows-asked';
 import type { SumKey } from './records/sum-key';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
@@ -87,8 +88,13 @@ export interface LedgerTransaction {
    * earlier commands first.
    */
   count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, greater?: Partial<Row>): Promise<number>;
-  /** @internal The rows of a statement of one's own. Flushes as `findAll` does. */
-  all<Found>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]>;
+  /**
+   * @internal What a statement of one's own finds for each of the keys. What the batch does not know yet, or has changed, is read
+   * in one statement; that flushes as `findAll` does.
+   */
+  asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]>;
+  /** @internal Asks whether a row has these values, or had them when the batch began. */
+  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
@@ -140,10 +146,15 @@ export interface LedgerTransaction {
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** The sums that a command will read, as far as they can be told beforehand: all of a batch are read at once. */
-export type ForeseenSums = (
-  transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now'>,
-) => Promise<readonly SumKey[]>;
+/** What a command will read, as far as it can be told beforehand: all of a batch is read at once. */
+export interface Foreseen {
+  readonly sums: readonly SumKey[];
+  readonly rows: readonly RowsAsked[];
+}
+
+export type Foresight = (
+  transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
+) => Promise<Foreseen>;
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

@@ -12,7 +12,7 @@ import type { LedgerPosition } from './chain/ledger-position';
 import { treeOf } from './merkle/tree';
 import { LiveMemory } from './writing/live-memory';
 import type { FollowingRows } from './live-rows';
-import type { BeforeReplay, Command, ForeseenSums } from './ledger-transaction';
+import type { BeforeReplay, Command, Foresight } from './ledger-transaction';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
@@ -30,7 +30,7 @@ export interface WriteTerms<Result> {
   readonly lookups?: readonly Lookup[];
   readonly beforeReplay?: BeforeReplay<Result>;
   /** @internal */
-  readonly foreseenSums?: ForeseenSums;
+  readonly foresight?: Foresight;
 }
 
 /** Writes; what its commands will look up, if anything, is already named. */
@@ -97,10 +97,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
-      const { lookups = [], foreseenSums = null } = terms;
+      const { lookups = [], foresight = null } = terms;
       const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.writer.push({ caller, command, beforeReplay, lookups, foreseenSums, keyed, ...answers });
+      this.writer.push({ caller, command, beforeReplay, lookups, foresight, keyed, ...answers });
     });
   }
 

@@ -39,6 +39,7 @@ describe('A decision with very many approvers', () => {
           roles: [],
           status: 'active',
           observeUntil: null,
+          slackId: null,
           kind: 'machine',
         } as const;
         const agent = { id, name: `machine ${number}`, ...rights, createdAt: now, updatedAt: now, revision: 1 };

@@ -27,7 +27,7 @@ interface Company {
 }
 
 /** How much of a service's rate limit `gov seed` may use. */
-const REQUESTS = 60;
+const REQUESTS = 64;
 
 describeOnSqlite('The demo company', () => {
   let app: TestApp;
@@ -82,10 +82,14 @@ describeOnSqlite('The demo company', () => {
     expect(new Set(outcomes)).toEqual(
       new Set([
         ...['refund executed', 'refund rejected', 'refund pending_approval', 'export-data denied'],
-        ...['pay-invoice executed', 'pay-invoice pending_approval'],
+        ...['look-up executed', 'pay-invoice executed', 'pay-invoice pending_approval'],
         ...['deploy executed', 'deploy failed', 'deploy pending_approval'],
       ]),
     );
+    const [alone, asked] = await list('executions?action=pay-invoice&order=asc');
+    expect([alone?.['decisionId'], asked?.['decisionId']]).toEqual([null, expect.any(String)]);
+    const [run] = await list('grants');
+    expect(run).toMatchObject({ status: 'active', uses: 10, used: 1, parametersHash: null });
     const ann = keys.find(({ agent }) => agent === 'ann')?.secret;
     const waiting = await list('decisions?awaiting=ann', ann);
     const about = await list(`entities/${String(waiting[0]?.['title']).split('/').at(-1) ?? ''}/claims`, ann);
@@ -163,7 +167,7 @@ describeOnSqlite('The demo company', () => {
     }
   });
 
-  it('takes sixty requests at most', async () => {
+  it('takes 64 requests at most', async () => {
     const limited = await createTestApp({ environment: { RATE_LIMIT: String(REQUESTS), RATE_WINDOW: '3600000' } });
     try {
       expect(await seed([], API_KEY, limited.url)).toMatchObject({

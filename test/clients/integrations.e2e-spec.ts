@@ -177,7 +177,7 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
       expect.stringContaining(own.url),
       expect.stringMatching(/dec_\w+/),
       expect.stringMatching(/^dec_\w+ is /),
-      expect.stringContaining('refund'),
+      expect.stringContaining('payables-pay-alone'),
       expect.stringContaining('refund-bot'),
     ]);
 

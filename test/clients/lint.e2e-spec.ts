@@ -130,6 +130,7 @@ describeOnSqlite('gov policies lint', () => {
     const closed = [
       { conditions: [limit, { parameter: POINTER, op: 'gt', value: 0 }] },
       { effect: 'deny', conditions: [limit] },
+      { conditions: [limit], limits: [{ max: 500, of: POINTER, per: 'day', by: 'agent' }] },
     ];
     expect(await warnings({ policies: policies(...closed) })).toEqual([]);
   });

@@ -119,6 +119,15 @@ describeOnSqlite('The headline of a plan', () => {
     expect(shown).not.toMatch(/everybody may (?:refund|do everything(?! but [^;]*refund))/);
   });
 
+  it('says that it does not compare conditions, where one becomes stricter', async () => {
+    const tips = { ...allow, name: 'tips', subjects: ['bot-7'], actions: ['tip'], resources: ['jars'] };
+    const upTo = (value: number): object => ({ conditions: [{ parameter: '/amount', op: 'lt', value }] });
+    const said = /Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly/;
+    expect((await planned([{ ...tips, ...upTo(9) }])).join('\n')).not.toMatch(said);
+    await createPolicy(app, { ...tips, ...upTo(9) });
+    expect((await planned([{ ...tips, ...upTo(5), version: '2' }])).join('\n')).toMatch(said);
+  });
+
   it('speaks of conditions only where the answer depends on them, and says whose they are', async () => {
     await createPolicy(app, {
       ...{ name: 'small', effect: 'allow', subjects: ['bot-5'], actions: ['give'], resources: ['gifts'] },

@@ -343,6 +343,21 @@ describeOnSqlite('The TypeScript client', () => {
       expect(run).not.toHaveBeenCalled();
     });
 
+    it('says what the reviewer would approve instead, which it may then do', async () => {
+      const request = { ...order(), parameters: { amount: 900, note: 'x'.repeat(600) } };
+      const error = errorOf(bot.guard(request, jest.fn(), { wait: 60 }));
+      const { decisionId } = await pendingFor(request.resourceId);
+      const parameters = { ...request.parameters, amount: 90 };
+      const body = { approverId: people.ann.id, instead: { parameters } };
+      await send(app, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
+      const instead = { parameters, grantId: expect.stringMatching(/^grt_/) };
+      const shown = `What the reviewer would approve instead, which may be executed once: {"amount":90,"note":"${'x'.repeat(479)}… (cut)`;
+      expect(await error).toMatchObject({ rejection: { comment: null, instead } });
+      expect((await error).message).toContain(shown);
+      expect((await errorOf(bot.guard(request, jest.fn()))).message).toContain(shown);
+      expect(await bot.guard({ ...request, parameters }, ({ grantId }) => grantId)).toMatch(/^grt_/);
+    });
+
     it('stops waiting when it is aborted', async () => {
       const request = order();
       const ending = new AbortController();

@@ -11,7 +11,7 @@ describeInBrowser('Approving in the console', () => {
     const { program, finn, sara, bot } = stage.company;
     const finnsPage = await stage.browser.open(`${program.url}/console`);
     await signIn(finnsPage, finn.key);
-    const sarasPage = await stage.browser.open(`${program.url}/console`);
+    const sarasPage = await stage.browser.open(`${program.url}/console/inbox`);
     await signIn(sarasPage, sara.key);
     await sarasPage.getByText('Nothing is waiting for you.').waitFor();
     // The time that is promised begins once the page follows the trail.
@@ -21,7 +21,7 @@ describeInBrowser('Approving in the console', () => {
     // Live for people who may follow the trail; others see it on reload. A second is promised; a busy machine gets
     // five.
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
-    await row.waitFor({ timeout: 5_000 });
+    await row.filter({ hasText: '18400' }).waitFor({ timeout: 5_000 });
     expect(await row.innerText()).toMatch(
       /medium risk[^]*amount":18400[^]*payment-bot[^]*needs 1 of the role security and 1 of the role finance[^]*you can approve it/,
     );
@@ -230,7 +230,7 @@ describeInBrowser('Approving in the console', () => {
   it('a session survives a busy service, and a late refusal of the session before it', async () => {
     const { program, finn, sara } = stage.company;
     const expected = [/status of (?:401|429|503)/, /ERR_FAILED/];
-    const page = await stage.browser.open(`${program.url}/console`, { expected });
+    const page = await stage.browser.open(`${program.url}/console/inbox`, { expected });
     const held = new Promise<Route>((resolve) => void page.route('**/api/v1/agents?*', resolve, { times: 1 }));
     await signIn(page, finn.key);
     const late = await held;

@@ -15,6 +15,7 @@ describeInBrowser('The console of an empty service', () => {
       return route.fulfill({ status: 400, json: { error: { code: 'VALIDATION_ERROR', message: 'Not this one.' } } });
     });
     await page.getByRole('button', { name: 'Create the demo company' }).click();
+    await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Inbox' }).click();
     await page.getByRole('link', { name: /pay-invoice on/ }).waitFor();
     await page.getByRole('alert').filter({ hasText: 'Not this one.' }).waitFor();
     const notice = page.getByRole('status').filter({ hasText: 'is incomplete' });
@@ -59,8 +60,9 @@ describeInBrowser('The console of an empty service', () => {
     await page.getByRole('button', { name: 'I have saved them' }).click();
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     expect(await page.content()).not.toContain(key);
-    await page.reload();
+    await page.goto(`${program.url}/console`);
     await signIn(page, program.key);
+    await page.getByRole('link', { name: /decisions? waits? for somebody/ }).click();
     await page.getByRole('link', { name: /pay-invoice on supplier\/suppliers\/Lindqvist Timber AB/ }).waitFor();
     expect(await page.getByRole('button', { name: 'Create the demo company' }).count()).toBe(0);
     const anns = await browser.open(`${program.url}/console`);
@@ -68,7 +70,9 @@ describeInBrowser('The console of an empty service', () => {
     await anns
       .getByRole('region', { name: 'Waiting for you' })
       .getByText(/Lindqvist/)
-      .waitFor();
+      .click();
+    await anns.getByText('payables-pay-alone 1.0 would allow it, but not all of this holds:').waitFor();
+    await anns.getByText(/is supported by claims of bank_account with a confidence of at least 0.9/).waitFor();
     expect(browser.takeFaults()).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ describeInBrowser('Two requests that differ look different in the console', () =
     expect(await order('h1 bdi')).toBe(MIXED);
     expect(await order('.pairs code')).toBe(`supplier/${MIXED}`);
     expect(await order('.json pre')).toContain(`"account": "${MIXED}"`);
-    await page.goto(stage.company.program.url + '/console');
+    await page.goto(stage.company.program.url + '/console/inbox');
     await signIn(page, stage.company.sara.key);
     await page.getByRole('link', { name: MIXED }).waitFor();
     expect(await order('.row strong bdi')).toContain(`supplier/${MIXED}`);

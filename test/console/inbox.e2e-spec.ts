@@ -29,7 +29,7 @@ describeInBrowser('The inbox of the console', () => {
     await askToPay(stage.company, { invoice: '2026-0999' });
     await asked('deploy-bot', 'high', { branch: 'release/7' }, security);
     await asked('mail-bot', 'low', { mailTo: 'all@example.com', text: 'x'.repeat(500) }, security);
-    const page = await open('', stage.company.sara.key);
+    const page = await open('/inbox', stage.company.sara.key);
     const rows = page.getByRole('main').locator('li .row');
     const shown = async (expected: string): Promise<void> => {
       await page.getByText(expected).first().waitFor();

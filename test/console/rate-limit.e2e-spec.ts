@@ -6,7 +6,7 @@ import { describeInBrowser, type Page, signIn } from './browser';
  * end.
  */
 const MINUTES = Number(process.env['CONSOLE_MINUTES'] ?? '1');
-const SCREENS = ['Activity', 'Policies', 'Agents and keys', 'Proof', 'Inbox'];
+const SCREENS = ['Overview', 'Activity', 'Policies', 'Agents and keys', 'Proof', 'Inbox'];
 const MINUTE = 60_000;
 
 describeInBrowser('A person at work in the console', () => {

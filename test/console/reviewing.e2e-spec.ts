@@ -274,7 +274,7 @@ describeInBrowser('What a reviewer sees in the console', () => {
       return (await send(program, 'POST', '/api/v1/agents/payment-bot/execute', request)).body.decisionId;
     };
     const decisions = [await ask('prod'), await ask('test')];
-    const page = await stage.browser.open(`${program.url}/console`);
+    const page = await stage.browser.open(`${program.url}/console/inbox`);
     await signIn(page, sara.key);
     for (const folder of ['prod', 'test'])
       await page.getByRole('link', { name: `pay-invoice on supplier/${folder}/Nordwind GmbH` }).waitFor();

@@ -3,7 +3,7 @@ import { send } from '../support/application/send';
 import { describeInBrowser, signIn } from './browser';
 import { askToPay, companyStage } from './company';
 
-const SCREENS = ['Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
+const SCREENS = ['Overview', 'Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
 
 /** Keys of people, of machines and of nobody. */
 const KEYS: readonly [who: 'finn' | 'bot' | null, scopes: readonly string[]][] = [

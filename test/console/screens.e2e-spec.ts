@@ -1,13 +1,20 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { addClaim, createEntity, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
-import { CONSOLE, describeInBrowser, type Page, signIn } from './browser';
+import { describeInBrowser, type Page, signIn } from './browser';
 import { askToPay, companyStage } from './company';
+import { overflow, violations, withAxe } from './look';
 
-const AXE = readFileSync(createRequire(join(CONSOLE, 'package.json')).resolve('axe-core'), 'utf8');
-const SCREENS = ['Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
+const SCREENS = [
+  'Overview',
+  'Inbox',
+  'Activity',
+  'Explain',
+  'Policies',
+  'Grants',
+  'Agents and keys',
+  'Proof',
+  'Health',
+];
 const LOOKS = [
   { width: 1280, dark: false },
   { width: 390, dark: true },
@@ -19,20 +26,6 @@ const WATCH_FIELD = `new MutationObserver(() => {
   if (field !== null) window.hadFocus ??= document.activeElement === field;
 }).observe(document, { childList: true, subtree: true });`;
 
-/** What axe reports against WCAG 2.2 AA and best practices, one line each. */
-async function violations(page: Page): Promise<string[]> {
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
-  return page.evaluate(`(async () => {
-    const { violations } = await window.axe.run(document);
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200)));
-  })()`);
-}
-
-/** Injects axe into the page, bypassing the page's own policy. */
-async function withAxe(page: Page): Promise<void> {
-  await page.evaluate(AXE);
-}
-
 async function focusedText(page: Page): Promise<string> {
   return page.evaluate('document.activeElement.innerText');
 }
@@ -43,10 +36,6 @@ async function overlaps(page: Page): Promise<string[]> {
     const [here, next] = [badge.getBoundingClientRect(), badge.nextElementSibling.getBoundingClientRect()];
     return here.right > next.left && here.bottom > next.top;
   }).map(({ innerText }) => innerText)`);
-}
-
-async function overflow(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
 describeInBrowser("The console's screens", () => {

@@ -74,7 +74,7 @@ describe('Tables', () => {
 
   it('of the rules list every audit action', () => {
     const actions =
-      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access|erasure|stop)\.[a-z_]+|ledger\.restored)'/g;
+      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access|erasure|grant|passkey|stop)\.[a-z_]+|ledger\.restored)'/g;
     const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
     const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
       first.includes('.') ? [first] : [],

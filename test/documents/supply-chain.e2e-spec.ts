@@ -5,7 +5,18 @@ import { run } from '../support/processes/shell';
 
 const ROOT = join(__dirname, '..', '..');
 const PERMISSIVE = new Set([
-  ...['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0', 'Python-2.0', 'Unlicense'],
+  ...[
+    'MIT',
+    'ISC',
+    'Apache-2.0',
+    'BSD-2-Clause',
+    'BSD-3-Clause',
+    '0BSD',
+    'BlueOak-1.0.0',
+    'Python-2.0',
+    'Unlicense',
+    'MIT-0',
+  ],
   ...['Zlib', 'CC-BY-4.0', 'CC0-1.0'],
 ]);
 /** Licences, according to their files, of packages that name them in the format used before 2014. */

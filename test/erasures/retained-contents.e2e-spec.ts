@@ -20,7 +20,7 @@ describe('RETAIN_CONTENT', () => {
 
   it('takes the contents of what is settled once its last entry is that old, and of nothing else', async () => {
     const { bot, ann } = await company(app);
-    await requireApproval(app, { decideWithin: 'P30D', executeWithin: 'P30D' });
+    await requireApproval(app, { decideWithin: 'P30D', executeWithin: 'P30D', grant: { for: 'P10D' } });
     const rejected = await pending(app, bot, { resourceId: 'orders/1' });
     await reject(app, rejected.decisionId, ann, 'Not this one');
     const waiting = await pending(app, bot, { resourceId: 'orders/2' });
@@ -28,6 +28,15 @@ describe('RETAIN_CONTENT', () => {
     await send(app, 'POST', `/api/v1/decisions/${proposed.id}/cancel`);
     const approved = await pending(app, bot, { resourceId: 'orders/3' });
     await approve(app, approved.decisionId, ann);
+
+    const granted: Parsed[] = [];
+    for (const resourceId of ['orders/5', 'orders/6']) {
+      const { id, decisionId } = await pending(app, bot, { resourceId });
+      const given = { approverId: ann.id, grant: { for: 'P10D' } };
+      await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: given });
+      await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
+      granted.push((await get(`grants?decisionId=${decisionId}`)).data[0]);
+    }
 
     await moveTime(2 * DAY);
     const younger = await pending(app, bot, { resourceId: 'orders/4' });
@@ -39,6 +48,8 @@ describe('RETAIN_CONTENT', () => {
     expect(await get(`decisions/${proposed.id}`)).toMatchObject({ erased: true, title: '' });
     for (const { id } of [waiting, approved, younger])
       expect(await get(`executions/${id}`)).not.toHaveProperty('erased');
+    for (const { id } of granted)
+      expect(await get(`grants/${id}`)).toMatchObject({ status: 'revoked', resourceId: '' });
     const erased = (await auditOf(app, rejected.id)).at(-1);
     expect(erased).toMatchObject({
       action: 'execution.erased',

@@ -1,14 +1,17 @@
-import { expectRecomputed, expectSameAnswers, SEED } from './random-runs';
+import { expectRecomputed, expectSameAnswers, expectSameHistories, SEED } from './random-runs';
 
 /** `EVALUATOR_CASES=100000 npx jest test/evidence/random-answers` asks as many; `npm run test:all` asks more than this. */
 const QUESTIONS = Number(process.env['EVALUATOR_CASES'] ?? 2_000);
 const ROUNDS = Number(process.env['EVIDENCE_ROUNDS'] ?? 250);
-const LONGEST = 900_000;
+const HISTORIES = Number(process.env['RANDOM_HISTORIES'] ?? 60);
+const LONGEST = 3_600_000;
 
 describe(`The evaluator of the offline verifier (seed ${SEED})`, () => {
   it('answers random questions as the service does', () => expectSameAnswers(QUESTIONS, 'deny'), LONGEST);
 
   it('answers them alike by another default', () => expectSameAnswers(QUESTIONS / 10, 'allow'), LONGEST);
+
+  it('answers random histories as the service did', () => expectSameHistories(HISTORIES), LONGEST);
 
   it('decides again what random agents asked and random people approved', () => expectRecomputed(ROUNDS), LONGEST);
 });

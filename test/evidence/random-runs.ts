@@ -1,4 +1,5 @@
 import { createTestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
 import { runProgram } from './run-program';
 
 const QUIET = { RATE_LIMIT: '10000000', LOG_LEVEL: 'fatal' };
@@ -6,6 +7,12 @@ const QUIET = { RATE_LIMIT: '10000000', LOG_LEVEL: 'fatal' };
 const OUTCOMES = [
   ...['allow null', 'deny agent_suspended', 'deny approval_too_large', 'deny capability_missing'],
   ...['deny no_policy_allows', 'deny principal_suspended', 'deny policy_denied', 'require_approval approval_required'],
+];
+
+/** What happens in enough random histories. */
+const ANSWERED = [
+  ...['authorized null', 'asked null', 'asked again', 'served by a grant'],
+  ...['denied stopped', 'denied approval_rejected'],
 ];
 
 /** `EVIDENCE_SEED` says another one. */
@@ -22,6 +29,22 @@ export async function expectSameAnswers(questions: number, defaultEffect: string
     expect({ differences, first }).toEqual({ differences: 0, first: [] });
     // Which of them a sample has is chance: conditions look at the clock.
     expect(OUTCOMES).toEqual(expect.arrayContaining(Object.keys(counts)));
+  } finally {
+    await app.close();
+  }
+}
+
+/** Every answer to what random agents asked is what a plain reference finds from the entries before it. */
+export async function expectSameHistories(histories: number, seed = SEED): Promise<void> {
+  const app = await createTestApp({ environment: { ...QUIET, MAX_PENDING_APPROVALS: '1000' } });
+  try {
+    const { differences, first, counts } = JSON.parse(
+      await runProgram('random-histories', app.url, String(histories), seed),
+    );
+    expect({ differences, first }).toEqual({ differences: 0, first: [] });
+    expect(Object.keys(counts)).toEqual(expect.arrayContaining(ANSWERED));
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true });
   } finally {
     await app.close();
   }

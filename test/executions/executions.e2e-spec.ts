@@ -65,6 +65,8 @@ describe('executions', () => {
         traceId: null,
         onBehalfOf: null,
         run: null,
+        grantId: null,
+        instead: null,
       });
       expect(await readExecution(app, answer.body.id)).toEqual(answer.body);
     });

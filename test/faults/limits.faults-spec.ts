@@ -12,12 +12,14 @@ const REPLICAS = 3;
 const REQUESTS = 1_000;
 const MAX = 100;
 const CLIENTS = 60;
+const EXECUTE = '/api/v1/agents/bot/execute';
+const BILL = { resourceType: 'bill', resourceId: 'b', parameters: { amount: 1 } };
 /** Of the requests, after how many a replica is killed. */
 const KILLS = [50, 120, 600];
 
 describeWhereReachable(
   [POSTGRES_SERVER],
-  'A limit that many requests race for on three replicas, which are killed',
+  'A limit, or a grant, that many requests race for on three replicas, which are killed',
   () => {
     let database: string;
     let replicas: StartedProgram[] = [];
@@ -29,7 +31,8 @@ describeWhereReachable(
       database = await createPostgresDatabase();
       replicas = [await start()];
       while (replicas.length < REPLICAS) replicas.push(await start());
-      await createAgent(oneOf(0), { name: 'bot', capabilities: ['pay-*'] });
+      await createAgent(oneOf(0), { name: 'bot', capabilities: ['pay-*', 'refund-*'] });
+      await createAgent(oneOf(0), { name: 'ann', kind: 'human' });
     });
     afterAll(async () => {
       await Promise.all(started.map((replica) => replica.stop()));
@@ -61,39 +64,64 @@ describeWhereReachable(
     }
 
     /** Sends the request again under its key, to whichever replica, until it is answered. */
-    async function answered(round: number, request: number): Promise<Answer> {
-      const body = { action: `pay-${round}`, resourceType: 'bill', resourceId: 'b', parameters: { amount: 1 } };
-      const headers = { 'Idempotency-Key': `${round}-${request}` };
+    async function answered(action: string, request: number): Promise<Answer> {
+      const body = { ...BILL, action };
+      const headers = { 'Idempotency-Key': `${action}-${request}` };
       for (let attempt = 0; ; attempt += 1) {
-        const sent = oneOf(request + attempt).send('POST', '/api/v1/agents/bot/execute', { body, headers });
+        const sent = oneOf(request + attempt).send('POST', EXECUTE, { body, headers });
         const answer = await sent.catch(() => null);
         if (answer !== null && answer.status !== 503) return answer;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
 
-    it.each(rounds)('allows exactly as many as fit, in round %i', async (round) => {
-      const random = randomFor(`limits ${round}`);
-      const limits = [{ max: MAX, of: '/amount', per: 'month', by: 'policy' }];
-      const policy = await createPolicy(oneOf(0), { name: `round ${round}`, actions: [`pay-${round}`], limits });
+    /** How many of the requests were allowed, while replicas are killed. */
+    async function race(action: string, expectRefused: (answer: Answer) => void): Promise<number> {
+      const random = randomFor(action);
       const allowed = new Set<string>();
       const kills: Promise<void>[] = [];
       let next = 0;
       const client = async (): Promise<void> => {
         for (let request = next++; request < REQUESTS; request = next++) {
           if (KILLS.includes(request)) kills.push(replaceOne(random));
-          const { status, body } = await answered(round, request);
-          if (status === 200) allowed.add(body.id);
-          else expect(body.error.reason).toBe('limit_reached');
+          const answer = await answered(action, request);
+          if (answer.status === 200) allowed.add(answer.body.id);
+          else expectRefused(answer);
         }
       };
       await Promise.all(Array.from({ length: CLIENTS }, client));
       await Promise.all(kills);
-      expect(allowed.size).toBe(MAX);
+      return allowed.size;
+    }
+
+    it.each(rounds)('allows exactly as many as fit, in round %i', async (round) => {
+      const limits = [{ max: MAX, of: '/amount', per: 'month', by: 'policy' }];
+      const policy = await createPolicy(oneOf(0), { name: `round ${round}`, actions: [`pay-${round}`], limits });
+      const allowed = await race(`pay-${round}`, ({ body }) => expect(body.error.reason).toBe('limit_reached'));
+      expect(allowed).toBe(MAX);
       const path = `/api/v1/executions?action=pay-${round}&outcome=authorized&limit=1`;
       expect((await oneOf(0).send('GET', path)).body.total).toBe(MAX);
       const { body } = await oneOf(1).send('GET', `/api/v1/policies/${policy.id}/usage`);
       expect(body.data).toMatchObject([{ used: String(MAX), max: String(MAX) }]);
+      await chainIsValid(oneOf(2));
+    });
+
+    it.each(rounds)('serves a grant exactly as often as was given, in round %i', async (round) => {
+      const action = `refund-${round}`;
+      const approval = { approvers: [{ subjects: ['agent:ann'] }], grant: { for: 'PT1H', uses: MAX } };
+      await createPolicy(oneOf(0), { name: action, effect: 'require_approval', actions: [action], approval });
+      const { body: asked } = await oneOf(0).send('POST', EXECUTE, { body: { ...BILL, action } });
+      const given = { approverId: 'ann', grant: { for: 'PT1H' } };
+      await oneOf(0).send('POST', `/api/v1/decisions/${asked.decisionId}/approve`, { body: given });
+      await oneOf(0).send('POST', `/api/v1/executions/${asked.id}/resume`);
+      const served = await race(action, ({ status, body }) =>
+        expect([status, body.outcome]).toEqual([202, 'pending_approval']),
+      );
+      expect(served).toBe(MAX);
+      const { body } = await oneOf(1).send('GET', `/api/v1/grants?decisionId=${asked.decisionId}`);
+      expect(body.data).toMatchObject([{ uses: MAX, used: MAX, status: 'used_up' }]);
+      const path = `/api/v1/executions?grantId=${body.data[0].id}&limit=1`;
+      expect((await oneOf(0).send('GET', path)).body.total).toBe(MAX);
       await chainIsValid(oneOf(2));
     });
   },

@@ -49,6 +49,9 @@ class MarkedModule {}
 
 /** Which scopes allow which routes. A route that is missing here must not exist. */
 const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
+  'POST /api/v1/integrations/slack': 'public',
+  'PUT /api/v1/agents/:id/email': 'any',
+  'DELETE /api/v1/agents/:id/email': 'any',
   'GET /api/v1/entities': ['read'],
   'POST /api/v1/entities': ['entities'],
   'GET /api/v1/entities/:id': ['read'],
@@ -65,6 +68,13 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/agents/:id/suspend': ['agents'],
   'POST /api/v1/agents/:id/resume': ['agents'],
   'POST /api/v1/agents/:id/execute': ['execute'],
+  'GET /api/v1/agents/:id/passkeys': 'any',
+  'POST /api/v1/agents/:id/passkeys': ['review'],
+  'POST /api/v1/agents/:id/passkeys/options': ['review'],
+  'POST /api/v1/agents/:id/passkeys/:passkeyId/remove': ['review'],
+  'GET /api/v1/grants': 'any',
+  'GET /api/v1/grants/:id': 'any',
+  'POST /api/v1/grants/:id/revoke': ['review'],
   'GET /api/v1/stops': 'any',
   'POST /api/v1/stops': ['review'],
   'GET /api/v1/stops/:id': 'any',
@@ -84,6 +94,7 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/erasures': ['admin'],
   'GET /api/v1/erasures': ['audit'],
   'GET /api/v1/erasures/:id': ['audit'],
+  'GET /api/v1/reports/oversight': ['audit'],
   'POST /api/v1/executions/:id/result': ['execute'],
   'POST /api/v1/executions/:id/resume': ['execute'],
   'POST /api/v1/executions/:id/cancel': ['execute'],
@@ -136,6 +147,10 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/mostly-closed/closed': ['policies'],
 };
 
+/** Agents see their own with any scope; keys that are bound to none need one of these. */
+const OF_AGENTS: ReadonlySet<string> = new Set(['GET /api/v1/grants', 'GET /api/v1/grants/:id']);
+const OF_ALL_AGENTS: readonly Scope[] = ['read', 'review', 'admin'];
+
 /** These scopes are not enough for keys that are bound to no person. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(['POST /api/v1/stops']);
 
@@ -187,6 +202,7 @@ describe('Scopes', () => {
     }
     const expected = [...keys.keys()].filter((name) => {
       const scope = name.replace(', bound', '') as Scope;
+      if (OF_AGENTS.has(route) && !name.includes('bound')) return OF_ALL_AGENTS.includes(scope);
       if (typeof scopes === 'string' || scope === 'admin') return true;
       return scopes.includes(scope) && !FOR_PEOPLE.has(route);
     });

@@ -178,9 +178,17 @@ describe('Migrations', () => {
   it('create the tables that the classes declare, including those of extensions', async () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
-      ...['agents', 'api_keys', 'claims', 'decisions', 'entities', 'erasures', 'executions', 'idempotency_keys'],
-      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_leftovers', 'ledger_list_items', 'ledger_sums'],
-      ...['ledger_tree_nodes', 'notes', 'policies', 'process_leases', 'restorations', 'stops'],
+      ...['agents', 'api_keys', 'claims', 'decisions', 'entities', 'erasures', 'executions', 'grants'],
+      ...[
+        'idempotency_keys',
+        'ledger_counters',
+        'ledger_entries',
+        'ledger_head',
+        'ledger_leftovers',
+        'ledger_list_items',
+        'ledger_sums',
+      ],
+      ...['ledger_tree_nodes', 'notes', 'passkeys', 'policies', 'process_leases', 'restorations', 'stops'],
       ...['webhook_leases', 'webhook_standings', 'webhooks'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);

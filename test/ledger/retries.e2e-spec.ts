@@ -19,9 +19,9 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 /**
  * A plan is valid only while nobody changes policies, which all the other requests do; and an erasure takes the kept
- * answers and request ids by which the others are counted.
+ * answers and request ids by which the others are counted. What a grant has authorised is answered anew once that is revoked.
  */
-const APART = ['policySets_apply', 'erasures_create'];
+const APART = ['policySets_apply', 'erasures_create', 'grants_revoke'];
 const CASES = everyPost().filter(({ operation }) => !APART.includes(operation));
 /** These take no key, since answers with a secret are not stored. */
 const WITHOUT_KEY = ['api-keys', 'webhooks'];

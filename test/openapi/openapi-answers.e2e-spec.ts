@@ -10,6 +10,7 @@ import {
   operationsOf,
 } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { ORIGIN, SoftwareAuthenticator } from '../support/application/authenticator';
 import { createAgent, issueKey } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Answer, send, type Sent } from '../support/application/send';
@@ -120,7 +121,7 @@ describe('Answers match the document', () => {
     const path = (documented: DocumentedOperation): string =>
       examplePath(documented)
         .replace(/_\d{26}/g, `_${NOWHERE}`)
-        .replace('/reminder-bot', '/nobody')
+        .replace(/reminder-bot|change-reviewer/, 'nobody')
         .replace(/provenance\/\d+/, 'provenance/999999');
     expect(await faultsOfAll(having(404), (documented) => call(documented, {}, path(documented)))).toEqual([]);
   });
@@ -351,6 +352,36 @@ describe('Answers match the document', () => {
     await known.close();
     expect(answer.status).toBe(200);
     expect(check.faults(operation('authzen_discovery'), answer)).toEqual([]);
+  });
+
+  it('when a person registers a passkey, and removes it', async () => {
+    const known = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
+    const [person, bot] = [
+      await createAgent(known, { name: 'ann', kind: 'human' }),
+      await createAgent(known, { name: 'bot' }),
+    ];
+    const { secret: key } = await issueKey(known, { agentId: person.id, scopes: ['review'] });
+    const { secret: botKey } = await issueKey(known, { agentId: bot.id, scopes: ['review'] });
+    const device = new SoftwareAuthenticator();
+    const path = `/api/v1/agents/${person.id}/passkeys`;
+    const faults: string[] = [];
+    const noted = async (id: string, status: number, answering: Promise<Answer>): Promise<Answer> => {
+      const answer = await answering;
+      expect({ id, status: answer.status }).toEqual({ id, status });
+      faults.push(...check.faults(operation(id), answer));
+      return answer;
+    };
+    const { body: options } = await noted('passkeys_options', 200, send(known, 'POST', `${path}/options`, { key }));
+    const body = { credential: device.create(options['challenge']), name: 'Phone' };
+    const { body: made } = await noted('passkeys_register', 201, send(known, 'POST', path, { key, body }));
+    await noted('passkeys_register', 409, send(known, 'POST', path, { key, body }));
+    const ofBot = `/api/v1/agents/${bot.id}/passkeys`;
+    await noted('passkeys_options', 409, send(known, 'POST', `${ofBot}/options`, { key: botKey }));
+    await noted('passkeys_list', 409, send(known, 'GET', ofBot));
+    await noted('passkeys_remove', 409, send(known, 'POST', `${ofBot}/${made.id}/remove`));
+    await noted('passkeys_remove', 200, send(known, 'POST', `${path}/${made.id}/remove`));
+    await known.close();
+    expect(faults).toEqual([]);
   });
 
   it('when an execution was decided in version 1, or is erased', async () => {

@@ -27,8 +27,8 @@ describe('openapi.json, for a client of 0.1.0', () => {
       'request header Idempotency-Key is gone': ['POST /api/v1/provenance/verify'],
       'answer 409 is gone': ['POST /api/v1/provenance/verify'],
       // Callers may use a token of an issuer.
-      'answer 200.audit.actor.type may now be token': ['GET /api/v1/provenance/{sequence}'],
-      'answer 200.data[].actor.type may now be token': ['GET /api/v1/audit'],
+      'answer 200.audit.actor.type may now be token, slack': ['GET /api/v1/provenance/{sequence}'],
+      'answer 200.data[].actor.type may now be token, slack': ['GET /api/v1/audit'],
       // Of an entry that is erased.
       'answer 200.audit.details was object and is object | null': ['GET /api/v1/provenance/{sequence}'],
       'answer 200.data[].details was object and is object | null': ['GET /api/v1/audit'],

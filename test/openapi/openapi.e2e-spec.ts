@@ -139,7 +139,10 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
   });
   afterAll(() => app.close());
 
-  const steps = operations.flatMap((documented) =>
+  /** Only the device of a person makes what they take. */
+  const byDevices = ['passkeys_options', 'passkeys_register', 'passkeys_remove'];
+  const examples = operations.filter(({ id }) => !byDevices.includes(id));
+  const steps = examples.flatMap((documented) =>
     exampleBodies(documented).map((body, index) => ({ documented, body, name: `${documented.id} ${index + 1}` })),
   );
 

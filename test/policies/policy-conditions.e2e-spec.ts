@@ -38,6 +38,18 @@ describe('Policies with conditions', () => {
     }
   });
 
+  it('are named where they alone keep a policy from allowing', async () => {
+    const conditions = [{ parameter: '/amount', op: 'eq', value: 1 }];
+    for (const name of ['nearly', 'nearly too']) await createPolicy(app, { name, resources: ['near'], conditions });
+    await createPolicy(app, { name: 'not nearly', subjects: ['nobody'], resources: ['near'] });
+    const body = { action: 'pay', resourceType: 'invoice', resourceId: 'near', parameters: { amount: 2 } };
+    const { error } = (await send(app, 'POST', '/api/v1/agents/payer/execute', { body })).body;
+    expect(error).toMatchObject({
+      reason: 'no_policy_allows',
+      message: expect.stringMatching(/The policy "nearly" \(version 1.*\) would, but its conditions do not hold\.$/),
+    });
+  });
+
   it('tell a number from a text, so that neither evades a deny', async () => {
     await createPolicy(app, { resources: ['account'] });
     const conditions = [{ parameter: '/account', op: 'eq', value: 4711 }];

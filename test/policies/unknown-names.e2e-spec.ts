@@ -44,6 +44,14 @@ describe('Warnings of policies that name what does not exist', () => {
     ]);
   });
 
+  it('say which approver was probably meant', async () => {
+    const approval = { approvers: [{ subjects: ['role:finace', 'role:board', 'principal', 'ann'] }] };
+    const said = await warnings({ effect: 'require_approval', approval });
+    expect(said.filter((warning) => warning.includes('an approver'))).toEqual([
+      'p0 (version 1): "role:finace" is an approver, a role that no agent has: did you mean "role:finance"?',
+    ]);
+  });
+
   it.each([
     ['refnd', 'refund'],
     ['Refund', 'refund'],
@@ -116,6 +124,8 @@ describe('Warnings of policies that name what does not exist', () => {
     const limited = { ...RULES, name: 'limited', conditions: [limit, { parameter: '/due', op: 'gte', value: 0 }] };
     expect((await createPolicy(app, limited)).warnings).toEqual(expected);
     expect((await warnings({ ...limited, version: '2' })).length).toBe(expected.length);
+    const limits = [{ max: 500, of: '/amount', per: 'day', by: 'agent' }];
+    expect((await createPolicy(app, { ...limited, name: 'used up', limits })).warnings).toEqual([]);
     for (const [index, bound] of [
       { parameter: '/amount', op: 'gt', value: 0 },
       { parameter: '/amount', op: 'gte', value: { parameter: '/due' } },

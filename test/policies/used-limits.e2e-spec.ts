@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { actionsOf, auditOf, chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
-import { ROOT } from '../support/documents/markdown';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 
@@ -122,19 +119,6 @@ describe('Policies with limits', () => {
     // What goes by an approval does not count.
     expect((await lastOf(id)).details).not.toHaveProperty('used');
     expect((await pay(name, 100)).status).toBe(200);
-  });
-
-  it('are what the document says of spending', async () => {
-    const text = readFileSync(join(ROOT, 'docs', 'policies.md'), 'utf8').split('## Limits')[1] ?? '';
-    const policies = JSON.parse(/```json\n(.*?)```/s.exec(text)?.[1] ?? '[]') as object[];
-    expect(policies).toHaveLength(2);
-    for (const policy of policies) await createPolicy(app, { ...policy });
-    const { name } = await buyer('buyer');
-    const spend = async (amount: number): Promise<number> => {
-      const body = { action: 'pay', resourceType: 'invoice', resourceId: 'invoices/7', parameters: { amount } };
-      return (await send(app, 'POST', `/api/v1/agents/${name}/execute`, { body })).status;
-    };
-    expect([await spend(600), await spend(400), await spend(0.01), await spend(5_000)]).toEqual([200, 200, 202, 202]);
   });
 
   it('cancel what waits for the approval of an action that they allow', async () => {

@@ -22,11 +22,23 @@ const COPIES: Readonly<Record<string, string>> = {
   decisions: `'id', 'dec_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000, 'proposedBy', 'agt_' || n % 1000, 'expiresAt', '2099-01-01T00:00:00.000Z'`,
   policies: `'id', 'pol_' || n, 'createdSequence', 1000 + n, 'name', 'policy-' || n, 'status', 'superseded'`,
   api_keys: `'id', 'key_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'status', 'revoked'`,
+  grants: `'id', 'grt_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'decisionId', 'dec_' || n, 'status', 'expired'`,
   stops: `'id', 'stp_' || n, 'createdSequence', 1000 + n, 'status', 'lifted'`,
   ledger_entries:
     `'sequence', 1000 + n, 'id', 'prv_' || n, 'auditId', 'aud_' || n, 'entityId', 'ent_' || n % 5000, ` +
     `'agentId', 'agt_' || n % 1000, 'subjectId', 'ent_' || n % 5000, 'action', 'action-' || n % 1000, 'actorId', 'key_' || n % 1000`,
 };
+
+/** Has an action of the bot approved for an hour. */
+async function grant(app: TestApp): Promise<void> {
+  const approval = { approvers: [{ subjects: ['agent:ann'] }], grant: { for: 'PT1H' } };
+  await createAgent(app, { name: 'ann', kind: 'human' });
+  await createPolicy(app, { name: 'asked', effect: 'require_approval', actions: ['ask'], priority: 1, approval });
+  const asked = { action: 'ask', resourceType: 'document', resourceId: 'a' };
+  const { body } = await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked });
+  const given = { approverId: 'ann', grant: { for: 'PT1H' } };
+  await send(app, 'POST', `/api/v1/decisions/${body.decisionId}/approve`, { body: given });
+}
 
 describe('The plan on PostgreSQL of', () => {
   let app: TestApp;
@@ -38,12 +50,13 @@ describe('The plan on PostgreSQL of', () => {
     planner = await foreignConnection(app);
     entityId = (await createEntity(app)).id;
     await addClaim(app, entityId);
-    const { id } = await createAgent(app, { name: 'bot', capabilities: ['read'], roles: ['reader'] });
+    const { id } = await createAgent(app, { name: 'bot', capabilities: ['read', 'ask'], roles: ['reader'] });
     await propose(app, id);
     await createPolicy(app);
     await issueKey(app, { agentId: id });
     const execution = { action: 'read', resourceType: 'document', resourceId: 'a' };
     await send(app, 'POST', '/api/v1/agents/bot/execute', { body: execution });
+    await grant(app);
     await send(app, 'POST', '/api/v1/stops', { body: { actions: ['nothing'], reason: 'To have one' } });
     for (const [table, members] of Object.entries(COPIES)) {
       const copy = `jsonb_populate_record(NULL::"${table}", to_jsonb(one) || jsonb_build_object(${members}))`;

@@ -18,6 +18,7 @@ describe('agents', () => {
         roles: [],
         status: 'active',
         observeUntil: null,
+        slackId: null,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         updatedAt: created.body.createdAt,
         revision: 1,
@@ -139,10 +140,10 @@ describe('agents', () => {
         return (await send(stage.app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
       };
       // Members that were added later are left out while they have their default.
-      const { observeUntil, ...shown } = person;
-      expect([observeUntil, await sealed(person.id)]).toEqual([null, shown]);
-      const { kind, observeUntil: until, ...form } = machine;
-      expect([kind, until]).toEqual(['machine', null]);
+      const { observeUntil, slackId, ...shown } = person;
+      expect([observeUntil, slackId, await sealed(person.id)]).toEqual([null, null, shown]);
+      const { kind, observeUntil: until, slackId: inSlack, ...form } = machine;
+      expect([kind, until, inSlack]).toEqual(['machine', null, null]);
       expect(await sealed(machine.id)).toEqual(form);
     });
 

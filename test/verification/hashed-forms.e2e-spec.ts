@@ -8,6 +8,8 @@ import { ERASURE } from '../../src/evidence/erasures/erasure.entity';
 import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
 import { SQLITE_DIALECT } from '../../src/ledger/database/sqlite/sqlite-dialect';
 import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { GRANT } from '../../src/governance/decisions/grants/grant.entity';
+import { PASSKEY } from '../../src/governance/passkeys/passkey.entity';
 import { CLAIM } from '../../src/governance/entities/claim.entity';
 import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { EXECUTION } from '../../src/governance/executions/execution.entity';
@@ -48,9 +50,13 @@ const [first, second] = [1, 2].map((version) => {
 }) as [Vector[], Vector[]];
 /** Those that entries of version 1 can be about. */
 const FIRST_KINDS = [AGENT, API_KEY, CLAIM, DECISION, ENTITY, EXECUTION, POLICY, RESTORATION, WEBHOOK];
-const KINDS = [...FIRST_KINDS, ERASURE, STOP];
+const KINDS = [...FIRST_KINDS, ERASURE, GRANT, PASSKEY, STOP];
 /** Members that no entry of version 1 has. */
-const SINCE_SECOND = ['erased', 'traceId', 'onBehalfOf', 'run', 'principals', 'observeUntil', 'observed', 'limits'];
+const SINCE_SECOND = [
+  ...['erased', 'traceId', 'onBehalfOf', 'run', 'principals', 'observeUntil', 'observed', 'limits'],
+  ...['format', 'detail', 'buttons', 'slackId'],
+  ...['grant', 'grantId', 'instead'],
+];
 const CODECS = new Map(KINDS.map((kind) => [kind.subjectType, new RecordCodec(kind, SQLITE_DIALECT)]));
 
 /** Values for columns that no answer shows, whose content is not hashed. */

@@ -61,6 +61,7 @@ const DERIVED = [
   'runBy',
   'createdBy',
   'secrets',
+  'target',
   'timestamp',
   'lastUlid',
   'effectSequence',

@@ -76,6 +76,9 @@ describe('Webhooks', () => {
     expect(created.body).toEqual({
       id: expect.stringMatching(/^whk_/),
       url,
+      format: 'event',
+      detail: 'full',
+      buttons: false,
       actions: ['entity.*', 'agent.created'],
       agentId: agent.id,
       description: 'x',

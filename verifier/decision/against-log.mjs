@@ -1,9 +1,9 @@
 import { canonicalJson } from '../canonical-json.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
-import { asAgent } from './asking.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier } from './looking.mjs';
+import { asAgent } from './reviewer.mjs';
 
 /**
  * Holds a decision file against all entries of the log, given one after another: what no file shows by itself.
@@ -36,7 +36,7 @@ export class AgainstLog {
    */
   constructor(file, history, size) {
     this.size = size;
-    this.subjects = new Set([history.executionId, history.decisionId]);
+    this.subjects = new Set([history.executionId, history.decisionId, history.grantId, history.grant?.['decisionId']]);
     this.asked = history.ofExecution[0]?.['state'];
     this.target = this.asked && entityIn(String(this.asked['resourceId']));
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));

@@ -2,9 +2,11 @@ import { hashOf } from '../canonical-json.mjs';
 import { evaluate, matching } from '../evaluation/evaluate.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
+import { recomputeGranted } from './granting.mjs';
 import { keptByLimits, recomputeUses } from './limits.mjs';
 import { expectLooked, found } from './looking.mjs';
 import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
+import { asAgent } from './reviewer.mjs';
 
 /**
  * What an execution was asked for, and what the policies in force said.
@@ -35,7 +37,8 @@ export function recomputeAsked(entry, history, report) {
   const verdict = recomputeVerdict(entry, history, report, `asked for ${request(state)}`);
   if (verdict === undefined) return;
   if (audit.action === 'execution.authorized') {
-    report.expect('the effect', 'allow', verdict.effect);
+    const isGranted = recomputeGranted(entry, verdict, history, report);
+    if (!isGranted) report.expect('the effect', 'allow', verdict.effect);
     expectPolicies(entry, verdict, report);
     expectAuthorized(state, verdict, report);
     report.say('So it was authorized.');
@@ -142,14 +145,6 @@ function shownPolicies({ policies }, reason) {
 }
 
 /**
- * An agent as the rules see it: of an earlier version it may lack its kind.
- * @param {Json} state
- */
-export function asAgent({ id, name, kind = 'machine', roles, status, capabilities, observeUntil }) {
-  return { id, name, kind, roles, status, capabilities, observeUntil };
-}
-
-/**
  * @param {Json} entry of an execution
  * @param {Verdict} verdict
  * @param {Report} report
@@ -239,6 +234,7 @@ function recomputeRequirement(entry, verdict, history, report) {
     ...{ executionId: history.executionId, actionHash: state.actionHash, createdAt: timestamp, expiresAt },
     ...{ riskLevel: approval.riskLevel, approvers: approval.approvers, executeWithin: approval.executeWithin },
     requiredApprovals: approvalsOf(approval.approvers),
+    grant: approval.grant,
   };
   for (const [name, value] of Object.entries(expected)) report.expect(`the decision’s ${name}`, decision[name], value);
   report.say(

@@ -10,7 +10,7 @@ import { entityIn } from '../evaluation/resources.mjs';
  * @typedef {{ outcomes?: readonly string[], actors?: readonly string[], agentId?: (state: Json) => unknown }} Form
  */
 
-const CALLERS = ['api_key', 'token'];
+const CALLERS = ['api_key', 'token', 'slack'];
 const SERVICE = ['system'];
 /** The id of the service as an actor. */
 const SERVICE_ID = 'service';
@@ -49,6 +49,10 @@ const FORMS = {
   'decision.approval_denied': { outcomes: ['denied'] },
   'decision.rejection_denied': { outcomes: ['denied'] },
   'claim.added': { agentId: () => null },
+  'grant.created': { agentId: acting },
+  'grant.used_up': { agentId: acting },
+  'grant.expired': { actors: SERVICE, agentId: acting },
+  'grant.revoked': { agentId: acting },
   'stop.created': {},
   'stop.lifted': {},
 };

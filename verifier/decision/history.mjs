@@ -24,12 +24,28 @@ export class History {
     this.ofExecution = entries.filter((entry) => isAbout(entry, 'execution', executionId));
     /** Of the decision that it waited for, or whose rejection kept it from being asked again. @type {string | null} */
     this.decisionId = this.ofExecution.at(-1)?.['state']?.decisionId ?? null;
-    this.ofDecision = entries.filter((entry) => isAbout(entry, 'decision', this.decisionId));
+    this.ofDecision = this.of('decision', this.decisionId);
+    /** The grant that authorised it. @type {string | null} */
+    this.grantId = this.ofExecution[0]?.['state']?.grantId ?? null;
     const byId = new Map(policies.map((policy) => [policy.id, policy]));
     for (const { hash, defaultEffect, policies: ids } of rules) {
       // Sorted as the service sorts them: the identifiers of older policies come first.
       this.#rules.set(hash, { defaultEffect, policies: [...ids].sort().flatMap((id) => byId.get(id) ?? []) });
     }
+  }
+
+  /**
+   * The entries about a subject.
+   * @param {string} type
+   * @param {string | null} id
+   */
+  of(type, id) {
+    return this.entries.filter((entry) => isAbout(entry, type, id));
+  }
+
+  /** The grant as it was made. @returns {Json | undefined} */
+  get grant() {
+    return this.of('grant', this.grantId)[0]?.['state'];
   }
 
   /** @param {string} hash */
@@ -105,7 +121,8 @@ export class History {
 
   /** Entries that neither are of the execution or its decision nor were asked for. */
   get strangers() {
-    const known = new Set([...this.ofExecution, ...this.ofDecision, ...this.#named]);
+    const ofGrant = [...this.of('grant', this.grantId), ...this.of('decision', this.grant?.['decisionId'] ?? null)];
+    const known = new Set([...this.ofExecution, ...this.ofDecision, ...ofGrant, ...this.#named]);
     return this.entries.filter(
       (entry) => !known.has(entry) && !(entry['subjectType'] === 'stop' && this.#stops.has(entry['subjectId'])),
     );

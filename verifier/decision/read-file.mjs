@@ -278,12 +278,22 @@ function isZone(zone) {
 /** @param {unknown} approval */
 function isApproval(approval) {
   if (!isObject(approval)) return false;
-  const { approvers, ...others } = approval;
+  const { approvers, grant, ...others } = approval;
   return (
-    Object.keys(approval).sort().join() === APPROVAL.join() &&
+    (grant === undefined || isAllowance(grant)) &&
+    Object.keys({ ...others, approvers })
+      .sort()
+      .join() === APPROVAL.join() &&
     Object.values(others).every(isText) &&
     isListOf(approvers, (group) => isObject(group) && isGroup(group))
   );
+}
+
+/** @param {unknown} allowance */
+function isAllowance(allowance) {
+  if (!isObject(allowance) || Object.keys(allowance).sort().join() !== 'for,uses,wider') return false;
+  const { for: length, uses, wider } = allowance;
+  return isText(length) && (uses === null || Number.isInteger(uses)) && typeof wider === 'boolean';
 }
 
 /** @param {Json} group */

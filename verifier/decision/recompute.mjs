@@ -25,7 +25,7 @@ const BY_ACTION = new Map([
 /** What an entry may change of its subject; everything else stays as it was. @type {Readonly<Record<string, string[]>>} */
 const CHANGED = {
   'execution.approved': ['outcome', 'approvedUntil'],
-  'execution.rejected': ['outcome', 'completedAt'],
+  'execution.rejected': ['outcome', 'completedAt', 'instead'],
   'execution.expired': ['outcome', 'completedAt'],
   'execution.cancelled': ['outcome', 'completedAt'],
   'execution.resumed': ['outcome', 'policies', 'observed'],
@@ -58,6 +58,7 @@ const DETAILS = [
     'earlier',
     'claims',
     'stopId',
+    'grantId',
     'observed',
     'approvers',
     'approverRevision',
@@ -75,7 +76,7 @@ const DETAILS = [
  */
 export function recompute(file) {
   const [history, report] = [new History(file), new Report()];
-  const subjects = new Set([history.executionId, history.decisionId]);
+  const subjects = new Set([history.executionId, history.decisionId, history.grant?.['decisionId']]);
   if (history.ofExecution.length === 0) report.differ(`the file has no entry of the execution ${file.executionId}`);
   expectForwardTime(file.entries, report);
   for (const entry of file.entries.filter(({ subjectId }) => !subjects.has(subjectId))) expectKnown(entry, report);
@@ -118,9 +119,8 @@ function expectKnown({ sequence, subjectType, state }, report) {
  * @param {Report} report
  * @returns {boolean} whether there is a state to go on from
  */
-function expectUnchanged({ sequence, subjectType, state, audit }, history, report) {
-  const own = subjectType === 'execution' ? history.ofExecution : history.ofDecision;
-  const before = history.stateBefore(own, sequence);
+function expectUnchanged({ sequence, subjectType, subjectId, state, audit }, history, report) {
+  const before = history.stateBefore(history.of(subjectType, subjectId), sequence);
   if (BEGINNINGS.includes(audit.action)) {
     if (before !== undefined) report.differ(`${audit.action} is not the first entry of its ${subjectType}`);
     return before === undefined;

@@ -2,7 +2,8 @@ import { areFilled } from '../evaluation/matching.mjs';
 import { subjectsKey } from '../evaluation/requirement.mjs';
 import { expectAuthorized, expectPolicies, recomputeVerdict } from './asking.mjs';
 import { described, named, required } from './narration.mjs';
-import { approvalsIn, groupsMet } from './reviewing.mjs';
+import { groupsMet } from './reviewer.mjs';
+import { approvalsIn } from './reviewing.mjs';
 
 /**
  * Whether an approval could be taken up when it was.

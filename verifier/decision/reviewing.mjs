@@ -1,8 +1,8 @@
 import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { areFilled } from '../evaluation/matching.mjs';
-import { isApproverMetBy } from '../evaluation/subjects.mjs';
-import { asAgent } from './asking.mjs';
+import { givenText, isWithin } from './granting.mjs';
 import { alternatives, described, listed, named, OPERATOR, sender } from './narration.mjs';
+import { asAgent, groupsMet } from './reviewer.mjs';
 
 /**
  * Who approved or rejected a decision, as what, and whether that settled it.
@@ -19,7 +19,7 @@ import { alternatives, described, listed, named, OPERATOR, sender } from './narr
  */
 export function recomputeReview(entry, history, report) {
   const { state, audit, sequence, timestamp } = entry;
-  const before = history.stateBefore(history.ofDecision, sequence);
+  const before = history.stateBefore(history.of('decision', entry['subjectId']), sequence);
   const review = state.reviews.at(-1);
   if (before === undefined || review === undefined) return report.differ('the file has no decision to review');
   report.expect('the earlier reviews', state.reviews.slice(0, -1), before['reviews']);
@@ -69,9 +69,21 @@ function recomputeReviewer({ state, audit, sequence, timestamp }, review, histor
   report.say(
     `${described(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listed(as)}`}${words}. It was sent with ${sender(audit.actor)}.`,
   );
+  if (review['grant'] !== undefined) expectGiven(state, review, report);
   if (audit.actor.id === OPERATOR)
     report.note(`The review of entry ${sequence} was sent with the operator’s key, which can name any reviewer.`);
   expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report);
+}
+
+/**
+ * @param {Json} decision
+ * @param {Json} review that gives more than this action
+ * @param {Report} report
+ */
+function expectGiven({ grant: allowed }, { verdict, grant }, report) {
+  report.say(`With it came a grant: ${givenText(grant)}.`);
+  if (verdict !== 'approve') report.differ('a rejection gives no grant');
+  if (allowed === undefined || !isWithin(grant, allowed)) report.differ('the decision does not allow such a grant');
 }
 
 /**
@@ -136,16 +148,4 @@ function recomputeSettled({ state, audit, timestamp }, review, report) {
  */
 export function approvalsIn({ reviews }) {
   return reviews.filter((/** @type {Json} */ { verdict }) => verdict === 'approve');
-}
-
-/**
- * @param {readonly import('../evaluation/requirement.mjs').Group[]} groups
- * @param {Json} agent
- * @returns {number[]} indexes of those that the agent may fill
- */
-export function groupsMet(groups, agent) {
-  const reviewer = asAgent(/** @type {any} */ (agent));
-  return groups.flatMap(({ subjects }, index) =>
-    subjects.some((pattern) => isApproverMetBy(pattern, reviewer)) ? [index] : [],
-  );
 }

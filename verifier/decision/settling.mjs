@@ -35,8 +35,8 @@ export const SETTLING = Object.keys(SETTLED);
  * @param {Report} report
  */
 export function recomputeSettling(entry, history, report) {
-  const { sequence, subjectType, audit } = entry;
-  const own = subjectType === 'execution' ? history.ofExecution : history.ofDecision;
+  const { sequence, subjectType, subjectId, audit } = entry;
+  const own = history.of(subjectType, subjectId);
   const [before, decision] = [history.stateBefore(own, sequence), history.stateBefore(history.ofDecision, sequence)];
   SETTLED[audit.action]?.({ entry, before, decision, history, report });
 }
@@ -67,6 +67,11 @@ function executionEnded({ entry: { state, timestamp, audit }, before, decision, 
   report.say(
     `The execution was ${outcome}${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
   );
+  if (state.instead === undefined) return;
+  const { parameters, grantId } = state.instead;
+  if (outcome !== 'rejected') report.differ('only a rejection says what would be approved instead');
+  const how = grantId === null ? 'it has to be asked for' : `the grant ${grantId} is for that, once`;
+  report.say(`The parameters ${short(parameters)} would be approved instead: ${how}.`);
 }
 
 /** @param {Settled} settled */

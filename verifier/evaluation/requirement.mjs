@@ -2,7 +2,8 @@
  * What several policies that require an approval require together: docs/policies.md.
  *
  * @typedef {{ subjects: readonly string[], approvals: number }} Group
- * @typedef {{ riskLevel: string, approvers: readonly Group[], decideWithin: string, executeWithin: string }} Requirement
+ * @typedef {{ for: string, uses: number | null, wider: boolean }} Allowance the most that approvers may give at once
+ * @typedef {{ riskLevel: string, approvers: readonly Group[], decideWithin: string, executeWithin: string, grant?: Allowance }} Requirement
  */
 
 const RISKS = ['low', 'medium', 'high', 'critical'];
@@ -16,12 +17,31 @@ const SECONDS = [604_800, 86_400, 3_600, 60, 1];
  * @returns {Requirement}
  */
 export function combined(requirements) {
+  const grant = leastAllowance(requirements.map((requirement) => requirement.grant));
   return {
     riskLevel: requirements.reduce((highest, { riskLevel }) => higher(highest, riskLevel), 'low'),
     approvers: merged(requirements.flatMap(({ approvers }) => approvers)),
     decideWithin: requirements.map(({ decideWithin }) => decideWithin).reduce(shorter),
     executeWithin: requirements.map(({ executeWithin }) => executeWithin).reduce(shorter),
+    ...(grant && { grant }),
   };
+}
+
+/**
+ * What all of them allow.
+ * @param {readonly (Allowance | undefined)[]} allowances
+ * @returns {Allowance | undefined}
+ */
+function leastAllowance(allowances) {
+  return allowances.reduce((one, other) => {
+    if (one === undefined || other === undefined) return undefined;
+    const uses = [one.uses, other.uses].filter((number) => number !== null);
+    return {
+      for: shorter(one.for, other.for),
+      uses: uses.length === 0 ? null : Math.min(...uses),
+      wider: one.wider && other.wider,
+    };
+  });
 }
 
 /**

@@ -1,5 +1,7 @@
+import { allowanceText, givenText } from './grant-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
 import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
+import { limitTexts } from '../../typescript/src/limit-text.js';
 
 export type Decision = Schemas['DecisionResponse'];
 
@@ -17,6 +19,8 @@ export interface Case {
   readonly proposer: string;
   /** Each policy that requires the approval, with its description. */
   readonly reasons: readonly string[];
+  /** Limits that are used up, without which a policy would allow it alone. */
+  readonly limits: readonly string[];
 }
 
 export async function caseOf(governance: GovernanceClient, id: string): Promise<Case> {
@@ -29,14 +33,27 @@ export async function caseOf(governance: GovernanceClient, id: string): Promise<
       : await governance.get('/api/v1/executions/{id}', { path: { id: executionId }, query: {} });
   if (!sees('read')) {
     const reasons = (execution?.policies ?? []).map((policy) => reasonText(policy, ''));
-    return { decision, execution, proposer: execution?.agentName ?? proposedBy, reasons };
+    return { decision, execution, proposer: execution?.agentName ?? proposedBy, reasons, limits: [] };
   }
   const asking = governance.get('/api/v1/agents/{id}', { path: { id: proposedBy }, query: {} });
   const reasons = (execution?.policies ?? []).map(async (policy) => {
     const { description } = await governance.get('/api/v1/policies/{id}', { path: { id: policy.id }, query: {} });
     return reasonText(policy, description);
   });
-  return { decision, execution, proposer: (await asking).name, reasons: await Promise.all(reasons) };
+  const limits = execution === null || decision.status !== 'proposed' ? [] : await reachedLimits(governance, execution);
+  return { decision, execution, proposer: (await asking).name, reasons: await Promise.all(reasons), limits };
+}
+
+/** None for a principal whom the key may not name. */
+async function reachedLimits(governance: GovernanceClient, execution: Execution): Promise<string[]> {
+  const { agentId: agent, action, resourceType, resourceId, parameters, run } = execution;
+  // In the API document it is never null.
+  const onBehalfOf: Execution['onBehalfOf'] | null = execution.onBehalfOf;
+  if (onBehalfOf !== null && (await governance.get('/api/v1/me')).agentId !== null) return [];
+  const asked = { agent, action, resourceType, resourceId, parameters, run, ...(onBehalfOf && { onBehalfOf }) };
+  const body = { ...asked, explain: true };
+  const answer = await governance.post('/api/v1/policies/evaluate', { body });
+  return 'results' in answer || answer.explanation === undefined ? [] : limitTexts(answer.explanation);
 }
 
 /** The decision that an execution waits for; null where it cannot be had: nothing but a text depends on it. */
@@ -78,8 +95,8 @@ export async function executionsOf(
 }
 
 /** Whole, for one who is about to decide. */
-export function printCase({ decision, execution, proposer, reasons }: Case): void {
-  const { id, status, riskLevel, title, type, description, context, reviews, erased } = decision;
+export function printCase({ decision, execution, proposer, reasons, limits }: Case): void {
+  const { id, status, riskLevel, title, type, description, context, reviews, erased, grant } = decision;
   printLine(`${styled('bold', plain(id))} is ${plain(status)}: ${riskLevel} risk, ${times(decision)}.`);
   printPart('asked by', proposer);
   if (erased === true) {
@@ -96,17 +113,21 @@ export function printCase({ decision, execution, proposer, reasons }: Case): voi
     printJsonPart('parameters', execution.parameters);
   }
   for (const reason of reasons) printPart('because of', reason);
-  for (const { approverId, verdict, comment } of reviews)
+  for (const limit of limits) printPart('used up', limit);
+  for (const { approverId, verdict, comment, grant } of reviews) {
     printPart(
       verdict === 'approve' ? 'approved by' : 'rejected by',
       `${approverId ?? 'a key'}${comment === null ? '' : `: ${comment}`}`,
     );
+    if (grant) printPart('and gave', givenText(grant));
+  }
+  if (grant && status === 'proposed') printPart('may be given', allowanceText(grant));
   if (status === 'proposed') printPart('still needs', needs(decision));
 }
 
 /** In a list: three lines. */
 export function printBrief(decision: Decision, execution: Execution | undefined): void {
-  const { id, riskLevel, title } = decision;
+  const { id, riskLevel, title, grant, reviews } = decision;
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
   printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
   printLine(
@@ -114,6 +135,10 @@ export function printBrief(decision: Decision, execution: Execution | undefined)
   );
   if (execution !== undefined) printLine(plain(`  with ${cutJson(execution.parameters)}`));
   printLine(plain(`  needs ${needs(decision)}`));
+  if (!grant) return;
+  printLine(plain(`  may be given ${allowanceText(grant)}`));
+  for (const review of reviews)
+    if (review.grant) printLine(plain(`  ${review.approverId ?? 'a key'} gave ${givenText(review.grant)}`));
 }
 
 /** Such as `bot: refund on payment/orders/9`. */

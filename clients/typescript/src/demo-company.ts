@@ -33,6 +33,8 @@ interface DemoKey {
   /** Name of the agent that it is bound to. */
   readonly agent: string;
   readonly scopes: Schemas['CreateApiKeyRequest']['scopes'];
+  /** On whose behalf it may act; nobody's if left out. */
+  readonly principals?: string[];
 }
 
 type DemoExecution = Schemas['ExecuteActionRequest'] & {
@@ -43,6 +45,8 @@ type DemoExecution = Schemas['ExecuteActionRequest'] & {
     readonly by: string;
     readonly verdict: 'approve' | 'reject';
     readonly comment?: string;
+    /** With an approval: what it is good for besides. */
+    readonly grant?: Schemas['ApproveDecisionRequest']['grant'];
   }[];
   /** The outcome. If an approval was needed, it is used first. */
   readonly report?: Schemas['ReportResultRequest'];
@@ -128,12 +132,12 @@ async function issueKeys(
   onKey: (key: IssuedDemoKey) => void,
 ): Promise<readonly IssuedDemoKey[]> {
   const issued: IssuedDemoKey[] = [];
-  for (const { name, agent, scopes } of company.keys) {
-    const body = { name, agentId: agent, scopes };
+  for (const { agent, ...key } of company.keys) {
+    const body = { ...key, agentId: agent };
     const { secret } = await operator.post('/api/v1/api-keys', { body });
-    const key = { name, agent, secret };
-    issued.push(key);
-    onKey(key);
+    const one = { name: key.name, agent, secret };
+    issued.push(one);
+    onKey(one);
   }
   return issued;
 }

@@ -1,3 +1,4 @@
+import type { Execution } from './api-types.js';
 import { limitTexts } from './limit-text.js';
 
 /** Characters shown of an answer by somebody else. */
@@ -11,12 +12,8 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** What the reviewer who rejected an action said. */
-export interface Rejection {
-  readonly comment: string | null;
-  /** What would be approved instead; null where nothing was said about that. */
-  readonly instead: unknown;
-}
+/** What the reviewer who rejected an action said, and would approve instead. */
+type Rejection = NonNullable<Execution['rejection']>;
 
 /** What an error carries besides its message. */
 export interface ErrorFacts {
@@ -66,11 +63,18 @@ export class GovernanceError extends Error {
 
 /** Marked as somebody's words, on one line and cut where they are long; empty where there are none. */
 export function reviewersWords(rejection: Rejection | null | undefined): string {
-  const { comment } = rejection ?? { comment: null };
-  if (comment === null || comment === '') return '';
-  const words = [...comment];
-  const shown = words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS).join('')}… (cut)` : comment;
-  return `The words of the reviewer who rejected it: ${JSON.stringify(shown)}`;
+  const { comment, instead } = rejection ?? { comment: null, instead: null };
+  const words = comment ? [`The words of the reviewer who rejected it: ${JSON.stringify(cut(comment))}`] : [];
+  if (instead !== null) {
+    const how = instead.grantId === null ? 'when asked for' : 'which may be executed once';
+    words.push(`What the reviewer would approve instead, ${how}: ${cut(JSON.stringify(instead.parameters))}`);
+  }
+  return words.join(' ');
+}
+
+function cut(text: string): string {
+  const characters = [...text];
+  return characters.length > LONGEST_WORDS ? `${characters.slice(0, LONGEST_WORDS).join('')}… (cut)` : text;
 }
 
 interface PolicyName {

@@ -178,6 +178,34 @@ export interface paths {
         patch: operations["agents_update"];
         trace?: never;
     };
+    "/api/v1/agents/{id}/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the address of a person
+         * @description By the person, or with the scope `admin`: they get mails about decisions that wait for them. It is in no state, entry or export.
+         *
+         *     Scope: any.
+         */
+        put: operations["agents_setEmail"];
+        post?: never;
+        /**
+         * Forget the address of a person
+         * @description By the person, or with the scope `admin`.
+         *
+         *     Scope: any.
+         */
+        delete: operations["agents_removeEmail"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{id}/suspend": {
         parameters: {
             query?: never;
@@ -216,6 +244,78 @@ export interface paths {
          *     Scope: `agents`.
          */
         post: operations["agents_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to register a passkey
+         * @description What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["passkeys_options"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the passkeys of a person
+         * @description For `read`, and for the person.
+         *
+         *     Scope: any.
+         */
+        get: operations["passkeys_list"];
+        put?: never;
+        /**
+         * Register a passkey
+         * @description With a key or token that is bound to the person. Where the person has passkeys, one of them signs. At most 10, each once.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["passkeys_register"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{id}/passkeys/{passkeyId}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a passkey
+         * @description By the person with a signature, or by `admin`. What it signed stays signed.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["passkeys_remove"];
         delete?: never;
         options?: never;
         head?: never;
@@ -696,6 +796,72 @@ export interface paths {
          *     Scope: `propose`.
          */
         post: operations["decisions_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List grants
+         * @description What agents may do again without asking, and how often they did.
+         *
+         *     Scope: any.
+         */
+        get: operations["grants_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a grant
+         * @description What it is good for, how long, and how often it has served.
+         *
+         *     Scope: any.
+         */
+        get: operations["grants_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/grants/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a grant
+         * @description From this commit on it serves nothing. For its reviewers, `admin`, and keys that are not bound to an agent.
+         *
+         *     Scope: `review`.
+         */
+        post: operations["grants_revoke"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1280,6 +1446,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reports/oversight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on a period
+         * @description What agents asked for, what was refused and why, who approved how fast, and which policies decided: counted exactly, from the executions created and the decisions proposed in the period as they are now, which an export lets anybody recompute. Past hours are counted once, and again when something in them has changed.
+         *
+         *     Scope: `audit`.
+         */
+        get: operations["reports_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1629,6 +1817,11 @@ export interface components {
              */
             observeUntil: string | null;
             /**
+             * @description Who a person is in Slack: `<team>/<user>`.
+             * @example null
+             */
+            slackId: string | null;
+            /**
              * Format: date-time
              * @example 2026-11-20T06:18:03.123Z
              */
@@ -1688,6 +1881,75 @@ export interface components {
              */
             roles?: string[] | null;
         };
+        AgentWithEmailResponse: {
+            /** @example agt_00000000000000000000000001 */
+            id: string;
+            /** @example reminder-bot */
+            name: string;
+            /**
+             * @description A person who reviews is an agent of kind `human`.
+             * @example machine
+             */
+            kind: components["schemas"]["AgentKind"];
+            /** @example Sends reminders of invoices. */
+            description: string;
+            /**
+             * @example [
+             *       "send-reminder",
+             *       "read-document"
+             *     ]
+             */
+            capabilities: string[];
+            /**
+             * @example [
+             *       "collections"
+             *     ]
+             */
+            roles: string[];
+            /**
+             * @description A suspended agent can do nothing.
+             * @example active
+             */
+            status: components["schemas"]["AgentStatus"];
+            /**
+             * Format: date-time
+             * @description Until then, what no policy allows is authorised for it, and noted as `observed`.
+             * @example null
+             */
+            observeUntil: string | null;
+            /**
+             * @description Who a person is in Slack: `<team>/<user>`.
+             * @example null
+             */
+            slackId: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            updatedAt: string;
+            /**
+             * @description Incremented by each change; used as the ETag.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * @description For the person and for admins only: where mails go.
+             * @example ann@example.com
+             */
+            email?: string | null;
+        };
+        SetEmailRequest: {
+            /**
+             * @description An address.
+             * @example ann@example.com
+             */
+            email: string;
+        };
         UpdateAgentRequest: {
             /**
              * @description What the agent is for.
@@ -1715,6 +1977,8 @@ export interface components {
              * @description Machines only, with the scope `admin`: until this time, at most 30 days ahead, what no policy allows is authorised for the agent, and noted as `observed`. null ends it.
              */
             observeUntil?: string | null;
+            /** @description People only, with the scope `admin`: their ids in Slack, `<team>/<user>`, of no other agent. null removes it. */
+            slackId?: string | null;
         };
         ChangeStatusRequest: {
             /**
@@ -1722,6 +1986,71 @@ export interface components {
              * @example Unusual activity since this morning.
              */
             reason?: string | null;
+        };
+        RegisterPasskeyRequest: {
+            /**
+             * @description RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.
+             * @example {
+             *       "id": "AAAA",
+             *       "type": "public-key"
+             *     }
+             */
+            credential: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What the person calls it.
+             * @example Phone
+             */
+            name: string;
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, credentialId, verdict: "register"}`, by a passkey that the person has; required where there is one. */
+            signature?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        PasskeyResponse: {
+            /** @example psk_00000000000000000000000001 */
+            id: string;
+            /** @example agt_00000000000000000000000002 */
+            agentId: string;
+            /** @example Phone */
+            name: string;
+            /**
+             * @description As its authenticator calls it, in base64url.
+             * @example AAAA
+             */
+            credentialId: string;
+            /**
+             * @description SubjectPublicKeyInfo in base64url: ES256, EdDSA or RS256.
+             * @example MFkw
+             */
+            publicKey: string;
+            /**
+             * @description The host that it was made for: that of `PUBLIC_URL` then.
+             * @example governance.example.com
+             */
+            rpId: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+        };
+        PasskeyPage: {
+            data: components["schemas"]["PasskeyResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
+            nextCursor?: string;
+        };
+        RemovePasskeyRequest: {
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, passkeyId, verdict: "remove"}`; required of the person. */
+            signature?: {
+                [key: string]: unknown;
+            } | null;
         };
         CreateStopRequest: {
             /**
@@ -1890,6 +2219,23 @@ export interface components {
              */
             approvals: number;
         };
+        GrantAllowanceResponse: {
+            /**
+             * @description An ISO 8601 duration.
+             * @example PT1H
+             */
+            for: string;
+            /**
+             * @description Null: any number.
+             * @example 10
+             */
+            uses: number | null;
+            /**
+             * @description Whether it may be for other resources and for any parameters.
+             * @example false
+             */
+            wider: boolean;
+        } | null;
         ApprovalResponse: {
             /** @example medium */
             riskLevel: components["schemas"]["RiskLevel"];
@@ -1905,6 +2251,8 @@ export interface components {
              * @example PT1H
              */
             executeWithin: string;
+            /** @description The most that its approvers may give at once. Absent: each action is asked for. */
+            grant?: components["schemas"]["GrantAllowanceResponse"];
         } | null;
         PolicyResponse: {
             /** @example pol_00000000000000000000000001 */
@@ -2101,6 +2449,15 @@ export interface components {
                 decideWithin?: string | null;
                 /** @description How long an approval is valid. Without it `"PT1H"`. */
                 executeWithin?: string | null;
+                /** @description The most that its approvers may give at once. Without it each action is asked for. */
+                grant?: {
+                    /** @description An ISO 8601 duration of at most 90 days. */
+                    for: string;
+                    /** @description Without it any number. */
+                    uses?: number | null;
+                    /** @description Whether they may also give it for other resources and for any parameters. Without it `false`. */
+                    wider?: boolean | null;
+                } | null;
             } | null;
         };
         UsedLimitResponse: {
@@ -2232,6 +2589,11 @@ export interface components {
             approval: components["schemas"]["ApprovalResponse"];
             /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
             observed?: boolean;
+            /**
+             * @description The grant that allows it without another approval; absent without one.
+             * @example grt_00000000000000000000000001
+             */
+            grantId?: string;
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
             /**
@@ -2255,6 +2617,11 @@ export interface components {
             approval: components["schemas"]["ApprovalResponse"];
             /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
             observed?: boolean;
+            /**
+             * @description The grant that allows it without another approval; absent without one.
+             * @example grt_00000000000000000000000001
+             */
+            grantId?: string;
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
         };
@@ -2821,6 +3188,21 @@ export interface components {
              */
             roles?: string[];
         } | null;
+        InsteadResponse: {
+            /**
+             * @example {
+             *       "amount": 80
+             *     }
+             */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The grant for it, once. Null: it has to be asked for.
+             * @example grt_00000000000000000000000001
+             */
+            grantId: string | null;
+        } | null;
         RejectionResponse: {
             /** @example Not this supplier. */
             comment: string | null;
@@ -2828,9 +3210,7 @@ export interface components {
              * @description What would be approved instead.
              * @example null
              */
-            instead: {
-                [key: string]: unknown;
-            } | null;
+            instead: components["schemas"]["InsteadResponse"];
         } | null;
         ExecutionResponse: {
             /** @example exe_00000000000000000000000001 */
@@ -2920,6 +3300,16 @@ export interface components {
              */
             run: string | null;
             /**
+             * @description The grant that authorised it.
+             * @example null
+             */
+            grantId: string | null;
+            /**
+             * @description What the reviewer who rejected it would approve.
+             * @example null
+             */
+            instead: components["schemas"]["InsteadResponse"];
+            /**
              * @description True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.
              * @example true
              */
@@ -2972,6 +3362,27 @@ export interface components {
         DecisionStatus: "proposed" | "approved" | "rejected" | "expired" | "cancelled";
         /** @enum {string} */
         ReviewVerdict: "approve" | "reject";
+        /** @enum {string} */
+        GrantParameters: "same" | "any";
+        GivenGrantResponse: {
+            /**
+             * @description An ISO 8601 duration.
+             * @example PT1H
+             */
+            for: string;
+            /**
+             * @description Null: as many as are allowed.
+             * @example 10
+             */
+            uses: number | null;
+            /**
+             * @description Null: exactly the resource asked for.
+             * @example null
+             */
+            resources: string[] | null;
+            /** @example same */
+            parameters: components["schemas"]["GrantParameters"];
+        };
         ReviewResponse: {
             /**
              * @description Null when the holder of the API key rejected.
@@ -2992,6 +3403,8 @@ export interface components {
              * @example null
              */
             groups: number[] | null;
+            /** @description What the reviewer gave besides this action; absent if that was nothing. */
+            grant?: components["schemas"]["GivenGrantResponse"];
         };
         DecisionApproversResponse: {
             /**
@@ -3092,6 +3505,8 @@ export interface components {
              * @example null
              */
             run?: string | null;
+            /** @description The most that its approvers may give besides this action. Null: nothing. Absent where no execution waits. */
+            grant?: components["schemas"]["GrantAllowanceResponse"];
             /**
              * @description True once its contents were erased; absent until then.
              * @example true
@@ -3237,6 +3652,28 @@ export interface components {
             approverId: string;
             /** @example Checked against the change calendar. */
             comment?: string | null;
+            /**
+             * @description Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.
+             * @example {
+             *       "for": "PT1H"
+             *     }
+             */
+            grant?: {
+                /**
+                 * @description How long: an ISO 8601 duration.
+                 * @example PT1H
+                 */
+                for: string;
+                /** @description Without it as many as the decision says. */
+                uses?: number | null;
+                /** @description Patterns of resources, as those of an allow. Without it exactly the resource asked for. */
+                resources?: string[] | null;
+                /**
+                 * @description Without it `"same"`.
+                 * @enum {string|null}
+                 */
+                parameters?: "same" | "any" | null;
+            } | null;
         };
         RejectDecisionRequest: {
             /**
@@ -3248,11 +3685,102 @@ export interface components {
             comment?: string | null;
             /** @description Alias of `comment`. */
             reason?: string | null;
+            /** @description Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once. */
+            instead?: {
+                /**
+                 * @example {
+                 *       "amount": 80
+                 *     }
+                 */
+                parameters: {
+                    [key: string]: unknown;
+                };
+            } | null;
         };
         CancelDecisionRequest: {
             /**
              * @description Kept in the audit trail only.
              * @example The release was withdrawn.
+             */
+            reason?: string | null;
+        };
+        /** @enum {string} */
+        GrantStatus: "active" | "used_up" | "expired" | "revoked";
+        GrantResponse: {
+            /** @example grt_00000000000000000000000001 */
+            id: string;
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /**
+             * @description The decision whose reviewers gave it.
+             * @example dec_00000000000000000000000001
+             */
+            decisionId: string;
+            /** @example pay */
+            action: string;
+            /** @example invoice */
+            resourceType: string;
+            /**
+             * @description As it was asked for; empty once it is erased.
+             * @example invoices/2026/0042
+             */
+            resourceId: string;
+            /**
+             * @description Patterns of resources; null: exactly `resourceId`.
+             * @example null
+             */
+            resources: string[] | null;
+            /**
+             * @description Hex SHA-256 of the RFC 8785 form of the parameters; null: any parameters.
+             * @example null
+             */
+            parametersHash: string | null;
+            /**
+             * @description The subject on whose behalf; null: on nobody’s.
+             * @example null
+             */
+            onBehalfOf: string | null;
+            /**
+             * Format: date-time
+             * @description It serves nothing from then on.
+             * @example 2026-11-20T07:18:03.123Z
+             */
+            until: string;
+            /**
+             * @description How often it serves; null: any number.
+             * @example 10
+             */
+            uses: number | null;
+            /**
+             * @description How often it has served.
+             * @example 3
+             */
+            used: number;
+            /**
+             * @description Whether it still serves.
+             * @example active
+             */
+            status: components["schemas"]["GrantStatus"];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T06:18:03.123Z
+             */
+            createdAt: string;
+        };
+        GrantPage: {
+            data: components["schemas"]["GrantResponse"][];
+            /**
+             * @description Number of rows of the whole list, not only of this page.
+             * @example 1
+             */
+            total: number;
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
+            nextCursor?: string;
+        };
+        RevokeGrantRequest: {
+            /**
+             * @description Kept in the audit trail only.
+             * @example Wrong account.
              */
             reason?: string | null;
         };
@@ -3411,13 +3939,13 @@ export interface components {
             reason?: string | null;
         };
         /**
-         * @description `system` is the service acting automatically.
+         * @description `slack` is a person who clicked there, `system` the service acting automatically.
          * @enum {string}
          */
-        ActorType: "api_key" | "token" | "agent" | "system";
+        ActorType: "api_key" | "token" | "agent" | "slack" | "system";
         ActorResponse: {
             /**
-             * @description `system` is the service acting automatically.
+             * @description `slack` is a person who clicked there, `system` the service acting automatically.
              * @example api_key
              */
             type: components["schemas"]["ActorType"];
@@ -3509,6 +4037,16 @@ export interface components {
             nextCursor?: string;
         };
         /**
+         * @description What is delivered.
+         * @enum {string}
+         */
+        WebhookFormat: "event" | "slack" | "teams" | "ocsf";
+        /**
+         * @description How much messages say.
+         * @enum {string}
+         */
+        MessageDetail: "full" | "reference";
+        /**
          * @description `failing`: not delivered to until it is resumed or replayed.
          * @enum {string}
          */
@@ -3516,7 +4054,10 @@ export interface components {
         WebhookResponse: {
             /** @example whk_00000000000000000000000001 */
             id: string;
-            /** @example https://hooks.example.com/governance */
+            /**
+             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @example https://hooks.example.com/governance
+             */
             url: string;
             /**
              * @example [
@@ -3525,6 +4066,21 @@ export interface components {
              *     ]
              */
             actions: string[];
+            /**
+             * @description What is delivered.
+             * @example event
+             */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * @description How much messages say.
+             * @example full
+             */
+            detail: components["schemas"]["MessageDetail"];
+            /**
+             * @description Whether its messages have buttons.
+             * @example false
+             */
+            buttons: boolean;
             /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
@@ -3582,11 +4138,31 @@ export interface components {
              * @example Informs the finance channel of decisions.
              */
             description?: string | null;
+            /**
+             * @description `slack` and `teams`: messages about decisions, for `decision.*` actions only, each named; `ocsf`: events of the Open Cybersecurity Schema Framework. It never changes. Without it `"event"`.
+             * @example event
+             * @enum {string|null}
+             */
+            format?: "event" | "slack" | "teams" | "ocsf" | null;
+            /**
+             * @description `reference`: messages say who asks, what kind of thing, until when, and where; no parameters. Without it `"full"`.
+             * @example full
+             * @enum {string|null}
+             */
+            detail?: "full" | "reference" | null;
+            /**
+             * @description Of `slack`: people approve and reject in the message. Needs SLACK_SIGNING_SECRET, and the `slackId` of each. Without it `false`.
+             * @example false
+             */
+            buttons?: boolean | null;
         };
         WebhookWithSecretResponse: {
             /** @example whk_00000000000000000000000001 */
             id: string;
-            /** @example https://hooks.example.com/governance */
+            /**
+             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @example https://hooks.example.com/governance
+             */
             url: string;
             /**
              * @example [
@@ -3595,6 +4171,21 @@ export interface components {
              *     ]
              */
             actions: string[];
+            /**
+             * @description What is delivered.
+             * @example event
+             */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * @description How much messages say.
+             * @example full
+             */
+            detail: components["schemas"]["MessageDetail"];
+            /**
+             * @description Whether its messages have buttons.
+             * @example false
+             */
+            buttons: boolean;
             /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
@@ -3649,7 +4240,10 @@ export interface components {
         WebhookWithDeliveryResponse: {
             /** @example whk_00000000000000000000000001 */
             id: string;
-            /** @example https://hooks.example.com/governance */
+            /**
+             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @example https://hooks.example.com/governance
+             */
             url: string;
             /**
              * @example [
@@ -3658,6 +4252,21 @@ export interface components {
              *     ]
              */
             actions: string[];
+            /**
+             * @description What is delivered.
+             * @example event
+             */
+            format: components["schemas"]["WebhookFormat"];
+            /**
+             * @description How much messages say.
+             * @example full
+             */
+            detail: components["schemas"]["MessageDetail"];
+            /**
+             * @description Whether its messages have buttons.
+             * @example false
+             */
+            buttons: boolean;
             /**
              * @description Null: entries of all agents.
              * @example agt_00000000000000000000000001
@@ -4270,6 +4879,232 @@ export interface components {
             total: number;
             /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
+        };
+        /** @enum {string} */
+        ReportBucket: "hour" | "day" | "week";
+        RequestsResponse: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T00:00:00.000Z
+             */
+            start: string;
+            /**
+             * @description Executions that were allowed when they were asked for.
+             * @example 1
+             */
+            allowed: number;
+            /**
+             * @description Executions that were denied.
+             * @example 1
+             */
+            denied: number;
+            /**
+             * @description Executions for which an approval was asked.
+             * @example 1
+             */
+            approval_requested: number;
+            /**
+             * @description How many of all these are executed now.
+             * @example 1
+             */
+            executed: number;
+            /**
+             * @description How many of all these have failed.
+             * @example 1
+             */
+            failed: number;
+            /**
+             * @description How many were authorised only because their agent was observed.
+             * @example 1
+             */
+            observed: number;
+        };
+        ReasonResponse: {
+            /**
+             * @description The machine reason of denials.
+             * @example no_policy_allows
+             */
+            reason: string;
+            /**
+             * @description Denied executions.
+             * @example 1
+             */
+            count: number;
+        };
+        AgentCountsResponse: {
+            /** @example agt_00000000000000000000000001 */
+            agentId: string;
+            /** @example reminder-bot */
+            name: string;
+            /**
+             * @description Executions that were allowed when they were asked for.
+             * @example 1
+             */
+            allowed: number;
+            /**
+             * @description Executions that were denied.
+             * @example 1
+             */
+            denied: number;
+            /**
+             * @description Executions for which an approval was asked.
+             * @example 1
+             */
+            approvals: number;
+        };
+        ReviewerCountsResponse: {
+            /**
+             * @description Null: holders of keys who named nobody.
+             * @example agt_00000000000000000000000002
+             */
+            agentId: string | null;
+            /**
+             * @description The name of the agent.
+             * @example change-reviewer
+             */
+            name: string | null;
+            /**
+             * @description Verdicts by which it approved.
+             * @example 1
+             */
+            approved: number;
+            /**
+             * @description Verdicts by which it rejected.
+             * @example 1
+             */
+            rejected: number;
+            /**
+             * @description Verdicts of either kind at most ten seconds after the proposal.
+             * @example 1
+             */
+            withinTenSeconds: number;
+        };
+        ApprovalCountsResponse: {
+            /**
+             * @description All decisions proposed in the period, whatever became of them.
+             * @example 1
+             */
+            proposed: number;
+            /**
+             * @description How many of them are approved now.
+             * @example 1
+             */
+            approved: number;
+            /**
+             * @description How many are rejected.
+             * @example 1
+             */
+            rejected: number;
+            /**
+             * @description How many have expired.
+             * @example 1
+             */
+            expired: number;
+            /**
+             * @description How many were cancelled. What remains is waiting.
+             * @example 1
+             */
+            cancelled: number;
+            /**
+             * @description From proposal to settling of those approved or rejected, by nearest rank; null if there are none.
+             * @example 42.5
+             */
+            medianSeconds: number | null;
+            /**
+             * @description The same at the 95th percentile.
+             * @example 380.2
+             */
+            p95Seconds: number | null;
+            /**
+             * @description How many of those were settled within ten seconds.
+             * @example 1
+             */
+            withinTenSeconds: number;
+            /** @description Who gave the most verdicts on them first. */
+            byReviewer: components["schemas"]["ReviewerCountsResponse"][];
+        };
+        CountedPolicyResponse: {
+            /** @example pol_00000000000000000000000001 */
+            id: string;
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.0 */
+            version: string;
+        };
+        PolicyCountsResponse: {
+            /** @description The version. */
+            policy: components["schemas"]["CountedPolicyResponse"];
+            /**
+             * @description Executions that show it among the policies that decided.
+             * @example 1
+             */
+            decided: number;
+        };
+        GrantCountsResponse: {
+            /**
+             * @description Grants made in the period.
+             * @example 0
+             */
+            minted: number;
+            /**
+             * @description Executions of the period that a grant served.
+             * @example 0
+             */
+            used: number;
+        };
+        ChainResponse: {
+            /**
+             * @description Entries of the ledger that the checkpoint covers.
+             * @example 1
+             */
+            size: number;
+            /**
+             * @description A signed checkpoint, made after all was counted.
+             * @example governance.example.com/log
+             *     7
+             *     …
+             */
+            checkpoint: string;
+        };
+        OversightResponse: {
+            /**
+             * Format: date-time
+             * @description First moment of the period.
+             * @example 2026-11-01T00:00:00.000Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description First moment after it.
+             * @example 2026-12-01T00:00:00.000Z
+             */
+            to: string;
+            /** @description Executions, in the bucket of their creation; the first and the last may be in the period in part. */
+            requests: components["schemas"]["RequestsResponse"][];
+            /** @description Why executions were denied, the most frequent first. */
+            reasons: components["schemas"]["ReasonResponse"][];
+            /** @description The 100 agents that asked for most. */
+            agents: components["schemas"]["AgentCountsResponse"][];
+            /** @description Decisions that were proposed in the period, with or without an execution. */
+            approvals: components["schemas"]["ApprovalCountsResponse"];
+            /** @description Policies that decided, those that decided most first. */
+            policies: components["schemas"]["PolicyCountsResponse"][];
+            /** @description Policies that are in force and decided nothing, oldest first. */
+            unused: components["schemas"]["CountedPolicyResponse"][];
+            /** @description Grants. */
+            grants: components["schemas"]["GrantCountsResponse"];
+            /**
+             * @description Stops made in the period.
+             * @example 0
+             */
+            stops: number;
+            /**
+             * @description Erasures made in the period.
+             * @example 0
+             */
+            erasures: number;
+            /** @description What the report can be held against. */
+            chain: components["schemas"]["ChainResponse"];
         };
         /** @enum {string} */
         HealthStatus: "healthy" | "unhealthy";
@@ -5340,7 +6175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentResponse"];
+                    "application/json": components["schemas"]["AgentWithEmailResponse"];
                 };
             };
             /** @description The copy named in `If-None-Match` is current. */
@@ -5426,6 +6261,82 @@ export interface operations {
             412: components["responses"]["PRECONDITION_FAILED"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    agents_setEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ann@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description The address is set. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    agents_removeEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no address any more. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -5530,6 +6441,198 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    passkeys_options: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description PublicKeyCredentialCreationOptionsJSON of WebAuthn. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    passkeys_list: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
+                order?: components["schemas"]["SortOrder"];
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The person's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Passkeys in order of creation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyPage"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    passkeys_register: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The person's id, or its name percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "AAAA",
+                 *         "type": "public-key"
+                 *       },
+                 *       "name": "Phone"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegisterPasskeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The passkey. */
+            201: {
+                headers: {
+                    /** @description Path of the new record. */
+                    Location?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    passkeys_remove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The person's id, or its name percent-encoded. */
+                id: string;
+                /** @description Its id. */
+                passkeyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["RemovePasskeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The passkey as it was. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -6305,6 +7408,8 @@ export interface operations {
                 traceId?: string;
                 /** @description Only executions on behalf of this subject, such as `user:4711`. */
                 principal?: string;
+                /** @description Only executions that the grant with this id authorised. */
+                grantId?: string;
                 /** @description Only executions in this run. */
                 run?: string;
                 /** @description Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC). */
@@ -6660,7 +7765,10 @@ export interface operations {
                 /**
                  * @example {
                  *       "approverId": "agt_00000000000000000000000002",
-                 *       "comment": "Checked against the change calendar."
+                 *       "comment": "Checked against the change calendar.",
+                 *       "grant": {
+                 *         "for": "PT1H"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["ApproveDecisionRequest"];
@@ -6813,6 +7921,137 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DecisionResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    grants_list: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
+                order?: components["schemas"]["SortOrder"];
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
+                cursor?: string;
+                /** @description Only grants for the agent with this id or name. */
+                agentId?: string;
+                /** @description Only grants of this status. */
+                status?: components["schemas"]["GrantStatus"];
+                /** @description Only the grant that the decision with this id gave. */
+                decisionId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Grants in order of creation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantPage"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    grants_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The grant. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    grants_revoke: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Wrong account."
+                 *     }
+                 */
+                "application/json": components["schemas"]["RevokeGrantRequest"];
+            };
+        };
+        responses: {
+            /** @description The grant, which is revoked. */
+            200: {
+                headers: {
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
@@ -8122,6 +9361,43 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    reports_read: {
+        parameters: {
+            query?: {
+                /** @description First moment of the period: RFC 3339 with a zone, or a date (midnight UTC). Default: 30 days before `to`. */
+                from?: string;
+                /** @description First moment after the period. Default: now. */
+                to?: string;
+                /** @description What the requests are divided by, in UTC; weeks begin on Monday. At most 400. Default: `day`. */
+                bucket?: components["schemas"]["ReportBucket"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OversightResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];

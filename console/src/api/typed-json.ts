@@ -12,3 +12,10 @@ export function typedJson(text: string): unknown {
   if (faults.length > 0) throw new Fault(invalid(faults).message, 'Correct it.');
   return value;
 }
+
+/** The arguments of an action, as people typed them. @throws as above. */
+export function argumentsIn(text: string): Record<string, unknown> {
+  const value = typedJson(text === '' ? '{}' : text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new Fault('The arguments must be a JSON object.', 'Write one, such as {"amount": 80}.');
+}

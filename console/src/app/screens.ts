@@ -6,11 +6,14 @@ import { Agents } from '../screens/agents/agents.js';
 import { AgentScreen } from '../screens/agents/agent.js';
 import { DecisionScreen } from '../screens/decision/decision.js';
 import { Explain } from '../screens/explain/explain.js';
+import { GrantScreen } from '../screens/grants/grant.js';
+import { Grants } from '../screens/grants/grants.js';
 import { Health } from '../screens/health/health.js';
 import { Policies } from '../screens/policies/policies.js';
 import { PolicyScreen } from '../screens/policies/policy.js';
 import { Proof } from '../screens/proof/proof.js';
 import { Inbox } from '../screens/inbox/inbox.js';
+import { OverviewScreen } from '../screens/overview/screen.js';
 import type { IconName } from '../ui/icons.js';
 
 export interface Screen {
@@ -27,12 +30,17 @@ export interface Screen {
 
 /** The screens in the navigation. */
 export const SCREENS: readonly Screen[] = [
-  { path: '', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
+  { path: 'overview', name: 'Overview', icon: 'overview', scopes: ['audit'], component: OverviewScreen },
+  { path: 'inbox', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
   { path: 'activity', name: 'Activity', icon: 'activity', scopes: ['audit'], component: Activity },
   { path: 'explain', name: 'Explain', icon: 'explain', scopes: ['read', 'execute'], component: Explain },
   {
     ...{ path: 'policies', name: 'Policies', icon: 'policies', scopes: ['read'] },
     ...{ component: Policies, detail: PolicyScreen },
+  },
+  {
+    ...{ path: 'grants', name: 'Grants', icon: 'grants', scopes: ['review', 'read'] },
+    ...{ component: Grants, detail: GrantScreen },
   },
   {
     ...{ path: 'agents', name: 'Agents and keys', icon: 'agents', scopes: ['read'] },
@@ -41,6 +49,11 @@ export const SCREENS: readonly Screen[] = [
   { path: 'proof', name: 'Proof', icon: 'proof', scopes: ['audit'], component: Proof },
   { path: 'health', name: 'Health', icon: 'health', scopes: ['read'], component: Health },
 ];
+
+/** The screen that the console opens with. */
+export function homeOf(has: (scope: Scope) => boolean): string {
+  return has('audit') ? 'overview' : 'inbox';
+}
 
 /** The screens that are reached by links: one decision or execution. */
 export const RECORDS: ReadonlyMap<string, Pick<Screen, 'name' | 'scopes'> & Required<Pick<Screen, 'detail'>>> = new Map(

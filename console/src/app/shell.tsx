@@ -14,7 +14,7 @@ import { UnsavedKeyList, useUnsavedKeys } from '../ui/unsaved-keys.js';
 import { showCount } from './count.js';
 import { EndsSoon, SignedInUntil } from './session-end.js';
 import { PlaceContext, usePlace } from './router.js';
-import { RECORDS, type Screen, SCREENS } from './screens.js';
+import { homeOf, RECORDS, type Screen, SCREENS } from './screens.js';
 import { StopBanner } from './stops/stop-banner.js';
 import { StopButton } from './stops/stop-button.js';
 
@@ -29,10 +29,11 @@ const MODES = {
 /** The frame of every screen. */
 export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const place = usePlace();
-  const waiting = useWaiting(place.path === '');
+  const { has } = useSession();
+  const [root = '', id = ''] = (place.path === '' ? homeOf(has) : place.path).split('/');
+  const waiting = useWaiting(root === 'inbox');
   const creation = useCreation();
   const main = useRef<HTMLElement>(null);
-  const [root = '', id = ''] = place.path.split('/');
   const screen = SCREENS.find(({ path }) => path === root);
   const record = id === '' ? undefined : RECORDS.get(root);
   const title = record?.name ?? screen?.name ?? 'Not found';
@@ -48,7 +49,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
         </a>
         <div class="shell">
           <aside>
-            <Link to="" class="brand" label="Governance console, inbox">
+            <Link to="" class="brand" label="Governance console">
               <Shield /> <span>Governance</span>
             </Link>
             <nav aria-label="Screens">
@@ -57,7 +58,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
                   key={one.path}
                   screen={one}
                   current={one === screen}
-                  count={one.path === '' ? waiting.count : 0}
+                  count={one.path === 'inbox' ? waiting.count : 0}
                 />
               ))}
             </nav>
@@ -88,7 +89,7 @@ function Shown({ screen, id }: ShownProps): ComponentChildren {
   if (screen === undefined) {
     return (
       <Empty title="This page does not exist.">
-        <Link to="">Go to the inbox</Link>
+        <Link to="inbox">Go to the inbox</Link>
       </Empty>
     );
   }

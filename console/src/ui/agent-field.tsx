@@ -12,6 +12,7 @@ interface AgentFieldProps {
   /** What an empty field means. */
   readonly placeholder?: string;
   readonly required?: boolean;
+  readonly defaultValue?: string;
   readonly onChange?: (idOrName: string) => void;
 }
 

@@ -11,12 +11,14 @@ export function Shield(): JSX.Element {
 }
 
 const PATHS = {
+  overview: 'M4 4h7v9H4zm9 0h7v5h-7zM4 15h7v5H4zm9-4h7v9h-7z',
   inbox: 'M3 13h5l2 3h4l2-3h5M5 5h14l2 8v6H3v-6z',
   activity: 'M3 12h4l3-8 4 16 3-8h4',
   explain: 'M9 9a3 3 0 1 1 4 3c-1 .500-1 1-1 2m0 3v.500M12 3a9 9 0 1 1 0 18 9 9 0 0 1 0-18z',
   policies: 'M6 3h9l4 4v14H6zM9 10h7M9 14h7M9 18h4',
   agents: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zm-7 9c0-4 3-6 7-6s7 2 7 6M16 4a4 4 0 0 1 0 7m2 3c2.500.500 4 2.500 4 6',
   proof: 'M12 3v5m0 0-6 4m6-4 6 4M6 12v4m12-4v4M4 16h4v4H4zm12 0h4v4h-4z',
+  grants: 'M4 12a4 4 0 1 0 8 0 4 4 0 0 0-8 0zm8 0h9v4m-4-4v3',
   health: 'M4 20V10m5 10V4m6 16v-7m5 7V8',
 } as const;
 

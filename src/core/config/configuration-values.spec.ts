@@ -10,6 +10,7 @@ const VERIFIER_KEY = VARIABLES.previousVerifierKeys.example;
 
 /** Without it the other settings of signing in are a fault. */
 const OIDC_ISSUER = 'https://login.example.com';
+const MAIL = { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'a@b' };
 
 describe('values', () => {
   const accepted: [keyof Configuration, string, string, unknown][] = [
@@ -90,6 +91,9 @@ describe('values', () => {
     ['allowSelfApproval', 'ALLOW_SELF_APPROVAL', 'true', true],
     ['requiredApprovals', 'REQUIRED_APPROVALS', 'high=2, critical=100', { low: 1, medium: 1, high: 2, critical: 100 }],
     ['actionTimeout', 'ACTION_TIMEOUT', '1', 1],
+    ['smtpUrl', 'SMTP_URL', 'smtp://127.0.0.1:2525', 'smtp://127.0.0.1:2525'],
+    ['mailFrom', 'MAIL_FROM', 'governance@example.com', 'governance@example.com'],
+    ['slackSigningSecret', 'SLACK_SIGNING_SECRET', '8f742231', '8f742231'],
     ['logLevel', 'LOG_LEVEL', 'silent', 'silent'],
     ['swaggerEnabled', 'SWAGGER_ENABLED', 'false', false],
     ['consoleEnabled', 'CONSOLE_ENABLED', 'false', false],
@@ -100,7 +104,7 @@ describe('values', () => {
   ];
 
   it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
-    expect(readConfiguration({ OIDC_ISSUER, [name]: text })[member]).toEqual(value);
+    expect(readConfiguration({ OIDC_ISSUER, ...MAIL, [name]: text })[member]).toEqual(value);
   });
 
   const refused: Record<string, string[]> = {
@@ -213,6 +217,9 @@ describe('values', () => {
     TOKEN_ISSUERS: ['issuers.yaml'],
     REQUIRED_APPROVALS: ['2', 'low', 'low=0', 'low=101', 'severe=1', 'low=1,low=2', 'low=1,', 'low = 1'],
     ACTION_TIMEOUT: ['0', '30s'],
+    SMTP_URL: ['mail.example.com', 'http://h', 'smtp://'],
+    MAIL_FROM: ['governance', 'a b@example.com'],
+    SLACK_SIGNING_SECRET: ['two words', 'schlüssel'],
     LOG_LEVEL: ['verbose', 'INFO'],
     SWAGGER_ENABLED: ['on'],
     CONSOLE_ENABLED: ['on'],
@@ -242,7 +249,7 @@ describe('values', () => {
   it.each(Object.values<Variable<unknown>>(VARIABLES).filter(({ mask }) => mask === undefined))(
     'accept the example of $name',
     ({ name, example, default: usual }) => {
-      expect(configurationFaults({ OIDC_ISSUER, [name]: example ?? usual, API_KEY: KEY })).toEqual([]);
+      expect(configurationFaults({ OIDC_ISSUER, ...MAIL, [name]: example ?? usual, API_KEY: KEY })).toEqual([]);
     },
   );
 });

@@ -15,8 +15,8 @@ export interface PolicyReference {
 /** What the reviewer who rejected said about it. */
 export interface RejectionWords {
   readonly comment: string | null;
-  /** What would be approved instead. */
-  readonly instead: null;
+  /** What would be approved instead, and the grant for it; null without one. */
+  readonly instead: { readonly parameters: Readonly<Record<string, unknown>>; readonly grantId: string | null } | null;
 }
 
 export interface ErrorExtras {

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { contentErased, found } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
+import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
 import { PastRules, type PastRuleSets } from '../../governance/policies/past-rules';
@@ -60,7 +61,8 @@ export class DecisionFiles {
 
   private async contents(execution: Execution, leaving: AbortSignal): Promise<Contents> {
     const { id } = execution;
-    const { entries, checkpoint } = await this.covered(execution, leaving);
+    const { entries: own, checkpoint } = await this.covered(execution, leaving);
+    const entries = [...own, ...(await this.entriesOfGrant(execution, checkpoint.size, leaving))];
     const { onBehalfOf } = execution;
     const personId = onBehalfOf === null ? undefined : personNamedBy(onBehalfOf);
     const named = evidenceNamedIn(entries, `the execution ${id}`, personId);
@@ -109,6 +111,19 @@ export class DecisionFiles {
     const entries = await this.entriesAbout(id, leaving);
     if (decisionId !== null) entries.push(...(await this.entriesAbout(decisionId, leaving)));
     return entries.sort((one, other) => one.sequence - other.sequence);
+  }
+
+  /** Of the grant that served it, and the decision that gave it. */
+  private async entriesOfGrant(
+    { grantId }: Execution,
+    size: number,
+    leaving: AbortSignal,
+  ): Promise<readonly AnsweredListedEntry[]> {
+    const grant = grantId === null ? undefined : await this.records.find(GRANT, grantId, SYSTEM_CALLER);
+    if (grant === undefined) return [];
+    const about = [await this.entriesAbout(grant.id, leaving), await this.entriesAbout(grant.decisionId, leaving)];
+    // That it was erased counts at once.
+    return about.flat().filter(({ sequence, action }) => sequence <= size || action.endsWith('.erased'));
   }
 
   private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {

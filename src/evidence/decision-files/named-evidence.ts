@@ -45,7 +45,7 @@ const DECIDING: ReadonlySet<string> = new Set([
   'decision.rejected',
 ]);
 
-const ERASING: ReadonlySet<string> = new Set(['execution.erased', 'decision.erased']);
+const ERASING: ReadonlySet<string> = new Set(['execution.erased', 'decision.erased', 'grant.erased']);
 
 /**
  * @param what the entries are about, for messages.
@@ -61,7 +61,8 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
   for (const { v, sequence, action, agentId, details, erased } of entries) {
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     // The contents of older entries follow soon.
-    if (ERASING.has(action)) throw contentErased(what, sequence);
+    if (ERASING.has(action))
+      throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
     if (!DECIDING.has(action)) continue;
     const { rules: hash, stopId } = details;
     if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));

@@ -1,5 +1,6 @@
 import { conflict, type DomainError } from '../../core/errors/domain-error';
-import type { Decision } from '../../governance/decisions/decision.entity';
+import type { Decision, Review } from '../../governance/decisions/decision.entity';
+import type { Grant } from '../../governance/decisions/grants/grant.entity';
 import type { Execution, ExecutionOutcome } from '../../governance/executions/execution.entity';
 
 /** Outcomes that can still lead to the action. */
@@ -22,6 +23,7 @@ export function erasedExecution(execution: Execution): Execution {
     principal: null,
     run: null,
     resourceKey: null,
+    instead: null,
     resourceId: '',
     erased: true,
   };
@@ -29,9 +31,18 @@ export function erasedExecution(execution: Execution): Execution {
 
 /** What is left of a decision: who proposed and reviewed it when, and what came of it. */
 export function erasedDecision(decision: Decision): Decision {
-  const reviews = decision.reviews.map((review) => ({ ...review, comment: null }));
+  const reviews = decision.reviews.map(withoutWords);
   const repeated = { actionHash: null, onBehalfOf: null, run: null };
   return { ...decision, ...repeated, title: '', description: '', context: {}, reviews, erased: true };
+}
+
+function withoutWords({ approverId, verdict, createdAt, groups }: Review): Review {
+  return { approverId, verdict, comment: null, createdAt, ...(groups !== undefined && { groups }) };
+}
+
+/** What is left of a grant: for which kind of action it was, how long and how often. It serves nothing any more. */
+export function erasedGrant(grant: Grant): Grant {
+  return { ...grant, resourceId: '', resources: null, parametersHash: null, onBehalfOf: null };
 }
 
 /** Refuses what is too young: logs have to be kept for a while. @param at ISO 8601, of its last entry. */

@@ -12,7 +12,9 @@ import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { ErasedIds } from './erased-ids';
-import { erasedDecision, erasedExecution, isOpen, requireAge, stillOpen } from './erased-records';
+import { GRANT } from '../../governance/decisions/grants/grant.entity';
+import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
+import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
 import { emptyAgain } from '../../ledger/writing/leftover-statements';
@@ -194,7 +196,7 @@ async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: 
     transaction.eraseRemoved(ENTITY, id, { action: 'entity.erased', entityId: id, details });
   }
   for (const execution of found.executions.values()) await eraseExecution(transaction, execution, erasureId);
-  for (const decision of found.decisions.values()) eraseDecision(transaction, decision, erasureId);
+  await eraseDecisions(transaction, [...found.decisions.values()], erasureId);
 }
 
 /** What it has taken from limits stays taken. */
@@ -210,10 +212,23 @@ export async function eraseExecution(
   transaction.erase(EXECUTION, erasedExecution(execution), note);
 }
 
-export function eraseDecision(transaction: LedgerTransaction, decision: Decision, erasureId: string | null): void {
-  const { proposedBy: agentId } = decision;
-  const note = { action: 'decision.erased', agentId, details: { erasureId } };
-  transaction.erase(DECISION, erasedDecision(decision), note);
+/** With the grants that they gave, each one at most, which end. */
+export async function eraseDecisions(
+  transaction: LedgerTransaction,
+  decisions: readonly Decision[],
+  erasureId: string | null,
+): Promise<void> {
+  const details = { erasureId };
+  const ids = decisions.map(({ id }) => [id]);
+  for (const grant of await transaction.findAmong(GRANT, ['decisionId'], ids)) {
+    const { agentId } = grant;
+    const ended = grant.status === 'active' ? revokeGrant(transaction, grant, null) : grant;
+    transaction.erase(GRANT, erasedGrant(ended), { action: 'grant.erased', agentId, details });
+  }
+  for (const decision of decisions) {
+    const note = { action: 'decision.erased', agentId: decision.proposedBy, details };
+    transaction.erase(DECISION, erasedDecision(decision), note);
+  }
 }
 
 function erasedBy(details: Readonly<Record<string, unknown>> | undefined): Standing {

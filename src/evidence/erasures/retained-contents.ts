@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { Repeated } from '../../core/lifecycle/repeated';
+import type { Decision } from '../../governance/decisions/decision.entity';
 import { DECISION } from '../../governance/decisions/decision.kind';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
@@ -10,7 +11,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { NOT_ERASED } from './erasures.migration';
 import { isOpen } from './erased-records';
-import { eraseDecision, eraseExecution } from './erasures.service';
+import { eraseDecisions, eraseExecution } from './erasures.service';
 
 /** Average milliseconds between looks: at least one a minute. */
 const INTERVAL = 20_000;
@@ -86,10 +87,12 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
         const execution = await transaction.find(EXECUTION, id);
         if (execution?.erased === false && !isOpen(execution)) await eraseExecution(transaction, execution, null);
       }
+      const found: Decision[] = [];
       for (const id of decisionIds) {
         const decision = await transaction.find(DECISION, id);
-        if (decision?.erased === false && !isOpen(decision)) eraseDecision(transaction, decision, null);
+        if (decision?.erased === false && !isOpen(decision)) found.push(decision);
       }
+      await eraseDecisions(transaction, found, null);
       // A rejection binds for a day, and the refusals that repeat its words are kept for another one.
       if (retainContent >= 2 * KEPT_FOR) return;
       transaction.writeAside(

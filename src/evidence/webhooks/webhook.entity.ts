@@ -8,6 +8,14 @@ import type { EventFilter } from '../events/event-filter';
 export const WEBHOOK_STATUSES = ['active', 'failing'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
+/** What is delivered: audit entries as they are, messages for people about decisions, or events for a SIEM. */
+export const WEBHOOK_FORMATS = ['event', 'slack', 'teams', 'ocsf'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
+/** How much a message says: all that whoever decides has to know, or only that there is something to decide. */
+export const MESSAGE_DETAILS = ['full', 'reference'] as const;
+export type MessageDetail = (typeof MESSAGE_DETAILS)[number];
+
 /** An endpoint that audit entries are delivered to, as it is stored. */
 @Entity('webhooks')
 export class Webhook {
@@ -18,8 +26,23 @@ export class Webhook {
   @Column('bigint')
   readonly createdSequence!: number;
 
+  /** Of a chat only the origin: whoever knows the rest can write there. */
   @Column('text')
   readonly url!: string;
+
+  /** The whole URL of a chat, which is only here; null for the other formats. Not hashed. */
+  @Column('text', { nullable: true })
+  readonly target!: string | null;
+
+  @Column('text', { default: 'event' })
+  readonly format!: WebhookFormat;
+
+  @Column('text', { default: 'full' })
+  readonly detail!: MessageDetail;
+
+  /** Whether its messages have buttons, with which people decide in Slack. */
+  @Column('simple-json', { default: 'false' })
+  readonly buttons!: boolean;
 
   /** Patterns of the actions it receives. */
   @Column('simple-json')
@@ -56,10 +79,39 @@ export const WEBHOOK: RecordKind<Webhook> = {
   idPrefix: 'whk',
   table: Webhook,
   hashedMembers: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
+  laterMembers: { format: 'event', detail: 'full', buttons: false },
   counter: 'webhooks',
-  decisive: { status: WEBHOOK_STATUSES },
-  unhashedAgree: ({ secrets, secretHash }) => isOfHash(secrets, secretHash),
+  decisive: { status: WEBHOOK_STATUSES, format: WEBHOOK_FORMATS, detail: MESSAGE_DETAILS },
+  unhashedAgree: ({ secrets, secretHash, target, format, url }) =>
+    isOfHash(secrets, secretHash) && (isChat(format) ? originOf(target) === url : target === null),
 };
+
+/** Where the deliveries of a webhook go: what is shown of a URL, and all of it where that is not the same. */
+export function addressed(format: WebhookFormat, url: string): Pick<Webhook, 'url' | 'target'> {
+  return isChat(format) ? { url: new URL(url).origin, target: url } : { url, target: null };
+}
+
+/** The URL of the deliveries: in no answer, entry or log line. */
+export function addressOf({ url, target }: Pick<Webhook, 'url' | 'target'>): string {
+  return target ?? url;
+}
+
+/** Whether people read the deliveries. */
+export function isChat(format: unknown): format is 'slack' | 'teams' {
+  return format === 'slack' || format === 'teams';
+}
+
+function originOf(stored: unknown): string | null {
+  return typeof stored === 'string' && URL.canParse(stored) ? new URL(stored).origin : null;
+}
+
+const NAMED_DECISION = /^decision\.[^*]+$/;
+
+/** What is wrong with the actions of a webhook of a format; undefined if nothing is. */
+export function actionsFault(format: unknown, actions: readonly unknown[]): string | undefined {
+  if (!isChat(format) || actions.every((action) => NAMED_DECISION.test(String(action)))) return undefined;
+  return `must each be an action of decisions, such as decision.proposed, for the format ${format}`;
+}
 
 /** Members of a webhook that an entry lists when they have changed. */
 export type ChangedMember = 'url' | 'actions' | 'agentId' | 'description' | 'secret' | 'status';
@@ -86,12 +138,16 @@ export async function foundWebhook(transaction: LedgerTransaction, id: string): 
   return found(await transaction.find(WEBHOOK, id), 'webhook');
 }
 
-/** A webhook without its secrets: may be returned, and stored for an idempotency key. */
-export type ShownWebhook = Omit<Webhook, 'secrets'>;
+/** A webhook without its secrets and the URL of a chat: may be returned, and stored for an idempotency key. */
+export type ShownWebhook = Omit<Webhook, 'secrets' | 'target'>;
 
 export function shownWebhook(webhook: Webhook): ShownWebhook {
-  const { id, createdSequence, url, actions, agentId, description, secretHash, status, createdAt, updatedAt } = webhook;
-  return { id, createdSequence, url, actions, agentId, description, secretHash, status, createdAt, updatedAt };
+  const { id, createdSequence, url, format, detail, buttons, actions, agentId, description } = webhook;
+  const { secretHash, status, createdAt, updatedAt } = webhook;
+  return {
+    ...{ id, createdSequence, url, format, detail, buttons, actions, agentId, description },
+    ...{ secretHash, status, createdAt, updatedAt },
+  };
 }
 
 const MOST_WEBHOOKS = 100;

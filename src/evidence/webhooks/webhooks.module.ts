@@ -7,6 +7,9 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { WebhookLease } from './delivery/delivery-lease';
 import { WebhookSender } from './delivery/webhook-sender';
 import { DeliveryProgress } from './delivery/delivery-progress.entity';
+import { WebhookBodies } from './messages/webhook-bodies';
+import { WebhookFormats1765600000000 } from './webhook-formats.migration';
+import { SlackButtons1765610000000 } from './slack-buttons.migration';
 import { WEBHOOK } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
@@ -14,14 +17,19 @@ import { WebhooksService } from './webhooks.service';
 const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [] }), EventsModule],
+  imports: [
+    LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [WebhookFormats1765600000000, SlackButtons1765610000000] }),
+    EventsModule,
+  ],
   controllers: [WebhooksController],
   providers: [
     WebhooksService,
     WebhookDispatcher,
     WebhookSender,
+    WebhookBodies,
     DeliveryProgressStore,
     { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
   ],
+  exports: [WebhookBodies, DeliveryProgressStore],
 })
 export class WebhooksModule {}

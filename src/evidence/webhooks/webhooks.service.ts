@@ -13,17 +13,23 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import type { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
 import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
+import { WebhookBodies } from './messages/webhook-bodies';
 import {
+  actionsFault,
+  addressed,
+  addressOf,
   type ChangedMember,
   createdNote,
   deletedNote,
   foundWebhook,
+  type MessageDetail,
   requireRoom,
   type ShownWebhook,
   shownWebhook,
   updatedNote,
   WEBHOOK,
   type Webhook,
+  type WebhookFormat,
 } from './webhook.entity';
 
 /** The members of a new webhook. */
@@ -33,6 +39,9 @@ export interface NewWebhook {
   /** Id or name. */
   readonly agentId?: string | undefined;
   readonly description?: string | undefined;
+  readonly format?: WebhookFormat | undefined;
+  readonly detail?: MessageDetail | undefined;
+  readonly buttons?: boolean | undefined;
 }
 
 /** A webhook and its newest secret, which is only shown this once. */
@@ -57,6 +66,8 @@ export type TestResult = Pick<Attempt, 'status' | 'durationMs'>;
 /** Where the deliveries of a webhook are to continue. */
 type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
 
+type WebhookChange = Partial<Pick<NewWebhook, (typeof CHANGEABLE)[number]>>;
+
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
 @Injectable()
@@ -70,6 +81,7 @@ export class WebhooksService {
     private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
     private readonly sender: WebhookSender,
+    private readonly bodies: WebhookBodies,
     gate: ShutdownGuard,
   ) {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stopTests(), GRACE).unref(), { once: true });
@@ -87,12 +99,15 @@ export class WebhooksService {
   async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecret> {
     const secret = newSecret();
     const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
-      const { url, actions, description = '' } = request;
+      const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
       const agentId = (await agentOf(transaction, request)) ?? null;
       await requireRoom(transaction);
       const webhook = {
         id: transaction.newId(WEBHOOK),
-        url,
+        ...addressed(format, url),
+        format,
+        detail,
+        buttons,
         actions,
         agentId,
         description,
@@ -105,24 +120,28 @@ export class WebhooksService {
       return transaction.insert(WEBHOOK, webhook, createdNote(webhook));
     });
     this.dispatcher.pollSoon();
-    return { webhook: created, secret };
+    return { webhook: { ...created, url: request.url }, secret };
   }
 
   /**
    * The delivery position stays as it is, and a filter applies to the entries that follow.
    * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
    */
-  async update(caller: Caller, id: string, request: Partial<NewWebhook>): Promise<ShownWebhook> {
+  async update(caller: Caller, id: string, request: WebhookChange): Promise<ShownWebhook> {
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
         const webhook = await foundWebhook(transaction, id);
+        const before = { ...webhook, url: addressOf(webhook) };
         const given = { ...request, agentId: await agentOf(transaction, request) };
         const fields = CHANGEABLE.filter(
-          (name) => given[name] !== undefined && JSON.stringify(given[name]) !== JSON.stringify(webhook[name]),
+          (name) => given[name] !== undefined && JSON.stringify(given[name]) !== JSON.stringify(before[name]),
         );
-        const { url = webhook.url, actions = webhook.actions, description = webhook.description } = given;
-        const changed = { ...webhook, url, actions, description, agentId: given.agentId ?? webhook.agentId };
+        const { url = before.url, actions = before.actions, description = before.description } = given;
+        const fault = actionsFault(webhook.format, actions);
+        if (fault !== undefined) throw invalidField('actions', fault);
+        const agentId = given.agentId ?? webhook.agentId;
+        const changed = { ...webhook, ...addressed(webhook.format, url), actions, description, agentId };
         return withChanges(transaction, webhook, changed, fields);
       });
     this.dispatcher.pollSoon();
@@ -174,13 +193,14 @@ export class WebhooksService {
     const connections = this.sender.connections();
     this.connected.add(connections);
     const timestamp = new Date().toISOString();
+    const testId = `test_${crypto.randomUUID()}`;
     const refusals: DomainError[] = [];
     const { status, durationMs } = await this.sender.send({
-      url: webhook.url,
+      url: addressOf(webhook),
       secrets: signingAt(webhook.secrets, timestamp),
       connections,
-      id: `test_${crypto.randomUUID()}`,
-      body: Buffer.from(JSON.stringify({ type: 'webhook.test', timestamp, data: {} })),
+      id: testId,
+      body: this.bodies.ofTest(webhook, testId, timestamp),
       mayStill: () => {
         const end = endOf(caller);
         if (end !== null) refusals.push(end);
@@ -212,11 +232,11 @@ export class WebhooksService {
   }
 }
 
-function lookups({ agentId }: Partial<NewWebhook>): ReturnType<typeof agentLookup>[] {
+function lookups({ agentId }: WebhookChange): ReturnType<typeof agentLookup>[] {
   return agentId === undefined ? [] : [agentLookup(agentId)];
 }
 
-async function agentOf(transaction: LedgerTransaction, { agentId }: Partial<NewWebhook>): Promise<string | undefined> {
+async function agentOf(transaction: LedgerTransaction, { agentId }: WebhookChange): Promise<string | undefined> {
   return agentId === undefined ? undefined : (await referencedAgent(transaction, 'agentId', agentId)).id;
 }
 

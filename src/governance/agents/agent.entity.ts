@@ -5,11 +5,15 @@ import type { RecordKind } from '../../ledger/record-kind';
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
+/** The condition of the index of people in Slack. */
+export const HAS_SLACK_ID = '"slackId" IS NOT NULL';
+
 /** An agent as it is stored. */
 @Entity('agents')
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
 @Index(['kind', 'createdSequence'])
+@Index(['slackId', 'createdSequence'], { where: HAS_SLACK_ID })
 export class Agent {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -43,6 +47,10 @@ export class Agent {
   @Column('text', { nullable: true })
   readonly observeUntil!: string | null;
 
+  /** Who a person is in Slack, `<team>/<user>`, of no other agent; null if that is not known. */
+  @Column('text', { nullable: true })
+  readonly slackId!: string | null;
+
   @Column('text')
   readonly createdAt!: string;
 
@@ -59,7 +67,7 @@ export const AGENT: RecordKind<Agent> = {
   idPrefix: 'agt',
   table: Agent,
   hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
-  laterMembers: { kind: 'machine', observeUntil: null },
+  laterMembers: { kind: 'machine', observeUntil: null, slackId: null },
   uniqueKeys: [['name']],
   counter: 'agents',
   countedBy: ['status', 'kind'],

@@ -1,8 +1,8 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
-import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
+import { AnyScope, RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -11,17 +11,25 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { AgentsService } from './agents.service';
-import { AgentListQuery, ChangeStatusRequest, CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
-import { AgentResponse } from './dto/agent.response';
+import { AgentEmails } from './emails/agent-emails';
+import {
+  AgentListQuery,
+  ChangeStatusRequest,
+  CreateAgentRequest,
+  SetEmailRequest,
+  UpdateAgentRequest,
+} from './dto/agent.requests';
+import { AgentResponse, AgentWithEmailResponse } from './dto/agent.response';
 
-const ApiIdOrName = (): MethodDecorator =>
-  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' });
+const ApiIdOrName = (example = 'reminder-bot'): MethodDecorator =>
+  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example });
 
 @ApiTags('Agents')
 @Controller('agents')
 export class AgentsController {
   constructor(
     private readonly agents: AgentsService,
+    private readonly emails: AgentEmails,
     private readonly lists: Lists,
   ) {}
 
@@ -68,10 +76,41 @@ export class AgentsController {
   @Revisioned()
   @ApiRoute('Read an agent', 'The agent with this id or name.')
   @ApiIdOrName()
-  @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
+  @ApiOkResponse({ type: AgentWithEmailResponse, description: 'The agent.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.get(id, asOf));
+  async get(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Query() { asOf }: AsOfQuery,
+  ): Promise<AgentWithEmailResponse> {
+    const agent = await this.agents.get(id, asOf);
+    const email = await this.emails.shownTo(caller, agent);
+    return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
+  }
+
+  @Put(':id/email')
+  @AnyScope()
+  @HttpCode(204)
+  @ApiRoute(
+    'Set the address of a person',
+    'By the person, or with the scope `admin`: they get mails about decisions that wait for them. It is in no state, entry or export.',
+  )
+  @ApiIdOrName('change-reviewer')
+  @ApiNoContentResponse({ description: 'The address is set.' })
+  @ApiErrors('NOT_FOUND')
+  setEmail(@Caller() caller: Caller, @Param('id') id: string, @Body() { email }: SetEmailRequest): Promise<void> {
+    return this.emails.set(caller, id, email);
+  }
+
+  @Delete(':id/email')
+  @AnyScope()
+  @HttpCode(204)
+  @ApiRoute('Forget the address of a person', 'By the person, or with the scope `admin`.')
+  @ApiIdOrName('change-reviewer')
+  @ApiNoContentResponse({ description: 'There is no address any more.' })
+  @ApiErrors('NOT_FOUND')
+  removeEmail(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
+    return this.emails.set(caller, id, null);
   }
 
   @Patch(':id')

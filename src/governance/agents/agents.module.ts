@@ -2,18 +2,30 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
+import { SchemaContribution } from '../../ledger/database/start-condition';
+import { AgentEmails } from './emails/agent-emails';
+import { MailRecipient } from './emails/mail-recipient.entity';
+import { MailRecipients1765620000000 } from './emails/mail-recipients.migration';
 import { AgentsService } from './agents.service';
 import { SuspendedAgents, WatchedAgents } from './suspended-agents';
+
+const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [AGENT],
-      migrations: [],
+      migrations: [MailRecipients1765620000000],
     }),
   ],
   controllers: [AgentsController],
-  providers: [AgentsService, SuspendedAgents, WatchedAgents],
-  exports: [SuspendedAgents, WatchedAgents],
+  providers: [
+    AgentsService,
+    SuspendedAgents,
+    WatchedAgents,
+    AgentEmails,
+    { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
+  ],
+  exports: [SuspendedAgents, WatchedAgents, AgentEmails],
 })
 export class AgentsModule {}

@@ -49,7 +49,7 @@ export class AgentsService {
       if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
       const id = transaction.newId(AGENT);
       const times = { createdAt: now, updatedAt: now, revision: 1 };
-      const state = { status: 'active', observeUntil: null } as const;
+      const state = { status: 'active', observeUntil: null, slackId: null } as const;
       const agent = { id, name, kind, description, capabilities, roles, ...state, ...times };
       return transaction.insert(AGENT, agent, noteOn(id, 'agent.created'));
     });
@@ -61,6 +61,7 @@ export class AgentsService {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
       this.requireObservable(caller, agent, update);
+      await requireMayBeInSlack(transaction, agent, update);
       precondition.require(agent.revision);
       const fields = changedFields(agent, update);
       if (fields.length === 0) return agent;
@@ -113,6 +114,18 @@ function nameTaken(name: string): Error {
   return conflict(`An agent with the name "${name}" exists already; names are unique.`);
 }
 
+/** @throws VALIDATION_ERROR for a machine; CONFLICT if another agent has the id. */
+async function requireMayBeInSlack(
+  transaction: LedgerTransaction,
+  { id, kind }: Agent,
+  { slackId = null }: AgentUpdate,
+): Promise<void> {
+  if (slackId === null) return;
+  if (kind !== 'human') throw invalidField('slackId', 'must be left out: only people are in Slack');
+  const others = await transaction.findAll(AGENT, { slackId });
+  if (others.some((other) => other.id !== id)) throw conflict(`Another agent has the Slack id ${slackId} already.`);
+}
+
 function noteOn(agentId: string, action: string): EntryNote {
   return { action, agentId };
 }
@@ -123,9 +136,10 @@ interface AgentUpdate {
   readonly capabilities?: readonly string[] | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly observeUntil?: string | null | undefined;
+  readonly slackId?: string | null | undefined;
 }
 
-const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil'] as const;
+const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
 
 type ChangedField = (typeof CHANGEABLE)[number];
 
@@ -139,8 +153,8 @@ function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
 
 function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
   const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
-  const { observeUntil = agent.observeUntil } = update;
-  return { ...agent, description, capabilities, roles, observeUntil, ...nextRevision(agent, now) };
+  const { observeUntil = agent.observeUntil, slackId = agent.slackId } = update;
+  return { ...agent, description, capabilities, roles, observeUntil, slackId, ...nextRevision(agent, now) };
 }
 
 function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {

@@ -13,6 +13,10 @@ import { expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
+import type { JsonObject } from '../../core/json/json-value';
+import type { GivenGrant } from '../policies/approval/grant-terms';
+import { mintGiven } from './grants/grant-changes';
+import { type Instead, requireOther, requireWithin, settleWithInstead } from './grants/review-terms';
 import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
 import type { Decision, Review, Verdict } from './decision.entity';
 
@@ -21,6 +25,10 @@ export interface ReviewRequest {
   /** Id or name of an agent. Null: the holder of the API key rejects. */
   readonly approver: string | null;
   readonly comment: string | null;
+  /** What an approval gives besides. */
+  readonly grant?: GivenGrant | null;
+  /** The parameters that a rejection names in place of those asked for. */
+  readonly instead?: JsonObject | null;
 }
 
 /** One of several decisions that are approved together. */
@@ -35,6 +43,8 @@ interface AdmittedReview {
   readonly decision: Decision;
   readonly review: Review;
   readonly approver: Agent | null;
+  /** What a rejection names that would be right. */
+  readonly instead: Instead | null;
 }
 
 interface Parties {
@@ -80,7 +90,7 @@ export class DecisionReviewsService {
   async approveTogether(
     caller: Caller,
     decisions: readonly SeenDecision[],
-    request: Omit<ReviewRequest, 'verdict'>,
+    request: Pick<ReviewRequest, 'approver' | 'comment'>,
   ): Promise<Decision[]> {
     const write = await this.prefetching(
       decisions.map(({ id }) => id),
@@ -115,30 +125,41 @@ export class DecisionReviewsService {
     decision: Decision,
     request: ReviewRequest,
   ): Promise<AdmittedReview | Refusal> {
-    const { verdict, comment } = request;
+    const { verdict, comment, grant = null, instead = null } = request;
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
     if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
+    if (grant !== null) requireWithin(grant, decision);
+    if (instead !== null) await requireOther(transaction, instead, decision, approverId);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;
     const proposer = await transaction.find(AGENT, decision.proposedBy);
     const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
     const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer, groups });
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
-    const review = { approverId, verdict, comment, createdAt: transaction.now, ...(groups !== null && { groups }) };
-    return { decision, review, approver };
+    const given = { ...(groups !== null && { groups }), ...(grant !== null && { grant }) };
+    const review = { approverId, verdict, comment, createdAt: transaction.now, ...given };
+    if (instead === null || approver === null) return { decision, review, approver, instead: null };
+    const couldApprove = this.denialOf(decision, 'approve', { approver, proposer, groups }) === null;
+    return { decision, review, approver, instead: { parameters: instead, couldApprove } };
   }
 
-  private settle(transaction: LedgerTransaction, { decision, review, approver }: AdmittedReview): Promise<Decision> {
+  private async settle(
+    transaction: LedgerTransaction,
+    { decision, review, approver, instead }: AdmittedReview,
+  ): Promise<Decision> {
     const after = reviewed(decision, review);
-    return settleDecision(
-      transaction,
-      after,
-      reviewNote(after, review, { rules: this.policies.rules, approverRevision: approver?.revision ?? null }),
-      approver === null ? {} : { reviewerId: approver.id },
-    );
+    const note = reviewNote(after, review, {
+      rules: this.policies.rules,
+      approverRevision: approver?.revision ?? null,
+    });
+    const forExecution = approver === null ? {} : { reviewerId: approver.id };
+    if (instead !== null) return settleWithInstead(transaction, after, { note, forExecution, instead });
+    const settled = await settleDecision(transaction, after, note, forExecution);
+    if (after.status === 'approved') await mintGiven(transaction, after);
+    return settled;
   }
 
   private denialOf(decision: Decision, verdict: Verdict, { approver, proposer, groups }: Parties): Denial | null {

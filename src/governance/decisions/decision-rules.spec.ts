@@ -26,6 +26,7 @@ const PROPOSED: Decision = {
   onBehalfOf: null,
   run: null,
   erased: false,
+  grant: null,
   traceId: null,
 };
 

@@ -96,10 +96,13 @@ export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
-/** What whoever rejected it said; null unless it is rejected. */
-export function rejectionWords({ reviews }: Pick<Decision, 'reviews'>): RejectionWords | null {
+/** What whoever rejected it said; null unless it is rejected. @param instead of its execution */
+export function rejectionWords(
+  { reviews }: Pick<Decision, 'reviews'>,
+  instead: RejectionWords['instead'],
+): RejectionWords | null {
   const rejection = reviews.find(({ verdict }) => verdict === 'reject');
-  return rejection === undefined ? null : { comment: rejection.comment, instead: null };
+  return rejection === undefined ? null : { comment: rejection.comment, instead };
 }
 
 /** Why a decision can no longer be settled; null if it can. */

@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup } from '../policies/approval/approval-requirement';
+import type { GivenGrant, GrantAllowance } from '../policies/approval/grant-terms';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
 
@@ -20,6 +21,8 @@ export interface Review {
    * Indexes of the approver groups that the reviewer could approve for at the time; absent if the decision names none.
    */
   readonly groups?: readonly number[];
+  /** What the reviewer gave besides; absent if that was nothing. */
+  readonly grant?: GivenGrant;
 }
 
 /** The condition of the index of decisions that can expire. */
@@ -105,6 +108,10 @@ export class Decision {
   /** How long its execution may be started after approval: an ISO 8601 duration. */
   @Column('text', { nullable: true })
   readonly executeWithin!: string | null;
+
+  /** The most that its approvers may give at once; null: nothing but this action. */
+  @Column('simple-json', { nullable: true })
+  readonly grant!: GrantAllowance | null;
 
   /** On whose behalf its execution is, repeated for lists. Not hashed, like `run`. */
   @Column('simple-json', { nullable: true })

@@ -34,6 +34,7 @@ export const DECISION: RecordKind<Decision> = {
     executeWithin: null,
     erased: false,
     traceId: null,
+    grant: null,
   },
   repeats: { table: 'executions', by: 'executionId', columns: ['onBehalfOf', 'run'] },
   counter: 'decisions',

@@ -15,6 +15,7 @@ import { DecisionApproversService } from './approvers/decision-approvers.service
 import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isOpen } from './decision-rules';
+import { filledGrant } from './grants/dto/grant.fields';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 import { DecisionsService } from './decisions.service';
@@ -170,9 +171,10 @@ export class DecisionsController {
   async approve(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { approverId, comment }: ApproveDecisionRequest,
+    @Body() { approverId, comment, grant }: ApproveDecisionRequest,
   ): Promise<DecisionResponse> {
-    const review = { verdict: 'approve', approver: approverId, comment: comment ?? null } as const;
+    const given = grant === undefined ? null : filledGrant(grant);
+    const review = { verdict: 'approve', approver: approverId, comment: comment ?? null, grant: given } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 
@@ -193,9 +195,10 @@ export class DecisionsController {
   async reject(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { approverId, comment, reason }: RejectDecisionRequest,
+    @Body() { approverId, comment, reason, instead }: RejectDecisionRequest,
   ): Promise<DecisionResponse> {
-    const review = { verdict: 'reject', approver: approverId ?? null, comment: comment ?? reason ?? null } as const;
+    const said = { approver: approverId ?? null, comment: comment ?? reason ?? null };
+    const review = { verdict: 'reject', ...said, instead: instead?.parameters ?? null } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 

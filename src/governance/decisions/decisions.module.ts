@@ -11,25 +11,36 @@ import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.kind';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
+import { DUE_GRANTS } from './grants/grant-changes';
+import { GRANT } from './grants/grant.entity';
+import { GrantsController } from './grants/grants.controller';
+import { Grants1765400000000 } from './grants/grants.migration';
+import { GrantReaders, GrantsService } from './grants/grants.service';
+import { HeldGrants } from './grants/held-grants';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
-      kinds: [DECISION],
-      migrations: [],
+      kinds: [DECISION, GRANT],
+      migrations: [Grants1765400000000],
     }),
     AgentsModule,
     PoliciesModule,
   ],
-  controllers: [DecisionsController],
+  controllers: [DecisionsController, GrantsController],
   providers: [
     DecisionsService,
     DecisionReviewsService,
     settledWhenDue(DUE_DECISIONS, 'Decisions'),
+    settledWhenDue(DUE_GRANTS, 'Grants'),
+    GrantReaders,
+    GrantsService,
+    HeldGrants,
     BoundReviewers,
     ReviewPolicies,
     DecisionApproversService,
     AwaitingDecisions,
   ],
+  exports: [DecisionReviewsService, AwaitingDecisions, HeldGrants],
 })
 export class DecisionsModule {}

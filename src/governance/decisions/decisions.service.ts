@@ -99,6 +99,7 @@ export class DecisionsService {
       onBehalfOf: null,
       run: null,
       erased: false,
+      grant: null,
     };
   }
 }

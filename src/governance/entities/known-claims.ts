@@ -3,8 +3,11 @@ import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
+import { readAsked } from '../../ledger/writing/asked-rows';
 import { PastRecords } from '../../ledger/reading/past-records';
 import type { ClaimKey, KnownClaim } from '../policies/conditions/facts';
+import { CLAIM } from './claim.entity';
 import { ENTITY } from './governed-entity.entity';
 
 /** Of more claims of one predicate nothing is known. */
@@ -21,7 +24,6 @@ const PAST =
 type Known = readonly KnownClaim[] | null;
 
 interface ClaimRow {
-  readonly place: number;
   readonly present: number | string;
   readonly count: number | string;
   readonly id: string | null;
@@ -43,29 +45,23 @@ export class KnownClaims {
   }
 
   /** What is known for each key, in this order. @param upTo the sequence of an entry; undefined: now. */
-  find(keys: readonly ClaimKey[], upTo?: number): Promise<readonly Known[]> {
-    if (upTo === undefined) return this.findIn(this.database.points, keys);
+  async find(keys: readonly ClaimKey[], upTo?: number): Promise<readonly Known[]> {
+    const asked = keys.map((key) => this.asked(key));
+    if (upTo === undefined) return knownOf(await readAsked(this.database.points, asked));
     return Promise.all(keys.map((key) => this.findPast(key, upTo)));
   }
 
   /** The same inside a command. */
-  async findIn(reader: Pick<LedgerTransaction, 'all'>, keys: readonly ClaimKey[]): Promise<readonly Known[]> {
-    const asked = keys.map(({ entityId, predicate }, place) => [place, entityId, ...formsOf(predicate)]);
-    const rows = await reader.all<ClaimRow>(this.now, [JSON.stringify(asked)]);
-    const byPlace = new Map<number, ClaimRow[]>();
-    for (const row of rows) {
-      const own = byPlace.get(row.place);
-      if (own === undefined) byPlace.set(row.place, [row]);
-      else own.push(row);
-    }
-    return keys.map((_, index) => {
-      const own = byPlace.get(index) ?? [];
-      const [first] = own;
-      if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
-      return own.flatMap(({ id, value, context }) =>
-        id === null ? [] : knownClaim(id, JSON.parse(value) as JsonScalar, JSON.parse(context) as JsonObject),
-      );
-    });
+  async findIn(transaction: Pick<LedgerTransaction, 'asked'>, keys: readonly ClaimKey[]): Promise<readonly Known[]> {
+    return knownOf(await transaction.asked<ClaimRow>(keys.map((key) => this.asked(key))));
+  }
+
+  asked({ entityId, predicate }: ClaimKey): RowsAsked {
+    const dependsOn = [
+      { kind: ENTITY, values: { id: entityId } },
+      { kind: CLAIM, values: { entityId } },
+    ];
+    return { name: 'claims', sql: this.now, key: [entityId, ...formsOf(predicate)], dependsOn };
   }
 
   private async findPast({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
@@ -83,6 +79,16 @@ export class KnownClaims {
     }
     return rows.length === MOST_PAST || claims.length > MOST_CLAIMS ? null : claims;
   }
+}
+
+function knownOf(found: readonly (readonly ClaimRow[])[]): Known[] {
+  return found.map((rows) => {
+    const [first] = rows;
+    if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
+    return rows.flatMap(({ id, value, context }) =>
+      id === null ? [] : knownClaim(id, JSON.parse(value) as JsonScalar, JSON.parse(context) as JsonObject),
+    );
+  });
 }
 
 interface PastClaim {

@@ -8,8 +8,10 @@ import { cancelApproved, expireApproval } from '../executions/execution-approval
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { isApprovalOver } from '../executions/execution-rules';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
+import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */
 const MOST_READ = 100;
@@ -28,23 +30,32 @@ export interface RequiredApproval {
   readonly basis: DecisionBasis;
 }
 
+export interface AskingTerms {
+  /** Most requests of the agent that wait at a time. */
+  readonly maxPending: number;
+  /** Finds the grant that serves the request. */
+  readonly grant: () => Promise<ServingGrant | null>;
+}
+
 /**
- * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; or why the agent is refused.
+ * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; why the agent is refused; or
+ * the grant that makes it unnecessary.
  */
 export type ApprovalAnswer =
   | { readonly execution: Execution; readonly isNew: boolean }
-  | { readonly refusal: DomainError; readonly decisionId: string | null };
+  | { readonly refusal: DomainError; readonly decisionId: string | null }
+  | { readonly serving: ServingGrant };
 
 /**
  * Asks for the approval of an action. A repeated request of the same run gets the current answer; a rejection is binding in
- * every run until its decision would have expired, at most for a day.
+ * every run until its decision would have expired, at most for a day. A grant comes before a request that still waits.
  * @throws CONFLICT when the agent has too many requests pending, with nothing written.
  */
 export async function askForApproval(
   transaction: LedgerTransaction,
   asked: AskedExecution,
   { requirement, basis }: RequiredApproval,
-  maxPending: number,
+  { maxPending, grant }: AskingTerms,
 ): Promise<ApprovalAnswer> {
   // Everything is read before anything is changed: reading settles what is due.
   const { actionHash, run } = asked;
@@ -52,11 +63,16 @@ export async function askForApproval(
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
   const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
+  const serving = await grant();
   const open = await openRequests(transaction, [...pending, ...approved]);
-  const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
-  if (standing !== undefined) return { execution: await executionOf(transaction, standing.request), isNew: false };
+  const same = open.filter(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
+  const approval = same.find(({ request }) => request.outcome === 'approved');
+  if (approval !== undefined) return { execution: await executionOf(transaction, approval.request), isNew: false };
   const rejection = await rejectionAmong(transaction, rejected);
-  if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
+  if (rejection !== undefined) return rejection;
+  if (serving !== null) return { serving };
+  const [waiting] = same;
+  if (waiting !== undefined) return { execution: await executionOf(transaction, waiting.request), isNew: false };
   refuseTooManyPending(pendingOfAgent, maxPending);
   return { execution: requested(transaction, asked, { requirement, basis }), isNew: true };
 }
@@ -67,9 +83,17 @@ export async function openRequestsFor(
   asked: Pick<AskedExecution, 'actionHash'>,
 ): Promise<OpenRequest[]> {
   const { actionHash } = asked;
+  const found = await transaction.asked(askedOfOpen(transaction, actionHash));
+  if (found.every((rows) => rows.length === 0)) return [];
   const pending = await requestsFor(transaction, { actionHash, outcome: 'pending_approval' });
   const approved = await requestsFor(transaction, { actionHash, outcome: 'approved' });
   return openRequests(transaction, [...pending, ...approved]);
+}
+
+/** What {@link openRequestsFor} asks first: it hardly ever finds any. */
+export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, actionHash: string): RowsAsked[] {
+  const outcomes = ['pending_approval', 'approved'] as const;
+  return outcomes.map((outcome) => transaction.presence(EXECUTION, { actionHash, outcome }));
 }
 
 /** Cancels requests for approval, which nothing has to wait for any more: a pending one with its decision. */
@@ -102,10 +126,12 @@ async function openRequests(transaction: LedgerTransaction, found: readonly Requ
 async function rejectionAmong(
   transaction: LedgerTransaction,
   rejected: readonly Request[],
-): Promise<Decision | undefined> {
+): Promise<Extract<ApprovalAnswer, { refusal: DomainError }> | undefined> {
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
-    if (rejectionEnd(decision) > transaction.now) return decision;
+    if (rejectionEnd(decision) <= transaction.now) continue;
+    const { instead } = await executionOf(transaction, request);
+    return { refusal: rejectedError(decision, instead), decisionId: decision.id };
   }
   return undefined;
 }
@@ -116,9 +142,9 @@ function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
   return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
-function rejectedError(decision: Decision): DomainError {
+function rejectedError(decision: Decision, instead: Execution['instead']): DomainError {
   const { id } = decision;
-  const rejection = rejectionWords(decision);
+  const rejection = rejectionWords(decision, instead);
   return permissionDenied(
     'approval_rejected',
     `This action was rejected by the decision ${id}. It can be requested again from ${rejectionEnd(decision)} on.`,
@@ -182,7 +208,7 @@ function requested(
 function proposedDecision(
   id: string,
   asked: AskedExecution,
-  { riskLevel, approvers, decideWithin, executeWithin }: ApprovalRequirement,
+  { riskLevel, approvers, decideWithin, executeWithin, grant }: ApprovalRequirement,
   now: string,
 ): Omit<Decision, 'createdSequence'> {
   const { agentId, agentName, action, resourceType, resourceId } = asked;
@@ -206,6 +232,7 @@ function proposedDecision(
     actionHash: asked.actionHash,
     approvers,
     executeWithin,
+    grant: grant ?? null,
     onBehalfOf: asked.onBehalfOf,
     run: asked.run,
     erased: false,

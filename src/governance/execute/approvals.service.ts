@@ -43,7 +43,11 @@ export class ApprovalsService {
   async rejectionOf({ decisionId, outcome, reason }: Execution): Promise<RejectionWords | null> {
     if (decisionId === null || (outcome !== 'rejected' && reason !== 'approval_rejected')) return null;
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
-    return decision === undefined ? null : rejectionWords(decision);
+    const executionId = decision?.executionId ?? null;
+    if (decision === undefined || executionId === null) return null;
+    // One that was refused depends on the decision about an earlier one.
+    const rejected = await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
+    return rejectionWords(decision, rejected?.instead ?? null);
   }
 
   /**

@@ -49,6 +49,8 @@ export async function askedExecution(
     completedAt: null,
     runBy: '',
     observed: false,
+    grantId: null,
+    instead: null,
     erased: false,
     traceId: transaction.caller.traceId,
     createdAt: transaction.now,

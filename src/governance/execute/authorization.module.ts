@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DecisionsModule } from '../decisions/decisions.module';
 import { ExecutionsModule } from '../executions/executions.module';
 import { ApprovalsController, ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
@@ -7,7 +8,7 @@ import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */
 @Module({
-  imports: [ExecutionsModule, PermissionsModule],
+  imports: [DecisionsModule, ExecutionsModule, PermissionsModule],
   controllers: [ExecuteController],
   providers: [ExecuteService],
   exports: [PermissionsModule],

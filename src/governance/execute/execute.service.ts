@@ -4,13 +4,17 @@ import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { type DomainError, found } from '../../core/errors/domain-error';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
+import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LimitUse } from '../policies/limits/limit';
-import { askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
+import { askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
 import { takeUses } from './limit-uses';
+import { takeUse } from '../decisions/grants/grant-changes';
+import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
+import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
 import { type ActionRequest, askedExecution, type AskedExecution, entityLookups } from './asked-execution';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
@@ -33,6 +37,7 @@ export class ExecuteService {
     private readonly permissions: Permissions,
     private readonly runner: ExecutionRunner,
     private readonly configuration: Configuration,
+    private readonly grants: HeldGrants,
   ) {}
 
   /**
@@ -50,9 +55,12 @@ export class ExecuteService {
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
-        foreseenSums: async (transaction) => {
+        foresight: async (transaction) => {
           const found = await findAgent(transaction, agent);
-          return found === undefined ? [] : this.permissions.foreseenSums(found, request, transaction.now);
+          const { sums, rows } = this.permissions.foreseen(found, request, transaction.now);
+          if (found === undefined || sums.length === 0) return { sums, rows };
+          const hash = actionHash({ ...request, agentId: found.id, onBehalfOf: null });
+          return { sums, rows: [...rows, ...askedOfOpen(transaction, hash)] };
         },
       },
     );
@@ -76,8 +84,11 @@ export class ExecuteService {
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     if (requirement === null) return this.authorise(transaction, asked, basis, used);
-    const { maxPendingApprovals } = this.configuration;
-    const answer = await askForApproval(transaction, asked, { requirement, basis }, maxPendingApprovals);
+    const { maxPendingApprovals: maxPending } = this.configuration;
+    const grant = (): Promise<ServingGrant | null> =>
+      this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
+    const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
+    if ('serving' in answer) return this.authoriseBy(transaction, asked, basis, answer.serving);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -98,6 +109,36 @@ export class ExecuteService {
     return execution;
   }
 
+  /** A grant takes the place of an approval: nothing waits for one any more. */
+  private async authoriseBy(
+    transaction: LedgerTransaction,
+    asked: AskedExecution,
+    basis: DecisionBasis,
+    { grant, approvers }: ServingGrant,
+  ): Promise<Execution> {
+    const { outcome, runBy } = this.runner.startOf(asked.action);
+    const waiting = await openRequestsFor(transaction, asked);
+    const authorised = { outcome, ...asked, runBy, grantId: grant.id };
+    const note = decidedNote(asked, 'execution.authorized', { ...basis, grantId: grant.id }, approvers);
+    const execution = transaction.insert(EXECUTION, authorised, note);
+    await takeUse(transaction, grant);
+    await cancelRequests(transaction, waiting);
+    return execution;
+  }
+
+  /** Nor does what a grant has authorised, while that still holds. */
+  private async needsNoApproval(
+    transaction: LedgerTransaction,
+    { agent, principal }: Asker,
+    request: ActionRequest,
+    { requirement, first: { grantId } }: Replayed,
+  ): Promise<boolean> {
+    if (requirement === null) return true;
+    if (grantId === null) return false;
+    const asked = { ...request, agentId: agent.id, onBehalfOf: principal?.onBehalfOf.subject ?? null };
+    return this.grants.stillServes(transaction, grantId, asked, requirement);
+  }
+
   /**
    * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well;
    * otherwise the request is answered as a new one.
@@ -116,9 +157,16 @@ export class ExecuteService {
     const { agent, principal } = asker;
     const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
     const { refusal, requirement } = aside;
-    if (isSame && refusal === null && requirement === null) return null;
+    if (isSame && refusal === null && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
+      return null;
     return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }
+}
+
+/** What is replayed, and what is required of it now. */
+interface Replayed {
+  readonly requirement: ApprovalRequirement | null;
+  readonly first: Execution;
 }
 
 /** Who asks, and for whom. */

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
+import { readAsked } from '../../ledger/writing/asked-rows';
 import type { EarlierKey } from '../policies/conditions/facts';
-import { USING_ACTIONS, WAS_AUTHORISED } from './execution.entity';
+import { EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from './execution.entity';
 
 /** Sorts behind everything that begins alike: an action has at most this many characters. */
 const BEHIND = '\u{10ffff}'.repeat(100);
@@ -23,36 +25,36 @@ export class EarlierExecutions {
   }
 
   /** An id for each key, in this order; null where there is none. @param upTo the sequence of an entry; undefined: now. */
-  find(keys: readonly EarlierKey[], upTo?: number): Promise<readonly (string | null)[]> {
-    const { points } = this.database;
-    return upTo === undefined ? found(points, this.now, keys) : found(points, this.then, keys, '', [upTo]);
+  async find(keys: readonly EarlierKey[], upTo?: number): Promise<readonly (string | null)[]> {
+    const asked = keys.map((key) => this.asked(key, '', upTo));
+    return idsOf(await readAsked<Found>(this.database.points, asked));
   }
 
   /** The same inside a command. @param besides the id of an execution that is none of them. */
-  findIn(
-    transaction: Pick<LedgerTransaction, 'all'>,
+  async findIn(
+    transaction: Pick<LedgerTransaction, 'asked'>,
     keys: readonly EarlierKey[],
     besides?: string,
   ): Promise<readonly (string | null)[]> {
-    return found(transaction, this.now, keys, besides);
+    return idsOf(await transaction.asked<Found>(keys.map((key) => this.asked(key, besides))));
+  }
+
+  asked({ run, agentId, action, resource }: EarlierKey, besides = '', upTo?: number): RowsAsked {
+    const from = action.endsWith('*') ? action.slice(0, -1) : action;
+    const to = from === action ? action : from + BEHIND;
+    const key = [run, agentId, from, to, resource, besides];
+    const dependsOn = [{ kind: EXECUTION, values: { run } }];
+    if (upTo === undefined) return { name: 'earlier', sql: this.now, key, dependsOn };
+    return { name: 'earlier then', sql: this.then, key: [...key, upTo], dependsOn };
   }
 }
 
-async function found(
-  reader: Pick<LedgerTransaction, 'all'>,
-  sql: string,
-  keys: readonly EarlierKey[],
-  besides = '',
-  more: readonly number[] = [],
-): Promise<readonly (string | null)[]> {
-  const asked = keys.map(({ run, agentId, action, resource }, index) => {
-    const from = action.endsWith('*') ? action.slice(0, -1) : action;
-    const to = from === action ? action : from + BEHIND;
-    return [index, run, agentId, from, to, resource, besides];
-  });
-  const rows = await reader.all<{ place: number; id: string | null }>(sql, [JSON.stringify(asked), ...more]);
-  const ids = new Map(rows.map(({ place, id }) => [place, id]));
-  return keys.map((_, index) => ids.get(index) ?? null);
+interface Found {
+  readonly id: string | null;
+}
+
+function idsOf(found: readonly (readonly Found[])[]): (string | null)[] {
+  return found.map(([first]) => first?.id ?? null);
 }
 
 /** Each way of asking has its own statement, so that it uses the index as far as it can. */
@@ -72,10 +74,11 @@ function earlierSql(dialect: Dialect, then: string): string {
   );
 }
 
-/** Whether it was authorised up to the entry `$2`. */
+/** Whether it was authorised up to the entry that comes last in a key. */
 function authorisedBy(dialect: Dialect): string {
+  const upTo = dialect.jsonAt(COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
   return (
-    `AND ${dialect.unindexed('"createdSequence"')} <= $2 AND EXISTS (SELECT 1 FROM "ledger_entries" AS entry ` +
-    `WHERE entry."subjectId" = "executions"."id" AND entry."action" IN (${ACTIONS}) AND entry."sequence" <= $2)`
+    `AND ${dialect.unindexed('"createdSequence"')} <= ${upTo} AND EXISTS (SELECT 1 FROM "ledger_entries" AS entry ` +
+    `WHERE entry."subjectId" = "executions"."id" AND entry."action" IN (${ACTIONS}) AND entry."sequence" <= ${upTo})`
   );
 }

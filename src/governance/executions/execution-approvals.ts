@@ -1,7 +1,7 @@
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { approvedExecution, endedExecution, isApprovalOver } from './execution-rules';
-import { EXECUTION, type Execution, outcomeNote } from './execution.entity';
+import { EXECUTION, type Execution, type InsteadApproved, outcomeNote } from './execution.entity';
 
 /** The part of a settled decision that concerns the execution waiting for it. */
 export interface SettledDecision {
@@ -16,6 +16,8 @@ export interface SettlementNote {
   readonly bySystem?: true;
   /** The agent whose review settled the decision. */
   readonly reviewerId?: string;
+  /** What a rejection names that would be right. */
+  readonly instead?: InsteadApproved | null;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface SettlementNote {
 export async function settleExecutionOf(
   transaction: LedgerTransaction,
   { executionId, status, executeWithin }: SettledDecision,
-  { reason = null, reviewerId, ...added }: SettlementNote = {},
+  { reason = null, reviewerId, instead = null, ...added }: SettlementNote = {},
 ): Promise<void> {
   if (executionId === null) return;
   const execution = await transaction.find(EXECUTION, executionId);
@@ -34,7 +36,7 @@ export async function settleExecutionOf(
   const settled =
     status === 'approved'
       ? approvedExecution(execution, requiredDuration(executeWithin), now)
-      : endedExecution(execution, status, now);
+      : { ...endedExecution(execution, status, now), instead };
   const note = outcomeNote(settled, status, reason);
   const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };
   transaction.update(EXECUTION, settled, { ...note, ...added, details });

@@ -32,6 +32,12 @@ export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed'
 /** The condition of the index by which those of a run are found. */
 export const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 
+/** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
+export interface InsteadApproved {
+  readonly parameters: JsonObject;
+  readonly grantId: string | null;
+}
+
 /** What an agent asked to do, and its outcome, as it is stored. */
 @Entity('executions')
 @Index(['agentId', 'createdSequence'])
@@ -49,6 +55,7 @@ export const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 @Index(['traceId', 'createdSequence'], { where: IS_TRACED })
 @Index(['principal', 'createdSequence'], { where: '"principal" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
+@Index(['grantId', 'createdSequence'], { where: '"grantId" IS NOT NULL' })
 @Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
@@ -131,6 +138,14 @@ export class Execution {
   @Column('simple-json', { default: 'false' })
   readonly erased!: boolean;
 
+  /** The grant by which it was authorised. */
+  @Column('text', { nullable: true })
+  readonly grantId!: string | null;
+
+  /** What the reviewer who rejected it would approve; null unless one said so. */
+  @Column('simple-json', { nullable: true })
+  readonly instead!: InsteadApproved | null;
+
   /** The W3C trace of the request that asked for it; null if it named none. */
   @Column('text', { nullable: true })
   readonly traceId!: string | null;
@@ -178,7 +193,7 @@ export const EXECUTION: RecordKind<Execution> = {
   ],
   laterMembers: {
     ...{ reason: null, actionHash: null, approvedUntil: null, observed: false, erased: false },
-    ...{ traceId: null, onBehalfOf: null, run: null },
+    ...{ traceId: null, onBehalfOf: null, run: null, grantId: null, instead: null },
   },
   counter: 'executions',
   freeForm: ['parameters', 'result'],
@@ -197,6 +212,7 @@ export const EXECUTION: RecordKind<Execution> = {
     'run',
     'resourceKey',
     'traceId',
+    'grantId',
   ],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
@@ -260,6 +276,8 @@ export interface DecisionBasis extends JsonObject {
   readonly agentRevision: number;
   /** Of the registered person on whose behalf the agent acts, if there is one. */
   readonly principalRevision?: number;
+  /** The grant that allows it, if one does. */
+  readonly grantId?: string;
   /** The stop that covers it, if one does. */
   readonly stopId?: string;
   /** Whether no policy allows it, and it was authorised because the agent is observed. */

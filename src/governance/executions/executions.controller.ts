@@ -45,6 +45,7 @@ export class ExecutionsController {
       traceId: ['traceId', 'equals'],
       principal: ['principal', 'equals'],
       run: ['run', 'equals'],
+      grantId: ['grantId', 'equals'],
       from: ['createdAt', 'atLeast'],
       to: ['createdAt', 'atMost'],
     });

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
+import type { ConditionQuestion } from '../policies/conditions/facts';
 import type { FactSource } from './gathered-facts';
 
 /** Reads what conditions ask besides the request. */
@@ -21,10 +23,15 @@ export class FactReader {
   }
 
   /** Inside a command. @param besides the id of an execution that is not earlier than itself. */
-  within(transaction: Pick<LedgerTransaction, 'all'>, besides?: string): FactSource {
+  within(transaction: Pick<LedgerTransaction, 'asked'>, besides?: string): FactSource {
     return {
       earlier: (keys) => this.earlier.findIn(transaction, keys, besides),
       claims: (keys) => this.claims.findIn(transaction, keys),
     };
+  }
+
+  /** What these ask the database inside a command. */
+  asked(facts: readonly ConditionQuestion[]): RowsAsked[] {
+    return facts.map((fact) => ('earlier' in fact ? this.earlier.asked(fact.earlier) : this.claims.asked(fact.claim)));
   }
 }

@@ -19,11 +19,10 @@ import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { SumKey } from '../../ledger/records/sum-key';
+import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { FactReader } from './fact-reader';
 import { recordedFacts } from './recorded-facts';
-import type { Asks } from '../policies/evaluation/asking-policies';
+import { type Asks, NOTHING_ASKED } from '../policies/evaluation/asking-policies';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import { gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
@@ -66,6 +65,8 @@ export interface PermissionAnswer {
   readonly looked?: readonly AskedFact[];
   /** The stop that covers it; present if there is one. */
   readonly stopId?: string;
+  /** The grant that makes an approval unnecessary; present if there is one. */
+  readonly grantId?: string;
   /** Present if no policy allows it, and it is allowed because the agent is observed. */
   readonly observed?: true;
   /** Present if an extension refused what policies let through. */
@@ -170,12 +171,26 @@ function answerOfPolicies(
   return { effect, reason: 'approval_required', policies, requirement: asked, ...uses };
 }
 
-/** The error for an agent that may not act, and may not ask for approval either; null for any other answer. */
+function questionOf(
+  agent: Agent,
+  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  principal: Principal | null,
+  at: string,
+): EvaluationRequest {
+  const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
+  return { ...who, action, resourceType, resourceId, parameters, run, at };
+}
+
+/**
+ * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
+ * @param otherwise a policy that would allow it but for its conditions, if none allows it.
+ */
 export function refusalOf(
   { reason, policies, stopId, refused, limited = [] }: PermissionAnswer,
   agent: Agent,
   requested: RequestedAction,
   principal: Principal | null,
+  otherwise: DecidingPolicy | null,
 ): DomainError | null {
   switch (reason) {
     case null:
@@ -193,7 +208,7 @@ export function refusalOf(
     case 'capability_missing':
       return incapable(agent, requested.action);
     case 'no_policy_allows':
-      return allowedByNone(subjectOf(agent), requested);
+      return allowedByNone(subjectOf(agent), requested, otherwise);
     case 'approval_too_large':
       return tooMuchToApprove(requested);
     case 'limit_reached':
@@ -253,7 +268,18 @@ function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy
   );
 }
 
-function allowedByNone(subject: AgentSubject, { action, resourceType, resourceId }: RequestedAction): DomainError {
+function allowedByNone(
+  subject: AgentSubject,
+  { action, resourceType, resourceId }: RequestedAction,
+  otherwise: DecidingPolicy | null,
+): DomainError {
+  if (otherwise !== null) {
+    const { name, version } = otherwise;
+    return permissionDenied(
+      'no_policy_allows',
+      `No policy in force allows this. The policy "${name}" (version ${version}) would, but its conditions do not hold.`,
+    );
+  }
   const { agentName, agentId, kind, roles } = subject;
   const subjects = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`)];
   const path = withoutLeadingSlash(resourceId);
@@ -295,7 +321,7 @@ export class Permissions {
 
   /** By what was used of limits up to now. */
   async of(
-    transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'all'>,
+    transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
@@ -310,7 +336,7 @@ export class Permissions {
 
   /** For a replay: as if no limit had been reached. @param executionId what is replayed, which is not earlier than itself. */
   async limitsAside(
-    transaction: Pick<LedgerTransaction, 'now' | 'all'>,
+    transaction: Pick<LedgerTransaction, 'now' | 'asked'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
@@ -322,19 +348,14 @@ export class Permissions {
     return this.decided({ agent, principal }, asked, now, facts);
   }
 
-  /** Sums that it depends on, but for those of policies about principals, whom nobody has looked up yet. */
-  foreseenSums(agent: Agent, asked: RequestedAction, at: string): readonly SumKey[] {
-    return this.asks(agent, asked, null, at).uses.map(({ sum }) => sum);
+  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
+  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
+    const { uses, facts } = agent === undefined ? NOTHING_ASKED : this.asks(agent, asked, null, at);
+    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
   }
 
-  private asks(
-    agent: Agent,
-    { action, resourceType, resourceId, parameters, run }: RequestedAction,
-    principal: Principal | null,
-    at: string,
-  ): Asks {
-    const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
-    return this.policies.inForce.asks({ ...who, action, resourceType, resourceId, parameters, run, at });
+  private asks(agent: Agent, asked: RequestedAction, principal: Principal | null, at: string): Asks {
+    return this.policies.inForce.asks(questionOf(agent, asked, principal, at));
   }
 
   private decided(
@@ -350,7 +371,11 @@ export class Permissions {
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = answerForAgent(agent, requested, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
-    const refusal = refusalOf(answer, agent, requested, principal);
+    const otherwise =
+      answer.reason === 'no_policy_allows'
+        ? inForce.allowingOtherwise(questionOf(agent, requested, principal, at))
+        : null;
+    const refusal = refusalOf(answer, agent, requested, principal, otherwise);
     const principalRevision = principal?.person?.revision;
     const basis = {
       ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },

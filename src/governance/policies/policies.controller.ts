@@ -62,7 +62,11 @@ export class PoliciesController {
       description: 'A reviewer approves each write-off.',
       effect: 'require_approval',
       actions: ['write-off'],
-      approval: { riskLevel: 'medium', approvers: [{ subjects: ['role:reviewer'], approvals: 1 }] },
+      approval: {
+        riskLevel: 'medium',
+        approvers: [{ subjects: ['role:reviewer'], approvals: 1 }],
+        grant: { for: 'PT1H', uses: 10 },
+      },
     },
   })
   @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })

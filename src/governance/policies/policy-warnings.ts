@@ -31,7 +31,7 @@ function deadText(text: string, what: string, fault: string | undefined): string
  * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
  * conditions that seem to check a path, or to limit an amount, and do not.
  */
-export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
+export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions' | 'conditions' | 'limits'>): string[] {
   const ofPaths = policy.conditions.flatMap((condition, index) =>
     condition.op === 'prefix' && condition.value.includes('/')
       ? `conditions[${index}] does not check a path or URL: with "..", what begins with "${condition.value}" leads elsewhere. Use "within".`
@@ -45,11 +45,17 @@ const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> =
 };
 
 /** Of parameters that an allow limits at the top only. */
-function amountWarnings({ effect, conditions }: Pick<PolicyRules, 'effect' | 'conditions'>): string[] {
+function amountWarnings({
+  effect,
+  conditions,
+  limits,
+}: Pick<PolicyRules, 'effect' | 'conditions' | 'limits'>): string[] {
   if (effect !== 'allow') return [];
   const bounds = conditions.flatMap((one) => (isOnParameter(one) ? [{ ...one, bound: BOUNDS[one.op] }] : []));
   const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
   for (const { bound, parameter } of bounds) if (bound === 'lower' || bound === 'both') below.delete(parameter);
+  // A limit counts no negative amount, and so keeps it from matching.
+  for (const { of } of limits) if (of !== undefined) below.delete(of);
   return [...below].map(
     (parameter) =>
       `${parameter} has an upper bound and no lower one: zero and negative numbers are allowed. Add a condition with "gt" or "gte".`,

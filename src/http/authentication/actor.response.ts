@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-export const ACTOR_TYPES = ['api_key', 'token', 'agent', 'system'] as const;
+export const ACTOR_TYPES = ['api_key', 'token', 'agent', 'slack', 'system'] as const;
 
 export class ActorResponse {
   @ApiProperty({
     enum: ACTOR_TYPES,
     enumName: 'ActorType',
     example: 'api_key',
-    description: '`system` is the service acting automatically.',
+    description: '`slack` is a person who clicked there, `system` the service acting automatically.',
   })
   readonly type!: string;
 

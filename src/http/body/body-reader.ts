@@ -30,11 +30,12 @@ export class BodyReader {
    */
   async read(request: ServiceRequest, response: ServerResponse): Promise<JsonBody | undefined> {
     if (!announcesBody(request)) return undefined;
-    const { bodyLimit, mostListedValues } = request.traits;
+    const { bodyLimit, mostListedValues, takesForm } = request.traits;
+    const requireType = takesForm ? requireForm : requireJson;
     const limit = this.configuration[bodyLimit];
     const length = announcedLength(request.headers['content-length']);
     if (length > limit) throw payloadTooLarge(limit);
-    if (length > 0) requireJson(request);
+    if (length > 0) requireType(request);
     const most = length > 0 ? length : limit;
     const pass = most > SMALL_BODY ? await this.enter(request, most) : null;
     if (request.expectsContinue === true) response.writeContinue();
@@ -44,7 +45,8 @@ export class BodyReader {
       return undefined;
     }
     // With a known length, this was checked before reading.
-    if (length === 0) requireJson(request);
+    if (length === 0) requireType(request);
+    if (takesForm) return { value: { form: bytes.toString() }, values: 1, faults: [] };
     const body = parseJsonBody(bytes, mostListedValues);
     pass?.shrink(bytes.length + (mostListedValues === undefined ? 0 : body.values * BYTES_OF_A_VALUE));
     return body;
@@ -79,9 +81,17 @@ export function announcedLength(contentLength: string | undefined): number {
   return contentLength === undefined ? 0 : Number(contentLength);
 }
 
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 const CHARSET = /^charset[ \t]*(?:=|$)/i;
 const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
+
+/** Throws UNSUPPORTED_MEDIA_TYPE unless a body is declared to be a form, without compression. */
+function requireForm({ headers }: IncomingMessage): void {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== FORM_TYPE || headers['content-encoding'] !== undefined)
+    throw unsupported(`Send the body as Content-Type: ${FORM_TYPE}.`);
+}
 
 /** Throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression. */
 function requireJson({ headers }: IncomingMessage): void {

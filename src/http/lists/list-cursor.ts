@@ -1,5 +1,5 @@
-import { createHmac, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { derivedKey, KEY_BYTES, type LazyKey } from '../../core/values/derived-key';
 import type { SortOrder } from '../../ledger/record-page';
 
 /** Where a list continues, and what the client asked for. */
@@ -15,17 +15,8 @@ export interface ListPlace {
 }
 
 const VERSION = 1;
-const SEAL_BYTES = 32;
+const SEAL_BYTES = KEY_BYTES;
 const PURPOSE = 'list cursor';
-/**
- * Each derivation takes a tenth of a second and 32 MiB: otherwise the holder of a cursor could try millions of API keys
- * a second.
- */
-const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
-
-const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);
-
-type LazyKey = () => Promise<Buffer>;
 
 /** Seals cursors, so that only this service can have made one and its content can be trusted. */
 export class CursorCodec {
@@ -34,8 +25,8 @@ export class CursorCodec {
 
   /** Seals with a key derived from `secret`; cursors sealed with a previous secret are accepted as well. */
   constructor(secret: string, previousSecrets: readonly string[] = []) {
-    this.sealingKey = lazyKey(secret);
-    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map(lazyKey)];
+    this.sealingKey = derivedKey(secret, PURPOSE);
+    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map((previous) => derivedKey(previous, PURPOSE))];
   }
 
   async encode({ list, filters, order, total, totalOf, position }: ListPlace): Promise<string> {
@@ -71,16 +62,6 @@ type CursorContent = [
   filters: object,
   totalOf: string | null,
 ];
-
-/** Derived when it is first needed, and kept: many processes never need it. For want of memory it may fail, once. */
-function lazyKey(secret: string): LazyKey {
-  let key: Promise<Buffer> | undefined;
-  const forget = (error: unknown): never => {
-    key = undefined;
-    throw error;
-  };
-  return () => (key ??= derive(secret, PURPOSE, SEAL_BYTES, COST).catch(forget));
-}
 
 function seal(content: Buffer, key: Buffer): Buffer {
   return createHmac('sha256', key).update(content).digest();

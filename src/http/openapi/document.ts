@@ -25,12 +25,18 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Entities', description: 'What agents work with, and the claims that are made about it.' },
   { name: 'Agents', description: 'Who acts: its capabilities, its roles, and whether it may act at all.' },
   { name: 'Decisions', description: 'Proposals of agents, which other agents approve or reject.' },
+  {
+    name: 'Grants',
+    description: 'Approvals that are good for more than one action, within what their reviewers gave.',
+  },
+  { name: 'Passkeys', description: 'What people sign approvals with, so that nobody else can give them.' },
   { name: 'Stops', description: 'Agents, roles and actions that people have stopped, whatever the policies allow.' },
   { name: 'API keys', description: 'Who calls: the keys that the service issues, and what each of them allows.' },
   { name: 'Audit', description: 'Who did what, when, and with what outcome.' },
   { name: 'Events', description: 'The audit trail as it is written, without polling.' },
   { name: 'Provenance', description: 'The chain of seals over the audit trail, and its verification.' },
   { name: 'Erasures', description: 'What records contain, forgotten without breaking a proof.' },
+  { name: 'Reports', description: 'What the whole looks like, counted from the records.' },
   { name: 'AuthZEN', description: 'The OpenID AuthZEN Authorization API 1.0: whether an action would be allowed.' },
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
 ];

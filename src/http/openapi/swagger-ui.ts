@@ -108,6 +108,8 @@ SwaggerUIBundle({
     if (isNew && typeof body?.id === 'string') remember(body.id);
     const policySet = body?.policySet ?? body?.base;
     if (typeof policySet === 'string') sessionStorage.setItem(POLICY_SET, policySet);
+    // Grants are not created by a request of their own.
+    if (url.includes('/grants') && Array.isArray(body?.data)) body.data.forEach(({ id }) => remember(id));
     if (status === 202 && typeof body?.decisionId === 'string') remember(body.decisionId);
     return response;
   },

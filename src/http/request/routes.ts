@@ -44,6 +44,7 @@ export interface RouteMarks {
   /** Undefined: the body may have as many values as most. */
   readonly mostListedValues: number | undefined;
   readonly ignoresIdempotencyKey: boolean;
+  readonly takesForm: boolean;
   readonly readsInput: boolean;
   readonly repeatable: ReadonlySet<string>;
   readonly isList: boolean;
@@ -63,6 +64,7 @@ export const UNMARKED: RouteMarks = {
   bodyLimit: 'bodyLimit',
   mostListedValues: undefined,
   ignoresIdempotencyKey: false,
+  takesForm: false,
   readsInput: true,
   repeatable: new Set(),
   isList: false,
@@ -142,6 +144,9 @@ export const MostListedValues = (most: number): MethodDecorator & ClassDecorator
 
 /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
 export const IgnoresIdempotencyKey = (): MethodDecorator & ClassDecorator => mark({ ignoresIdempotencyKey: true });
+
+/** The body is a form, which the handler takes as it was sent, as the member `form`: its signature covers these bytes. */
+export const TakesForm = (): MethodDecorator & ClassDecorator => mark({ takesForm: true });
 
 /** The route answers without reading body and query, such as the one for unknown paths. */
 export const LeavesInputUnread = (): MethodDecorator & ClassDecorator => mark({ readsInput: false });

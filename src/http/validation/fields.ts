@@ -7,6 +7,7 @@ import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../core/jso
 import { CheckedBy, ItemsAre, WholeRequest } from './dto';
 import { parseTimestamp } from './timestamp';
 import {
+  booleanFault,
   type FaultInside,
   integerFault,
   leastLength,
@@ -145,6 +146,16 @@ export function ClearableTimestampField(field: FieldText<string>): PropertyDecor
   );
 }
 
+/** The same of a text. */
+export function ClearableText(field: TextField): PropertyDecorator {
+  const rule: MemberRule = (value) => (value === undefined || value === null ? undefined : textFault(value, field));
+  const schema = { type: String, minLength: leastLength(field), maxLength: field.max };
+  return applyDecorators(
+    CheckedBy('text', rule),
+    ApiProperty({ ...schema, nullable: true, required: false, ...shown(field) }),
+  );
+}
+
 function timestampFault(value: unknown): string | undefined {
   if (value === undefined) return 'is required';
   const isTime = typeof value === 'string' && parseTimestamp(value) === value;
@@ -235,8 +246,7 @@ export function ListOf(item: Type, field: FieldText & Presence & { readonly maxI
 
 /** True or false. */
 export function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator {
-  const rule: MemberRule = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false');
-  return Field('boolean', field, rule, { type: Boolean });
+  return Field('boolean', field, booleanFault, { type: Boolean });
 }
 
 /** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */

@@ -2,6 +2,7 @@ import type { SchemaObject } from '@nestjs/swagger';
 import { MOST_FAULTS } from '../../core/errors/domain-error';
 import { type FieldText, type Presence, shown, shownChoice } from './fields';
 import {
+  booleanFault,
   type FaultInside,
   integerFault,
   leastLength,
@@ -46,6 +47,10 @@ export function textsShape(limits: TextListLimits): Shape {
 
 export function integerShape(minimum: number, maximum: number): Shape {
   return { rule: (value) => integerFault(value, minimum, maximum), schema: { type: 'integer', minimum, maximum } };
+}
+
+export function booleanShape(): Shape {
+  return { rule: booleanFault, schema: { type: 'boolean' } };
 }
 
 /** A choice that may be left out. */

@@ -91,6 +91,11 @@ export function objectFault(
   return rule?.(value as JsonObject);
 }
 
+/** What is wrong with what has to be true or false. */
+export function booleanFault(value: unknown): string | undefined {
+  return typeof value === 'boolean' ? undefined : 'must be true or false';
+}
+
 /** What is wrong with a whole number; undefined when nothing is. */
 export function integerFault(value: unknown, min: number, max: number, form = ''): string | undefined {
   if (value === undefined) return 'is required';

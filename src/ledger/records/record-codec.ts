@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
+import type { RowsAsked } from './rows-asked';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
 type StoredRow = Readonly<Record<string, SqlValue | JsonValue>>;
@@ -107,6 +108,21 @@ export class RecordCodec {
   /** Selects the rows whose columns have the values of one of the arrays in a JSON array of arrays. */
   selectAmong(columns: readonly string[]): string {
     return this.once(`among ${columns.join()}`, () => selectAmong(this.dialect, this.table, [this.selected], columns));
+  }
+
+  /** Asks for the place of these values if a row has them in these columns, which are texts. */
+  presence(values: Readonly<Record<string, SqlValue>>): RowsAsked {
+    const columns = Object.keys(values);
+    const name = `presence ${this.table} ${columns.join()}`;
+    const sql = this.once(name, () => {
+      const equal = columns.map(
+        (column, index) => `${quoted(column)} = ${this.dialect.jsonAt(index + 1, { name: column, type: 'text' })}`,
+      );
+      const place = `${this.dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
+      const exists = `EXISTS (SELECT 1 FROM ${quoted(this.table)} WHERE ${equal.join(' AND ')})`;
+      return `SELECT ${place} FROM ${this.dialect.jsonElements('$1')} WHERE ${exists}`;
+    });
+    return { name, sql, key: Object.values(values), dependsOn: [{ kind: this.kind, values }] };
   }
 
   /** The same, but without the free-form content of large rows: see `isLarge`. */

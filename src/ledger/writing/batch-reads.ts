@@ -66,10 +66,6 @@ export class BatchReads {
     return rows.map((row) => codec.decode(row));
   }
 
-  select<Found>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
-    return this.connection.all<Found>(sql, parameters);
-  }
-
   async among(
     kind: AnyRecordKind,
     columns: readonly string[],

@@ -12,6 +12,7 @@ import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { treeNodeValues } from '../schema/ledger-tables';
 import { Turn } from '../../core/concurrency/turn';
+import { AskedRows } from './asked-rows';
 import type { BatchReads } from './batch-reads';
 import { BatchSums, type KeptSum } from './batch-sums';
 import { headStatements } from './head-statements';
@@ -39,6 +40,7 @@ export class Batch {
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
   readonly sums: BatchSums;
+  readonly askedRows: AskedRows;
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
   /** True when rows are left to be deleted after the commit. */
@@ -62,6 +64,7 @@ export class Batch {
     this.reads = means.reads;
     this.kept = means.kept;
     this.sums = new BatchSums(means.connection, means.sql.selectSums);
+    this.askedRows = new AskedRows(means.connection);
     this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
@@ -88,7 +91,10 @@ export class Batch {
       this.position = { ...this.position, sequence, hash, timestamp };
       if (turn.isOver) await turn.next();
     }
-    for (const change of command.rows.all) this.rows.put(change);
+    for (const change of command.rows.all) {
+      this.rows.put(change);
+      this.askedRows.forget(change);
+    }
     for (const [counter, step] of command.counts) this.counts.add(counter, step);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);

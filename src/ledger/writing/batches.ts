@@ -5,12 +5,11 @@ import { Batch } from './batch';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { BatchReads } from './batch-reads';
 import { CommandDraft } from './command-draft';
-import type { SumKey } from '../records/sum-key';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
-import type { ForeseenSums, SideWrite } from '../ledger-transaction';
+import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
 import type { LiveMemory } from './live-memory';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
@@ -71,7 +70,7 @@ export class Batches {
     queued.push(...late);
     await Promise.all([prefetch(late, reads, kept), this.memory.catchUp(connection, head)]);
     const batch = new Batch({ connection, sql, catalog, reads, kept }, head);
-    await this.readForeseenSums(batch, queued);
+    await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch, connection);
     const began = performance.now();
@@ -95,12 +94,17 @@ export class Batches {
   }
 
   /** What a command gets wrong beforehand, it finds out for itself when it runs. */
-  private async readForeseenSums(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
-    const keys: SumKey[] = [];
+  private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
+    // A single one reads no less at once.
+    if (queued.length === 1) return;
+    const all: Foreseen[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
-    for (const { foreseenSums, caller } of queued)
-      if (foreseenSums !== null) keys.push(...(await foreseen(foreseenSums, new CommandDraft(batch, caller, now))));
-    await batch.sums.read(keys);
+    for (const { foresight, caller } of queued)
+      if (foresight !== null) all.push(await foreseenBy(foresight, new CommandDraft(batch, caller, now)));
+    await Promise.all([
+      batch.sums.read(all.flatMap(({ sums }) => sums)),
+      batch.askedRows.read(all.flatMap(({ rows }) => rows)),
+    ]);
   }
 
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
@@ -120,12 +124,12 @@ export class Batches {
 }
 
 /** None where it fails: the command will fail as well, and say so. */
-async function foreseen(sums: ForeseenSums, draft: CommandDraft): Promise<readonly SumKey[]> {
+async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<Foreseen> {
   try {
-    return await sums(draft);
+    return await foresight(draft);
   } catch (error) {
     if (error instanceof DatabaseFault) throw error;
-    return [];
+    return { sums: [], rows: [] };
   }
 }
 

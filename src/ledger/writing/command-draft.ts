@@ -4,7 +4,7 @@ import { canonicalJson } from '../chain/canonical-json';
 import type { UnsealedEntry } from '../chain/hash-chain';
 import { newSalt } from '../chain/salt';
 import { countersOf, countersOfEntry } from '../records/counter-name';
-import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite, SqlValue } from '../ledger-transaction';
+import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import {
   type AfterCommit,
   type Batch,
@@ -19,6 +19,7 @@ import {
 import { ACCESS_DENIED } from '../chain/entry-columns';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
+import type { RowsAsked } from '../records/rows-asked';
 import { type SumKey, sumName } from '../records/sum-key';
 import type { KeptSum } from './batch-sums';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
@@ -129,8 +130,14 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     return this.readingAll((reads) => reads.count(kind, where as Where, greater as Where));
   }
 
-  all<Found>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
-    return this.readingAll((reads) => reads.select(sql, parameters));
+  async asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
+    const { askedRows } = this.batch;
+    if (asked.some((one) => askedRows.get(one) === undefined)) await this.readingAll(() => askedRows.read(asked));
+    return asked.map((one) => (askedRows.get(one) ?? []) as readonly Found[]);
+  }
+
+  presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked {
+    return this.batch.catalog.codec(kind).presence(values as Where);
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {

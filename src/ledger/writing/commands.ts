@@ -9,7 +9,7 @@ import { decodeAnswer, encodeAnswer, shownSubjects, usedForAnother } from '../id
 import {
   type BeforeReplay,
   type Command,
-  type ForeseenSums,
+  type Foresight,
   type LedgerTransaction,
   Refusal,
 } from '../ledger-transaction';
@@ -23,8 +23,8 @@ export interface QueuedCommand {
   readonly beforeReplay: BeforeReplay<unknown> | null;
   /** Read at once for all commands of the batch. */
   readonly lookups: readonly Lookup[];
-  /** Null if it reads no sums, or nobody can tell which. */
-  readonly foreseenSums: ForeseenSums | null;
+  /** Null if nobody can tell what it will read besides. */
+  readonly foresight: Foresight | null;
   /** Null if its request carries no idempotency key. */
   readonly keyed: KeyedWrite | null;
   readonly resolve: (value: unknown) => void;

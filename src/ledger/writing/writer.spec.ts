@@ -42,7 +42,7 @@ describe('The writer', () => {
 
   function push(): void {
     const reject = (error: Error): number => refused.push(error);
-    const none = { beforeReplay: null, lookups: [], foreseenSums: null, keyed: null, resolve: () => null };
+    const none = { beforeReplay: null, lookups: [], foresight: null, keyed: null, resolve: () => null };
     writer.push({ caller: SYSTEM_CALLER, command: async () => null, reject, ...none });
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approve, execution, reject } from '../../approvals/support';
+import { send } from '../../support/application/send';
 import { openTcpGate } from '../../support/application/tcp-gate';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { type Connection, connectThroughProxy, textOf } from './mcp-clients';
@@ -172,6 +173,18 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
       });
       expect(textOf(await hasty.client.callTool(call))).toBe('{"order":"asked"}');
       expect(customer.ran('refund')).toHaveLength(before + 1);
+    });
+
+    it('names the arguments that the reviewer would approve instead, with which it then goes through', async () => {
+      const calling = holding.client.callTool({ name: 'refund', arguments: { order: 'all' } });
+      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const body = { approverId: shop.people.ann.id, instead: { parameters: { order: 'half' } } };
+      await send(shop.app, 'POST', `/api/v1/decisions/${String(decisionId)}/reject`, { body });
+      const words = 'What the reviewer would approve instead, which may be executed once: {"order":"half"}';
+      expect(textOf(await calling)).toContain(words);
+      expect(textOf(await holding.client.callTool({ name: 'refund', arguments: { order: 'all' } }))).toContain(words);
+      const half = await holding.client.callTool({ name: 'refund', arguments: { order: 'half' } });
+      expect(textOf(half)).toBe('{"order":"half"}');
     });
 
     it('lets an approval be used once, and only for what was approved', async () => {

@@ -65,7 +65,8 @@ export class WebhookEndpoint {
       ...{ text, body: JSON.parse(text) },
     };
     if (this.keepsAll) this.received.push(received);
-    this.sequences.push(received.body.data.sequence as number);
+    // Of messages for people nobody knows it.
+    this.sequences.push((received.body.data?.sequence as number | undefined) ?? 0);
     this.answering(response, received, this.sequences.length - 1);
     this.wake.splice(0).forEach((wake) => wake());
   }

@@ -10,6 +10,7 @@ const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   decisions: { status: 'proposed', riskLevel: 'high', type: 'x', proposedBy: 'x' },
   'api-keys': { status: 'active', agentId: 'x' },
   policies: { name: 'x', status: 'active', effect: 'allow' },
+  grants: { agentId: 'x', status: 'active', decisionId: 'x' },
   stops: { status: 'active' },
   audit: { ...ENTRIES, outcome: 'denied', actorId: 'key_x' },
   provenance: { ...ENTRIES, after: '5' },

@@ -4,10 +4,13 @@ import { API_KEY } from '../../../src/governance/api-keys/api-key.entity';
 import { DECISION } from '../../../src/governance/decisions/decision.kind';
 import { EXECUTION } from '../../../src/governance/executions/execution.entity';
 import { POLICY } from '../../../src/governance/policies/policy.entity';
+import { WEBHOOK } from '../../../src/evidence/webhooks/webhook.entity';
 import type { Parsed } from '../application/send';
 
 /** One list for each kind: two kinds may leave out the same member for another value. */
-const LATER_MEMBERS = [AGENT, API_KEY, POLICY, DECISION, EXECUTION].map(({ laterMembers }) => laterMembers ?? {});
+const LATER_MEMBERS = [AGENT, API_KEY, POLICY, DECISION, EXECUTION, WEBHOOK].map(
+  ({ laterMembers }) => laterMembers ?? {},
+);
 
 /** The sealed form: members that were added later, also to reviews, are left out while they are unset. */
 export function withoutUnset(record: Parsed): Parsed {

@@ -10,9 +10,12 @@ import {
   printCase,
   seenBy,
 } from '../decision-text.js';
+import { grantText } from '../grant-text.js';
+import { jsonObject } from '../json-option.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
 import { requireWanted } from '../question.js';
 import { client, SettingsError } from '../settings.js';
+import { listed, wholeNumber } from './list.js';
 import { type Execution, type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
 type Verb = 'approve' | 'reject';
@@ -22,6 +25,13 @@ interface DecideOptions {
   readonly as?: string;
   readonly json?: boolean;
   readonly yes?: boolean;
+  /** What is given with an approval. */
+  readonly for?: string;
+  readonly uses?: number;
+  readonly resources?: string;
+  readonly anyParameters?: boolean;
+  /** Parameters that would be approved in place of those that are rejected. */
+  readonly instead?: Readonly<Record<string, unknown>>;
 }
 
 /** As many decisions as can be approved in one request. */
@@ -39,15 +49,25 @@ export function addReviewCommands(program: Command): void {
     .option('--yes', 'with --approve: without asking; needed where there is no terminal')
     .action(showInbox);
   for (const verb of ['approve', 'reject'] as const) {
-    program
+    const command = program
       .command(`${verb} <decision>`)
       .description(`show a decision whole, ask once more, and ${verb} it`)
       .option('--comment <text>', 'why')
       .option('--as <agent>', 'the reviewer; the agent of your key unless given')
       .option('--json', 'the decision as JSON')
-      .option('--yes', 'without showing it and asking; needed where there is no terminal')
-      .action((id: string, options: DecideOptions) => decide(verb, id, options));
+      .option('--yes', 'without showing it and asking; needed where there is no terminal');
+    if (verb === 'approve') addGrantOptions(command);
+    else command.option('--instead <json>', 'parameters that you would approve instead', jsonObject);
+    command.action((id: string, options: DecideOptions) => decide(verb, id, options));
   }
+}
+
+function addGrantOptions(command: Command): void {
+  command
+    .option('--for <duration>', 'not only this once, but for so long, such as PT1H; as far as its policies allow')
+    .option('--uses <number>', 'with --for: how often', wholeNumber)
+    .option('--resources <patterns>', 'with --for: these resources, separated by commas, instead of this one')
+    .option('--any-parameters', 'with --for: whatever the parameters');
 }
 
 interface InboxOptions extends DecideOptions {
@@ -100,7 +120,7 @@ async function approveTogether(
 
 function shownCase(decision: Decision, execution: Execution | null): Case {
   const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
-  return { decision, execution, proposer: execution?.agentName ?? decision.proposedBy, reasons };
+  return { decision, execution, proposer: execution?.agentName ?? decision.proposedBy, reasons, limits: [] };
 }
 
 /** @throws SettingsError for an unknown name, which has nothing waiting for it either. */
@@ -114,17 +134,47 @@ async function requireAgent(governance: GovernanceClient, name: string): Promise
 }
 
 async function decide(verb: Verb, id: string, options: DecideOptions): Promise<void> {
-  const { comment, as, json, yes } = options;
+  const { comment, as, json, yes, instead } = options;
+  const grant = grantOf(options);
   const governance = client();
   if (as !== undefined) await warnOfSigningForOthers(governance, as);
   if (yes !== true) await confirm(governance, verb, id);
-  const body = { ...(comment === undefined ? {} : { comment }), ...(as === undefined ? {} : { approverId: as }) };
+  const body = {
+    ...(comment === undefined ? {} : { comment }),
+    ...(as === undefined ? {} : { approverId: as }),
+    ...(grant === null ? {} : { grant }),
+    ...(instead === undefined ? {} : { instead: { parameters: { ...instead } } }),
+  };
   const decision: Decision = await governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body });
   if (json === true) {
     printJson(decision);
     return;
   }
   printDecided(decision);
+  if ((grant !== null || instead !== undefined) && decision.status !== 'proposed')
+    await printGiven(governance, id, verb);
+}
+
+/** @throws SettingsError for what says how much is given, without how long. */
+function grantOf({ for: length, uses, resources, anyParameters }: DecideOptions): object | null {
+  if (length !== undefined)
+    return {
+      for: length,
+      ...(uses === undefined ? {} : { uses }),
+      ...(resources === undefined ? {} : { resources: listed(resources) }),
+      ...(anyParameters === true ? { parameters: 'any' } : {}),
+    };
+  if ((uses ?? resources ?? anyParameters) === undefined) return null;
+  throw new SettingsError('--uses, --resources and --any-parameters need --for: how long it is given.');
+}
+
+/** What came of what was given: a grant needs the same word of all that approve. */
+async function printGiven(governance: GovernanceClient, decisionId: string, verb: Verb): Promise<void> {
+  const [grant] = (await governance.get('/api/v1/grants', { query: { decisionId } })).data;
+  if (grant !== undefined)
+    printLine(plain(`It may be done until ${grant.until}, by ${grant.id}: ${grantText(grant)}.`));
+  else if (verb === 'approve') printLine('No grant was made: those who approved did not all give the same.');
+  else printLine('It is a hint: the agent has to ask for it.');
 }
 
 function printDecided(decision: Decision): void {

@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { overlap } from '../action-patterns.js';
-import { changedNumberInJson, changedNumberText } from '../changed-number.js';
 import { missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
+import { jsonObject } from '../json-option.js';
 import { plain, printJson, printLine, styled } from '../output.js';
 import { type PrincipalOptions, withPrincipalOptions } from '../principal-options.js';
 import { client } from '../settings.js';
@@ -51,10 +51,11 @@ async function explain(
   if (answer.effect === 'deny') process.exitCode = 1;
 }
 
-function printVerdict({ effect, reason, policies, approval }: Schemas['EvaluationResponse']): void {
+function printVerdict({ effect, reason, policies, approval, grantId }: Schemas['EvaluationResponse']): void {
   const colour = { allow: 'green', deny: 'red', require_approval: 'yellow' } as const;
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
   for (const { name, version, id } of policies) printLine(plain(`  decided by ${name} ${version} (${id})`));
+  if (grantId !== undefined) printLine(plain(`  approved before, by the grant ${grantId}: gov show ${grantId}`));
   for (const { subjects, approvals } of approval?.approvers ?? [])
     printLine(plain(`  needs ${approvals} of ${subjects.join(', ')}`));
 }
@@ -98,23 +99,5 @@ async function printNearest(
     if (!isReader || part === undefined || index >= MOST_LOOKED_UP) continue;
     const whole = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
     for (const line of missingLines(part, whole, parameters)) printLine(plain(`    ${line}`));
-  }
-}
-
-function jsonObject(text: string): Record<string, unknown> {
-  const value = parsed(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
-  }
-  const changed = changedNumberInJson(text, 'parameters');
-  if (changed !== undefined) throw new InvalidArgumentError(changedNumberText(changed));
-  return value as Record<string, unknown>;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }

@@ -3,7 +3,13 @@ import { type Column, printJson, printTable } from '../output.js';
 import { client } from '../settings.js';
 
 type PagePath =
-  '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies' | '/api/v1/stops';
+  | '/api/v1/agents'
+  | '/api/v1/api-keys'
+  | '/api/v1/audit'
+  | '/api/v1/executions'
+  | '/api/v1/grants'
+  | '/api/v1/policies'
+  | '/api/v1/stops';
 
 export interface ListOptions {
   readonly limit: number;
@@ -36,7 +42,12 @@ export async function list<Row>(
   else printTable(data, columns, total);
 }
 
-function wholeNumber(text: string): number {
+/** Items separated by commas. */
+export function listed(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
+}
+
+export function wholeNumber(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
   return Number(text);
 }

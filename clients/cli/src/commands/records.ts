@@ -3,7 +3,7 @@ import { caseOf, printCase } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addAgentCommands } from './agents.js';
-import { addListCommand, list, type ListOptions } from './list.js';
+import { addListCommand, list, listed, type ListOptions } from './list.js';
 import { addPolicyFileCommands } from './policies.js';
 import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
@@ -13,6 +13,7 @@ const PATHS = {
   dec: '/api/v1/decisions/{id}',
   ent: '/api/v1/entities/{id}',
   exe: '/api/v1/executions/{id}',
+  grt: '/api/v1/grants/{id}',
   key: '/api/v1/api-keys/{id}',
   pol: '/api/v1/policies/{id}',
   stp: '/api/v1/stops/{id}',
@@ -97,10 +98,6 @@ async function issue(
   printJson(await client().post('/api/v1/api-keys', { body }));
   if (agent === undefined && body.scopes.some((scope) => ACTING.includes(scope)))
     printError('Warning: this key is bound to no agent: it may act as every agent. --agent binds it to one.');
-}
-
-function listed(text: string): string[] {
-  return text.split(',').map((item) => item.trim());
 }
 
 async function revoke(id: string, { reason }: { reason?: string }): Promise<void> {

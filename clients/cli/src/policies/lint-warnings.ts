@@ -13,13 +13,13 @@ export function lintWarnings(set: PolicyFiles): string[] {
   return [...amountWarnings(set), ...agentWarnings(set), ...subjectWarnings(set), ...actionWarnings(set)];
 }
 
-/** Of an allow, parameters with an upper bound only. */
+/** Of an allow, parameters with an upper bound only; of those that a limit counts it takes no negative amount. */
 function amountWarnings(set: PolicyFiles): string[] {
-  return set.policies.flatMap(({ effect, conditions }, index) => {
+  return set.policies.flatMap(({ effect, conditions, limits }, index) => {
     if (effect !== 'allow') return [];
     const bounded = (ops: readonly string[]): string[] =>
       (conditions ?? []).flatMap(({ parameter, op }) => (parameter !== undefined && ops.includes(op) ? parameter : []));
-    const lower = bounded(LOWER);
+    const lower = [...bounded(LOWER), ...(limits ?? []).map(({ of }) => of)];
     const open = [...new Set(bounded(UPPER))].filter((parameter) => !lower.includes(parameter));
     return open.map((parameter) =>
       set.located({

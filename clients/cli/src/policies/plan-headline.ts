@@ -9,6 +9,8 @@ type Verdict = Effect['from'];
 const CHANGES = ['allowed', 'refused', 'asked for'] as const;
 type Change = (typeof CHANGES)[number];
 
+const UNCOMPARED =
+  'Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly allowed by it.';
 /** Most kinds of changes, unless all are wanted. */
 const MOST_LINES = 20;
 /** Most sentences in a line, unless all are wanted. */
@@ -60,6 +62,7 @@ export function headlineLines(effects: readonly Effect[], reader: PlanReader): P
   const total = counts.filter(({ count }) => count > 0).map(({ change, count }) => `${count} newly ${change}`);
   return [
     line('#', changing.length === 0 ? 'No request would get a different answer in practice.' : headline(total)),
+    ...(changing.some(isUncompared) ? [line(' ', UNCOMPARED)] : []),
     ...texts.map(({ one: { change }, text }) => line(change === 'allowed' ? '!' : ' ', text)),
     ...(left > 0 ? [line('!', `and ${left} more: --all shows them`)] : []),
     ...(isCut ? [line(' ', 'This is cut: --all shows all of it.')] : []),
@@ -67,6 +70,11 @@ export function headlineLines(effects: readonly Effect[], reader: PlanReader): P
       ? [line(' ', `${counted(folded, 'kind')} of requests answered as before (${asBefore(reader)}).`)]
       : []),
   ];
+}
+
+/** Whether it takes a request that the conditions of one policy let match, and those of another do not. */
+function isUncompared({ when }: Effect): boolean {
+  return when.hold.length > 0 && when.fail.length > 0;
 }
 
 function headline(counts: readonly string[]): string {

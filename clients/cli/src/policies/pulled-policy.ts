@@ -67,7 +67,15 @@ function bodyOf(policy: InForce): Policy {
 }
 
 /** Without the approvers if they can only have been filled in: a file with them would be refused. */
-function givenApproval(policy: InForce, approval: Approval): Partial<Approval> {
-  const { approvers: _, ...others } = approval;
-  return leftOut(policy) === null ? approval : others;
+function givenApproval(policy: InForce, approval: Approval): object {
+  const { approvers, grant, ...others } = approval;
+  return {
+    ...others,
+    ...(leftOut(policy) === null && { approvers }),
+    ...(grant && { grant: givenAllowance(grant) }),
+  };
+}
+
+function givenAllowance({ for: length, uses, wider }: NonNullable<Approval['grant']>): object {
+  return { for: length, ...(uses !== null && { uses }), ...(wider && { wider }) };
 }

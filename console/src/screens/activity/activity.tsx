@@ -10,7 +10,8 @@ import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { Link } from '../../ui/link.js';
 import { At } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
-import { type ActivityFilter, Filters, matches, NO_FILTER } from './filters.js';
+import { useQuery } from '../../app/router.js';
+import { type ActivityFilter, filterIn, Filters, matches } from './filters.js';
 import { aboutText, actorText, sentence, subjectLink } from './sentences.js';
 
 const PAGE = 50;
@@ -19,7 +20,12 @@ const MOST_FRESH = 500;
 
 /** The audit trail as it is written, newest first. */
 export function Activity(): JSX.Element {
-  const [filter, setFilter] = useState<ActivityFilter>(NO_FILTER);
+  const query = useQuery();
+  return <Filtered key={query.toString()} initial={filterIn(query)} />;
+}
+
+function Filtered({ initial }: { readonly initial: ActivityFilter }): JSX.Element {
+  const [filter, setFilter] = useState(initial);
   return (
     <>
       <header class="screen-head">

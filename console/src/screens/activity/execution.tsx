@@ -11,6 +11,7 @@ import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
+import { Instead } from '../decision/instead.js';
 import { DecisionFile } from './decision-file.js';
 import { Story } from './story.js';
 
@@ -37,7 +38,7 @@ export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
 function View({ execution }: { readonly execution: Execution }): JSX.Element {
   const { has } = useSession();
   const nameOf = useNames();
-  const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, createdAt } = execution;
+  const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, grantId, createdAt } = execution;
   const isErased = execution.erased === true;
   return (
     <div class="decision">
@@ -54,6 +55,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           <Ago at={createdAt} />
           {reason === null ? null : <span>{words(reason)}</span>}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
+          {grantId === null ? null : <Link to={`grants/${grantId}`}>Allowed by a grant</Link>}
         </p>
         {isErased ? <Erased /> : <DecisionFile of={id} />}
       </header>
@@ -62,6 +64,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           <Json value={execution.parameters} label="Arguments" />
         </Panel>
       )}
+      <Instead of={execution} />
       <Panel title="Timeline">
         {has('audit') ? (
           <Story subjectIds={decisionId === null ? [id] : [decisionId, id]} version={outcome} />

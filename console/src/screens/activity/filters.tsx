@@ -14,7 +14,12 @@ export interface ActivityFilter {
   readonly to?: string;
 }
 
-export const NO_FILTER: ActivityFilter = {};
+const NAMES: readonly (keyof ActivityFilter)[] = ['action', 'agentId', 'outcome', 'from', 'to'];
+
+/** The filter that a link names. */
+export function filterIn(query: URLSearchParams): ActivityFilter {
+  return Object.fromEntries(NAMES.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])));
+}
 
 const OUTCOMES: readonly AuditEntry['outcome'][] = ['success', 'denied', 'failed'];
 
@@ -52,7 +57,12 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
           <Options of={Object.entries(SENTENCES)} />
         </select>
       </label>
-      <AgentField label="Agent" placeholder="Everybody" onChange={(idOrName) => change('agentId', idOrName)} />
+      <AgentField
+        label="Agent"
+        placeholder="Everybody"
+        defaultValue={filter.agentId ?? ''}
+        onChange={(idOrName) => change('agentId', idOrName)}
+      />
       <label>
         Outcome
         <select value={filter.outcome ?? ''} onChange={(event) => change('outcome', event.currentTarget.value)}>
@@ -62,11 +72,19 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
       </label>
       <label>
         From
-        <input type="datetime-local" onChange={(event) => change('from', isoOf(event.currentTarget.value))} />
+        <input
+          type="datetime-local"
+          defaultValue={localOf(filter.from)}
+          onChange={(event) => change('from', isoOf(event.currentTarget.value))}
+        />
       </label>
       <label>
         To
-        <input type="datetime-local" onChange={(event) => change('to', isoOf(event.currentTarget.value))} />
+        <input
+          type="datetime-local"
+          defaultValue={localOf(filter.to)}
+          onChange={(event) => change('to', isoOf(event.currentTarget.value))}
+        />
       </label>
     </form>
   );
@@ -74,4 +92,11 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
 
 function isoOf(local: string): string {
   return local === '' ? '' : new Date(local).toISOString();
+}
+
+/** As the field takes it, in the reader's time zone. */
+function localOf(iso: string | undefined): string {
+  if (iso === undefined) return '';
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length);
 }

@@ -1,6 +1,8 @@
 import type { Session } from '../../api/session.js';
 import type { Approvers, Decision, Evaluation, Execution, Policy } from '../../api/types.js';
 
+/** Most policies that are listed as nearly allowing it. */
+export const MOST_NEAR = 5;
 /** Number of approvers listed at first. */
 export const FIRST_APPROVERS = 100;
 const MOST_EXECUTIONS = 6;
@@ -33,8 +35,8 @@ export interface Why {
   readonly now:
     | (Pick<Evaluation, 'effect' | 'reason'> & {
         readonly matched: Explanation['matched'];
-        /** Policies that nearly allow it. */
-        readonly nearest: Explanation['nearest'];
+        /** Policies that nearly allow it; the first of them with what they say. */
+        readonly nearest: readonly (Explanation['nearest'][number] & { readonly rule: Rule | null })[];
         /** What is used of limits by policies that allow it otherwise. */
         readonly limits: Explanation['limits'];
       })
@@ -84,18 +86,21 @@ export async function loadWhy({ patientClient, me }: Session, execution: Executi
   const forWhom = { ...(onBehalfOf && { onBehalfOf }), ...(execution.run && { run: execution.run }) };
   const asked = { agent: agentId, action, resourceType, resourceId, parameters, ...forWhom };
   const mayAsk = onBehalfOf === null || me.agentId === null;
+  const ruleWith = async (id: string): Promise<Rule> =>
+    ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal }));
   const [answer, ...policies] = await Promise.all([
     mayAsk ? patientClient.post('/api/v1/policies/evaluate', { body: { ...asked, explain: true }, signal }) : null,
-    ...execution.policies.map(async ({ id }) =>
-      ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal })),
-    ),
+    ...execution.policies.map(({ id }) => ruleWith(id)),
   ]);
   // A single request has a single answer.
   if (answer === null) return { now: null, policies };
   if ('results' in answer) throw new Error('The service answered several evaluations to one.');
   const { effect, reason, explanation } = answer;
   const limits = explanation?.limits ?? [];
-  const nearest = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
+  const near = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
+  const nearest = await Promise.all(
+    near.map(async (one, index) => ({ ...one, rule: index < MOST_NEAR ? await ruleWith(one.policy.id) : null })),
+  );
   return { now: { effect, reason, matched: explanation?.matched ?? [], nearest, limits }, policies };
 }
 

@@ -21,6 +21,7 @@ import { areAsMeant, meantDifferences } from './changes.js';
 import { useCommentEnd } from './comment.js';
 import { allEnded, ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
+import { Instead } from './instead.js';
 import { loadMeant } from './meant.js';
 import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
@@ -34,7 +35,7 @@ export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
   const found = useLoad((signal) => loadCase(session, id, signal), [session, id]);
   return (
     <>
-      <Link to="" class="back">
+      <Link to="inbox" class="back">
         ← Inbox
       </Link>
       <When of={found} what="the decision">
@@ -127,6 +128,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         <Head of={of} />
         {isPending && settled !== null ? <Recorded decision={newer(settled, decision)} /> : null}
         {isPending ? null : <Outcome of={of} />}
+        {execution === null ? null : <Instead of={execution} />}
         {isErased ? null : isWithheld ? (
           <Panel title="The request">
             <Needs scope="read" what="Seeing the request and why it needs approval" />
@@ -157,6 +159,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         {isPending ? (
           <Settle
             decision={decision}
+            parameters={execution?.parameters ?? null}
             approvers={approvers.data}
             missing={missing}
             differences={differences}

@@ -4,6 +4,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
 import { counted, listText, numberText, revealed, revealedProse } from '../../ui/format.js';
+import { givenText } from '../../ui/grant-text.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { isOnePersonInTwo, peopleText, subjectText } from '../inbox/needs.js';
@@ -83,11 +84,12 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
   if (reviews.length === 0) return <p class="quiet">Nobody has reviewed it yet.</p>;
   return (
     <ul class="reviews">
-      {reviews.map(({ approverId, verdict, comment, createdAt }) => (
+      {reviews.map(({ approverId, verdict, comment, grant, createdAt }) => (
         <li key={`${approverId ?? ''} ${createdAt}`}>
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
           <strong>{approverId === null ? 'The holder of an unbound key' : nameOf(approverId)}</strong>{' '}
           <Ago at={createdAt} />
+          {grant ? <span> for {givenText(grant)}</span> : null}
           {comment === null || comment === '' ? null : <q class="text">{revealedProse(comment)}</q>}
         </li>
       ))}

@@ -3,16 +3,20 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
-import { counted, isoDurationText, revealed } from '../../ui/format.js';
+import { argumentsIn } from '../../api/typed-json.js';
+import { counted, isoDurationText, revealed, revealedJson } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
 import { At, Left } from '../../ui/time.js';
 import { useComment } from './comment.js';
 import type { Check } from './confirm.js';
+import { type Given, GrantFields } from './grant-fields.js';
 import { type Refusal, refusalFor, Refused, scrutinyAfter, useLook } from './refusal.js';
 
 interface SettleProps {
   readonly decision: Decision;
+  /** Of its execution; null if there is none. */
+  readonly parameters: Readonly<Record<string, unknown>> | null;
   readonly approvers: Approvers | null;
   /** Content that is not yet visible: as long as there is any, approving is disabled. */
   readonly missing: readonly string[];
@@ -73,13 +77,18 @@ type Step = 'checking' | 'sending' | null;
 interface ReviewBody {
   readonly approverId: string;
   readonly comment?: string;
+  readonly grant?: Given;
 }
 
-function Choice({ decision, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
+function Choice({ decision, parameters, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
   const { me, patientClient, promptClient } = useSession();
   const { agentId: mine } = me;
   const [comment, setComment, dropComment] = useComment(decision);
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
+  /** What is given besides; null for this once. */
+  const [given, setGiven] = useState<Given | null>(null);
+  /** As JSON, what would be approved instead; null: nothing is said about that. */
+  const [instead, setInstead] = useState<string | null>(null);
   const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
   /** Whether Approve of a risky request was pressed, and is to be pressed once more. */
@@ -106,10 +115,12 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
     const path = { id: decision.id };
     if (verdict === 'reject') {
       const by = approverId === '' ? {} : { approverId };
-      return patientClient.post('/api/v1/decisions/{id}/reject', { path, body: { ...by, ...body } });
+      return patientClient.post('/api/v1/decisions/{id}/reject', { path, body: { ...by, ...body, ...insteadOf() } });
     }
-    return approve({ approverId, ...body });
+    return approve({ approverId, ...body, ...(given !== null && { grant: given }) });
   };
+  const insteadOf = (): { instead?: { parameters: Record<string, unknown> } } =>
+    instead === null ? {} : { instead: { parameters: argumentsIn(instead) } };
   /** A busy service may record it only later: before each attempt, everything has to be as it is shown. */
   const approve = async (body: ReviewBody): Promise<Decision | null> => {
     const end = Date.now() + PATIENCE;
@@ -172,6 +183,30 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
           onInput={(event) => setComment(event.currentTarget.value)}
         />
       </label>
+      {mayApprove ? <GrantFields decision={decision} given={given} onChange={setGiven} /> : null}
+      {parameters === null || approverId === '' ? null : instead === null ? (
+        <button
+          type="button"
+          class="unfold"
+          onClick={() => setInstead(revealedJson(JSON.stringify(parameters, null, 2)))}
+        >
+          Say what would be right
+        </button>
+      ) : (
+        <label>
+          What would be right <small>(the arguments; goes with Reject only)</small>
+          <textarea
+            rows={6}
+            class="code"
+            spellcheck={false}
+            value={instead}
+            onInput={(event) => setInstead(event.currentTarget.value)}
+          />
+          <button type="button" class="unfold" onClick={() => setInstead(null)}>
+            Leave it out
+          </button>
+        </label>
+      )}
       <Validity of={decision} />
       {error === null ? null : <Problem error={error} />}
       {refusal === null ? null : <Refused refusal={refusal} />}
@@ -190,7 +225,7 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
         <button
           type="button"
           class="primary"
-          disabled={step !== null || asks || isLooking || missing.length > 0 || !mayApprove}
+          disabled={step !== null || asks || isLooking || missing.length > 0 || !mayApprove || instead !== null}
           onClick={() => (isRisky ? setAsks(true) : void settle('approve'))}
         >
           Approve

@@ -8,7 +8,7 @@ import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
-import type { Rule, Why } from './case.js';
+import { MOST_NEAR, type Rule, type Why } from './case.js';
 import { valueAt } from './pointer.js';
 
 const OPERATORS: Readonly<Record<string, string>> = {
@@ -32,8 +32,6 @@ interface WhyProps {
   readonly execution: Execution;
 }
 
-/** Most policies that are listed as nearly allowing it. */
-const MOST_NEAR = 5;
 /** Most deciding policies that the service records. */
 const MOST_DECIDING = 10;
 
@@ -53,7 +51,7 @@ export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
               {data.policies.length < MOST_DECIDING ? null : (
                 <p class="quiet">These are the first {MOST_DECIDING} that required approval. There may be more.</p>
               )}
-              <NotAllowed why={data} />
+              <NotAllowed why={data} parameters={execution.parameters} />
             </>
           )
         }
@@ -80,9 +78,13 @@ export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.
   );
 }
 
-interface ConditionProps {
-  readonly condition: Rule['conditions'][number];
+interface ConditionsProps {
+  readonly of: Rule;
   readonly parameters: Execution['parameters'];
+}
+
+interface ConditionProps extends Pick<ConditionsProps, 'parameters'> {
+  readonly condition: Rule['conditions'][number];
 }
 
 function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
@@ -121,6 +123,16 @@ function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
   );
 }
 
+function Conditions({ of: { conditions }, parameters }: ConditionsProps): JSX.Element {
+  return (
+    <ul class="conditions">
+      {conditions.map((condition, index) => (
+        <ConditionView key={index} condition={condition} parameters={parameters} />
+      ))}
+    </ul>
+  );
+}
+
 function RuleView({ policy, execution }: { readonly policy: Rule; readonly execution: Execution }): JSX.Element {
   const { name, version, description, effect, conditions, onBehalfOf, approval } = policy;
   return (
@@ -132,11 +144,7 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
       {conditions.length === 0 ? (
         <p class="quiet">It applies to every such action, whatever the arguments.</p>
       ) : (
-        <ul class="conditions">
-          {conditions.map((condition, index) => (
-            <ConditionView key={index} condition={condition} parameters={execution.parameters} />
-          ))}
-        </ul>
+        <Conditions of={policy} parameters={execution.parameters} />
       )}
       {onBehalfOf.length === 0 ? null : (
         <p>It is about what is done on behalf of {listText(onBehalfOf.map(subjectText), 'or')}.</p>
@@ -162,8 +170,12 @@ function shown(value: unknown): string {
   return value === undefined ? 'missing' : jsonText(value, 0);
 }
 
+interface NotAllowedProps extends Pick<ConditionsProps, 'parameters'> {
+  readonly why: Why;
+}
+
 /** Policies that matched and lost, and those that nearly matched. */
-function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element | null {
+function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element | null {
   if (now === null) return null;
   const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);
   const near = now.nearest.slice(0, MOST_NEAR);
@@ -188,10 +200,17 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element | null
             {lostTo === 'priority' ? 'a policy of higher priority decides' : 'requiring approval takes precedence'}.
           </li>
         ))}
-        {near.map(({ policy, missing }) => (
+        {near.map(({ policy, missing, rule }) => (
           <li key={policy.id}>
-            <PolicyName policy={policy} /> would allow it, but its {listText(missing.map(words), 'and')}{' '}
-            {missing.length === 1 ? 'does' : 'do'} not match.
+            <PolicyName policy={policy} /> would allow it, but{' '}
+            {rule !== null && missing.includes('conditions') ? (
+              <>
+                not all of this holds:
+                <Conditions of={rule} parameters={parameters} />
+              </>
+            ) : (
+              `its ${listText(missing.map(words), 'and')} ${missing.length === 1 ? 'does' : 'do'} not match.`
+            )}
           </li>
         ))}
       </ul>

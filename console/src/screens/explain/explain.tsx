@@ -1,9 +1,8 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
-import { Fault } from '../../api/fault.js';
 import { useSession } from '../../api/session.js';
-import { typedJson } from '../../api/typed-json.js';
+import { argumentsIn } from '../../api/typed-json.js';
 import type { Policy } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { revealed } from '../../ui/format.js';
@@ -142,10 +141,4 @@ function useKnown(): KnownWords {
 
 function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort((one, other) => one.localeCompare(other));
-}
-
-function argumentsIn(text: string): Record<string, unknown> {
-  const value = typedJson(text === '' ? '{}' : text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new Fault('The arguments must be a JSON object.', 'Write one, such as {"amount": 80}.');
 }

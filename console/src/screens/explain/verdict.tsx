@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Evaluation } from '../../api/types.js';
 import { counted, isoDurationText, listText, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
@@ -18,11 +19,16 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** The answer to a request, with the policies that decided. */
 export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Element {
-  const { effect, reason, approval, explanation = null } = answer;
+  const { effect, reason, approval, grantId, explanation = null } = answer;
   return (
     <div class="decision after" role="status">
       <Panel title="The answer" aside={<Badge value={effect} />}>
         <p>{reason === null ? 'It would be allowed.' : (REASONS[reason] ?? words(reason))}</p>
+        {grantId === undefined ? null : (
+          <p>
+            It was approved before, by a <Link to={`grants/${grantId}`}>grant</Link>.
+          </p>
+        )}
         {approval === null ? null : (
           <p>
             It needs{' '}

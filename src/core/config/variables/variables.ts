@@ -26,6 +26,7 @@ import { parseSeed, parseVerifierKey, type VerifierKey } from '../../signed-note
 const MOST_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
+const SMTP_URL = /^smtps?:\/\/[\x21-\x7e]+$/;
 const TEXT = /^[\x21-\x7e]{1,500}$/;
 
 /**
@@ -57,7 +58,8 @@ export const VARIABLES = {
   },
   publicUrl: {
     name: 'PUBLIC_URL',
-    description: 'URL at which clients reach the service. Unset: the AuthZEN configuration is not served.',
+    description:
+      'URL at which clients reach the service, for links in messages. Unset: no links, and no AuthZEN configuration.',
     default: '',
     expected: 'an https origin, without path, query and fragment (http for this machine only)',
     example: 'https://governance.example.com',
@@ -249,6 +251,34 @@ export const VARIABLES = {
     parse: parseTrustedProxies,
   },
   ...GOVERNANCE_VARIABLES,
+  smtpUrl: {
+    name: 'SMTP_URL',
+    description: 'Mail server by which people learn what waits for them. Unset: no mails.',
+    default: '',
+    onlyWith: 'MAIL_FROM',
+    expected: 'smtp://user:password@host:port, or smtps:// for TLS from the start; user, password and port optional',
+    example: 'smtps://governance:secret@mail.example.com',
+    mask: maskDatabaseUrl,
+    parse: (text) => (text === '' ? null : SMTP_URL.test(text) && URL.canParse(text) ? text : undefined),
+  },
+  mailFrom: {
+    name: 'MAIL_FROM',
+    description: 'Sender of these mails.',
+    default: '',
+    onlyWith: 'SMTP_URL',
+    expected: 'an address of visible ASCII characters',
+    example: 'governance@example.com',
+    parse: (text) => (text === '' ? null : /^[\x21-\x7e]+@[\x21-\x7e]+$/.test(text) ? text : undefined),
+  },
+  slackSigningSecret: {
+    name: 'SLACK_SIGNING_SECRET',
+    description: 'Signing secret of the Slack app whose messages have buttons. Unset: none have.',
+    default: '',
+    expected: 'up to 500 visible ASCII characters',
+    example: '8f742231b10e8888abcd99yyyzzz85a5',
+    mask: maskApiKey,
+    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
+  },
   logLevel: {
     name: 'LOG_LEVEL',
     description: 'Least severe log lines to write.',

@@ -93,7 +93,8 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     await this.close();
   }
 
-  private async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+  /** A statement of whoever holds the lease. */
+  async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     this.connection ??= this.database.openSideWriter();
     const connection = await this.connection.catch((error: unknown) => this.unopened(error));
     return connection.all<Row>(sql, parameters);

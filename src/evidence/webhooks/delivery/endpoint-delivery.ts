@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
 import { within } from '../../../core/concurrency/within';
-import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { signingAt } from '../signing-secrets';
-import type { Webhook } from '../webhook.entity';
+import type { WebhookBodies } from '../messages/webhook-bodies';
+import { addressOf, type Webhook } from '../webhook.entity';
 import { EndpointEntries, type EntrySources } from './endpoint-entries';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
@@ -17,6 +17,7 @@ const GRACE = 3_000;
 /** What an endpoint's deliveries need from the process. */
 export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
+  readonly bodies: WebhookBodies;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
@@ -58,7 +59,7 @@ export class EndpointDelivery {
 
   /** Continues with the changed record; returns false if entries are now delivered elsewhere. */
   follow(webhook: Webhook): boolean {
-    const isSame = webhook.url === this.webhook.url;
+    const isSame = addressOf(webhook) === addressOf(this.webhook);
     if (isSame) this.webhook = webhook;
     return isSame;
   }
@@ -103,15 +104,14 @@ export class EndpointDelivery {
    * failed for good.
    */
   private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
-    const body = bodyOf(entry);
     const { failingSequence, failingUrl } = this.progress;
     // The failures of another entry, or of another URL, say nothing about this one.
-    if (failingSequence !== entry.sequence || failingUrl !== this.webhook.url) {
+    if (failingSequence !== entry.sequence || failingUrl !== addressOf(this.webhook)) {
       this.progress = { ...this.progress, ...NO_FAILURES };
     }
     while (!this.isOver) {
       await this.untilDue();
-      const attempt = await this.attempt(entry, body);
+      const attempt = await this.attempt(entry);
       if (attempt === null) return false;
       const { status } = attempt;
       const at = new Date().toISOString();
@@ -126,7 +126,7 @@ export class EndpointDelivery {
         attempts,
         failingSince: since,
         failingSequence: entry.sequence,
-        failingUrl: this.webhook.url,
+        failingUrl: addressOf(this.webhook),
         lastAttemptAt: at,
         lastStatus: status,
         nextAttemptAt: due === null ? null : new Date(due).toISOString(),
@@ -146,12 +146,14 @@ export class EndpointDelivery {
   }
 
   /** Null: this process may no longer deliver. */
-  private async attempt(entry: AnsweredListedEntry, body: Buffer): Promise<Attempt | null> {
-    const { sender, mayDeliver } = this.means;
+  private async attempt(entry: AnsweredListedEntry): Promise<Attempt | null> {
+    const { sender, bodies, mayDeliver } = this.means;
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
-    const { url, secrets } = this.webhook;
+    const body = await bodies.of(this.webhook, entry);
+    const url = addressOf(this.webhook);
+    const { secrets } = this.webhook;
     const signing = signingAt(secrets, new Date().toISOString());
     const { connections } = this;
     const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
@@ -188,10 +190,4 @@ export class EndpointDelivery {
     this.connections.close();
     await this.writing.catch(() => undefined);
   }
-}
-
-/** What is sent of an entry. */
-function bodyOf(entry: AnsweredListedEntry): Buffer {
-  const { action: type, timestamp } = entry;
-  return Buffer.from(JSON.stringify({ type, timestamp, data: AuditEntryResponse.from(entry) }));
 }

@@ -10,7 +10,8 @@ import { RecordReader } from '../../../ledger/reading/record-reader';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
 import { steadyTime } from '../../../core/concurrency/steady-time';
-import { failingNote, WEBHOOK, type Webhook } from '../webhook.entity';
+import { WebhookBodies } from '../messages/webhook-bodies';
+import { addressOf, failingNote, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
 import { DeliveryProgressStore, ProgressWriter } from './delivery-progress-store';
@@ -48,13 +49,14 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     live: LiveEntries,
     past: PastRecords,
     sender: WebhookSender,
+    bodies: WebhookBodies,
   ) {
     // A file has one process: however long that is delayed, no other takes over.
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
     const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
-      ...{ entries, counters, live, past, sender },
+      ...{ entries, counters, live, past, sender, bodies },
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: (progress) => writer.write(progress),
@@ -161,7 +163,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       const stored = await this.store.of(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
       // What the endpoint of another URL has answered says nothing about this one.
-      if (stored.failingUrl !== webhook.url) return;
+      if (stored.failingUrl !== addressOf(webhook)) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
       transaction.update(WEBHOOK, failing, failingNote(status));
     });

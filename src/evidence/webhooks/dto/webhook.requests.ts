@@ -3,13 +3,23 @@ import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/event-fil
 import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto';
 import {
   AtLeastOneOf,
+  BooleanField,
   DistinctStrings,
   IntegerField,
+  OneOf,
   OptionalText,
   RequiredText,
 } from '../../../http/validation/fields';
 import { textFault } from '../../../http/validation/value-rules';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
+import {
+  actionsFault,
+  isChat,
+  MESSAGE_DETAILS,
+  type MessageDetail,
+  WEBHOOK_FORMATS,
+  type WebhookFormat,
+} from '../webhook.entity';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
 
 const URL = {
@@ -50,6 +60,21 @@ const permittedTarget: ConfiguredRule = ({ url }, configuration) => {
 };
 
 @ConfiguredRequest(permittedTarget)
+@ConfiguredRequest(({ format, detail, actions, buttons }, { slackSigningSecret }) => {
+  const fault = Array.isArray(actions) ? actionsFault(format, actions) : undefined;
+  const isSaid = isChat(format) || detail === undefined || detail === 'full';
+  const mayHaveButtons = format === 'slack' && detail !== 'reference';
+  return [
+    ...(fault === undefined ? [] : [{ field: 'actions', message: fault }]),
+    ...(isSaid ? [] : [{ field: 'detail', message: 'must be full, but for the formats slack and teams' }]),
+    ...(buttons !== true || mayHaveButtons
+      ? []
+      : [{ field: 'buttons', message: 'must be false, but for the format slack and the detail full' }]),
+    ...(buttons !== true || slackSigningSecret !== null
+      ? []
+      : [{ field: 'buttons', message: 'must be false, since SLACK_SIGNING_SECRET is not set' }]),
+  ];
+})
 export class CreateWebhookRequest {
   @RequiredText(URL)
   readonly url!: string;
@@ -62,6 +87,27 @@ export class CreateWebhookRequest {
 
   @OptionalText(DESCRIPTION)
   readonly description?: string;
+
+  @OneOf(WEBHOOK_FORMATS, {
+    ...{ optional: true, default: 'event', enumName: 'WebhookFormat', example: 'event' },
+    description:
+      '`slack` and `teams`: messages about decisions, for `decision.*` actions only, each named; `ocsf`: events of the Open Cybersecurity ' +
+      'Schema Framework. It never changes.',
+  })
+  readonly format?: WebhookFormat;
+
+  @OneOf(MESSAGE_DETAILS, {
+    ...{ optional: true, default: 'full', enumName: 'MessageDetail', example: 'full' },
+    description: '`reference`: messages say who asks, what kind of thing, until when, and where; no parameters.',
+  })
+  readonly detail?: MessageDetail;
+
+  @BooleanField({
+    ...{ optional: true, default: false, example: false },
+    description:
+      'Of `slack`: people approve and reject in the message. Needs SLACK_SIGNING_SECRET, and the `slackId` of each.',
+  })
+  readonly buttons?: boolean;
 }
 
 /** Absent members stay unchanged; a list is replaced as a whole. */

@@ -1,18 +1,37 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { type ShownWebhook, WEBHOOK_STATUSES, type WebhookStatus } from '../webhook.entity';
+import {
+  MESSAGE_DETAILS,
+  type MessageDetail,
+  type ShownWebhook,
+  WEBHOOK_FORMATS,
+  WEBHOOK_STATUSES,
+  type WebhookFormat,
+  type WebhookStatus,
+} from '../webhook.entity';
 import type { WebhookWithProgress, WebhookWithSecret } from '../webhooks.service';
 
 export class WebhookResponse {
   @ApiProperty({ example: sampleId('whk') })
   readonly id!: string;
 
-  @ApiProperty({ example: 'https://hooks.example.com/governance' })
+  @ApiMember('Of the formats `slack` and `teams` only the origin, but for the answer that creates it.', {
+    example: 'https://hooks.example.com/governance',
+  })
   readonly url!: string;
 
   @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
   readonly actions!: readonly string[];
+
+  @ApiChoice(['WebhookFormat', WEBHOOK_FORMATS], 'event', 'What is delivered.')
+  readonly format!: WebhookFormat;
+
+  @ApiChoice(['MessageDetail', MESSAGE_DETAILS], 'full', 'How much messages say.')
+  readonly detail!: MessageDetail;
+
+  @ApiMember('Whether its messages have buttons.', { example: false })
+  readonly buttons!: boolean;
 
   @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
   readonly agentId!: string | null;
@@ -34,8 +53,8 @@ export class WebhookResponse {
   readonly updatedAt!: string;
 
   static from(this: void, row: ShownWebhook): WebhookResponse {
-    const { id, url, actions, agentId, description, status, createdAt, updatedAt } = row;
-    return { id, url, actions, agentId, description, status, createdAt, updatedAt };
+    const { id, url, format, detail, buttons, actions, agentId, description, status, createdAt, updatedAt } = row;
+    return { id, url, format, detail, buttons, actions, agentId, description, status, createdAt, updatedAt };
   }
 }
 

@@ -3,6 +3,7 @@ import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
 import {
   AtLeastOneOf,
+  ClearableText,
   ClearableTimestampField,
   DistinctStrings,
   OneOf,
@@ -86,7 +87,7 @@ export class CreateAgentRequest {
 }
 
 /** Absent members stay unchanged; a list is replaced as a whole. */
-@AtLeastOneOf('description', 'capabilities', 'roles', 'observeUntil')
+@AtLeastOneOf('description', 'capabilities', 'roles', 'observeUntil', 'slackId')
 export class UpdateAgentRequest {
   @OptionalText(DESCRIPTION)
   readonly description?: string;
@@ -103,6 +104,18 @@ export class UpdateAgentRequest {
       'the agent, and noted as `observed`. null ends it.',
   })
   readonly observeUntil?: string | null;
+
+  @ClearableText({
+    ...{ max: 100, rule: slackIdFault },
+    description:
+      'People only, with the scope `admin`: their ids in Slack, `<team>/<user>`, of no other agent. null removes it.',
+  })
+  readonly slackId?: string | null;
+}
+
+export class SetEmailRequest {
+  @RequiredText({ max: 254, rule: emailFault, description: 'An address.', example: 'ann@example.com' })
+  readonly email!: string;
 }
 
 export class ChangeStatusRequest {
@@ -113,6 +126,16 @@ export class ChangeStatusRequest {
     example: 'Unusual activity since this morning.',
   })
   readonly reason?: string;
+}
+
+const EMAIL = /^[\x21\x23-\x27\x2a\x2b\x2d-\x39\x3d\x3f\x41-\x5a\x5e-\x7e]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
+
+function emailFault(text: string): string | undefined {
+  return EMAIL.test(text) ? undefined : 'must be an address, such as ann@example.com';
+}
+
+function slackIdFault(text: string): string | undefined {
+  return /^[A-Z0-9]+\/[A-Z0-9]+$/.test(text) ? undefined : 'must be <team>/<user>, such as T024BE7LD/U024BE7LH';
 }
 
 function capabilityFault(text: string): string | undefined {

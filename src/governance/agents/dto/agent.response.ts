@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiCount } from '../../../http/openapi/answer-members';
+import { ApiChoice, ApiCount, ApiNullableText } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { AGENT_KINDS, type AgentKind } from '../agent-name';
 import { AGENT_STATUSES, type Agent, type AgentStatus } from '../agent.entity';
@@ -35,6 +35,9 @@ export class AgentResponse {
   })
   readonly observeUntil!: string | null;
 
+  @ApiNullableText('Who a person is in Slack: `<team>/<user>`.')
+  readonly slackId!: string | null;
+
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
@@ -45,11 +48,19 @@ export class AgentResponse {
   readonly revision!: number;
 
   static from(this: void, row: Agent): AgentResponse {
-    const { id, name, kind, description, capabilities, roles, status, observeUntil } = row;
+    const { id, name, kind, description, capabilities, roles, status, observeUntil, slackId } = row;
     const { createdAt, updatedAt, revision } = row;
     return {
       ...{ id, name, kind, description, capabilities, roles, status },
-      ...{ observeUntil, createdAt, updatedAt, revision },
+      ...{ observeUntil, slackId, createdAt, updatedAt, revision },
     };
   }
+}
+
+export class AgentWithEmailResponse extends AgentResponse {
+  @ApiProperty({
+    ...{ type: String, nullable: true, required: false, example: 'ann@example.com' },
+    description: 'For the person and for admins only: where mails go.',
+  })
+  readonly email?: string | null;
 }

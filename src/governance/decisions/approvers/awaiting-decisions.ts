@@ -21,7 +21,7 @@ import { inability, type OpenDecision } from './decision-approvers.service';
 /** Decisions read at once. */
 const CHUNK = 500;
 /** What the judgement depends on. */
-const JUDGED = [
+export const JUDGED = [
   'type',
   'proposedBy',
   'riskLevel',
@@ -95,7 +95,8 @@ export class AwaitingDecisions {
     return { places, total: known ?? total };
   }
 
-  private judgeOf(agent: Agent): (decision: OpenDecision) => boolean {
+  /** Whether the agent could approve a decision now. */
+  judgeOf(agent: Agent): (decision: OpenDecision) => boolean {
     const { allowSelfApproval: mayApproveOwn } = this.configuration;
     /** By what policies see of a decision, which many share. */
     const forbidden = new Map<string, boolean>();

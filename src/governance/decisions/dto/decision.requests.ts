@@ -19,6 +19,7 @@ import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../polic
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
+import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.fields';
 import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
@@ -93,6 +94,9 @@ export class ApproveDecisionRequest {
 
   @OptionalText({ max: 2000, mayBeBlank: true, example: 'Checked against the change calendar.' })
   readonly comment?: string;
+
+  @GrantField()
+  readonly grant?: OfferedGrant;
 }
 
 const MOST_TOGETHER = 50;
@@ -157,6 +161,9 @@ export class RejectDecisionRequest {
 
   @OptionalText({ max: 2000, mayBeBlank: true, description: 'Alias of `comment`.' })
   readonly reason?: string;
+
+  @InsteadField()
+  readonly instead?: { readonly parameters: JsonObject };
 }
 
 export class CancelDecisionRequest {

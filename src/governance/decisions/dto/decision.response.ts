@@ -4,6 +4,7 @@ import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OnBehalfOfResponse } from '../../executions/dto/execution.response';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
+import { GrantAllowanceResponse } from '../../policies/dto/policy.response';
 import {
   DECISION_STATUSES,
   VERDICTS,
@@ -19,6 +20,21 @@ import {
   type DecisionApprover,
   type DecisionApprovers,
 } from '../approvers/decision-approvers.service';
+
+/** A grant as a reviewer gave it. */
+export class GivenGrantResponse {
+  @ApiProperty({ example: 'PT1H', description: 'An ISO 8601 duration.' })
+  readonly for!: string;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 10, description: 'Null: as many as are allowed.' })
+  readonly uses!: number | null;
+
+  @ApiProperty({ type: [String], nullable: true, example: null, description: 'Null: exactly the resource asked for.' })
+  readonly resources!: readonly string[] | null;
+
+  @ApiProperty({ enum: ['same', 'any'], enumName: 'GrantParameters', example: 'same' })
+  readonly parameters!: 'same' | 'any';
+}
 
 export class ReviewResponse {
   @ApiProperty({
@@ -46,8 +62,14 @@ export class ReviewResponse {
   })
   readonly groups!: readonly number[] | null;
 
-  static from(this: void, { approverId, verdict, comment, createdAt, groups }: Review): ReviewResponse {
-    return { approverId, verdict, comment, createdAt, groups: groups ?? null };
+  @ApiPropertyOptional({
+    type: GivenGrantResponse,
+    description: 'What the reviewer gave besides this action; absent if that was nothing.',
+  })
+  readonly grant?: GivenGrantResponse;
+
+  static from(this: void, { approverId, verdict, comment, createdAt, groups, grant }: Review): ReviewResponse {
+    return { approverId, verdict, comment, createdAt, groups: groups ?? null, ...(grant && { grant }) };
   }
 }
 
@@ -161,13 +183,21 @@ export class DecisionResponse {
   })
   readonly run?: string | null;
 
+  @ApiPropertyOptional({
+    type: GrantAllowanceResponse,
+    nullable: true,
+    description:
+      'The most that its approvers may give besides this action. Null: nothing. Absent where no execution waits.',
+  })
+  readonly grant?: GrantAllowanceResponse | null;
+
   @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
   readonly erased?: true;
 
   static from(this: void, row: Decision): DecisionResponse {
     const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals } = row;
     const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
-    const { traceId, onBehalfOf, run } = row;
+    const { traceId, onBehalfOf, run, grant } = row;
     const given = givenApprovals(row);
     return {
       id,
@@ -189,7 +219,7 @@ export class DecisionResponse {
       approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
       executeWithin,
       traceId,
-      ...(executionId !== null && { onBehalfOf, run }),
+      ...(executionId !== null && { onBehalfOf, run, grant }),
       ...(row.erased && { erased: true as const }),
     };
   }

@@ -64,6 +64,9 @@ export class ExecutionListQuery extends ListQuery {
   @QueryText({ max: LONGEST_PRINCIPAL, description: 'Only executions on behalf of this subject, such as `user:4711`.' })
   readonly principal?: string;
 
+  @QueryText({ max: 100, description: 'Only executions that the grant with this id authorised.' })
+  readonly grantId?: string;
+
   @QueryText({ max: 200, description: 'Only executions in this run.' })
   readonly run?: string;
 

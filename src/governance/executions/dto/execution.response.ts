@@ -28,19 +28,27 @@ const OUTCOMES =
   '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
   '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
 
+/** What the reviewer who rejected would approve. */
+export class InsteadResponse {
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
+  readonly parameters!: Readonly<Record<string, unknown>>;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: sampleId('grt'),
+    description: 'The grant for it, once. Null: it has to be asked for.',
+  })
+  readonly grantId!: string | null;
+}
+
 /** What the reviewer who rejected said. */
 export class RejectionResponse {
   @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
   readonly comment!: string | null;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    nullable: true,
-    example: null,
-    description: 'What would be approved instead.',
-  })
-  readonly instead!: null;
+  @ApiProperty({ type: InsteadResponse, nullable: true, example: null, description: 'What would be approved instead.' })
+  readonly instead!: InsteadResponse | null;
 }
 
 /** On whose behalf an agent acts. */
@@ -146,6 +154,17 @@ export class ExecutionResponse {
   @ApiProperty({ type: String, nullable: true, example: null, description: 'The conversation or task of the agent.' })
   readonly run!: string | null;
 
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The grant that authorised it.' })
+  readonly grantId!: string | null;
+
+  @ApiProperty({
+    type: InsteadResponse,
+    nullable: true,
+    example: null,
+    description: 'What the reviewer who rejected it would approve.',
+  })
+  readonly instead!: InsteadResponse | null;
+
   @ApiPropertyOptional({
     example: true,
     description:
@@ -168,7 +187,7 @@ export class ExecutionResponse {
   static from(this: void, row: Execution): ExecutionResponse {
     const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
     const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
-    const { traceId, onBehalfOf, run } = row;
+    const { traceId, onBehalfOf, run, grantId, instead } = row;
     const policies = row.policies.map(DecidingPolicyResponse.from);
     return {
       id,
@@ -191,6 +210,8 @@ export class ExecutionResponse {
       traceId,
       onBehalfOf,
       run,
+      grantId,
+      instead,
       ...(row.observed && { observed: true as const }),
       ...(row.erased && { erased: true as const }),
     };

@@ -8,6 +8,7 @@ import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { AnswerResponse, EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
+import { GrantedAnswers } from './granted-answers';
 import { answersTo, type Asking, Evaluations } from './evaluations.service';
 
 /** The most values in a list of questions. */
@@ -17,7 +18,10 @@ const MOST_VALUES = 100_000;
 @ApiExtraModels(EvaluationResponse, EvaluationsResponse)
 @Controller('policies/evaluate')
 export class EvaluateController {
-  constructor(private readonly evaluations: Evaluations) {}
+  constructor(
+    private readonly evaluations: Evaluations,
+    private readonly granted: GrantedAnswers,
+  ) {}
 
   @Post()
   @RequiresScope('read', 'execute')
@@ -54,9 +58,11 @@ export class EvaluateController {
       field: 'requests',
       answers: (asking: Asking) => answersTo(asked, asking, { explains, isOpen }),
     };
-    const { answers, policySet } = await (asOf === undefined
+    const { answers: byPolicies, policySet } = await (asOf === undefined
       ? this.evaluations.ask(list)
       : this.evaluations.askAsOf(list, asOf, leaving));
+    // Of an earlier time grants are not known.
+    const answers = asOf === undefined ? await this.granted.withGrants(caller, asked, byPolicies) : byPolicies;
     const [first] = answers;
     if (requests === undefined && first !== undefined) return { ...AnswerResponse.from(first), policySet };
     return { results: answers.map(AnswerResponse.from), policySet };

@@ -1,5 +1,5 @@
 import { type RiskLevel, RISK_LEVELS } from '../../../core/config/variables/governance-variables';
-import { parseDuration } from '../../../core/values/duration';
+import { type GrantAllowance, leastAllowance, lengthOf } from './grant-terms';
 
 /** A group that needs this many approvals by different reviewers. */
 export interface Demand {
@@ -22,6 +22,8 @@ export interface ApprovalRequirement {
   /** ISO 8601 durations: for the decision, and for executing once it is approved. */
   readonly decideWithin: string;
   readonly executeWithin: string;
+  /** The most that its approvers may give at once. Absent: each action is asked for. */
+  readonly grant?: GrantAllowance;
 }
 
 /** The approvals in words: "1 of role:security and 2 of role:finance". */
@@ -76,7 +78,9 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
     decideWithin = shorter(decideWithin, requirement.decideWithin);
     executeWithin = shorter(executeWithin, requirement.executeWithin);
   }
-  return { riskLevel, approvers: [...groups.values()], decideWithin, executeWithin };
+  const grant = leastAllowance(requirements.map((requirement) => requirement.grant));
+  const approvers = [...groups.values()];
+  return { riskLevel, approvers, decideWithin, executeWithin, ...(grant !== null && { grant }) };
 }
 
 /** Among approvers: the registered person on whose behalf the agent acts. Nobody meets it where there is none. */
@@ -103,10 +107,6 @@ export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
 /** If both are equally long, the first keeps its text. */
 function shorter(left: string, right: string): string {
   return left !== right && lengthOf(right) < lengthOf(left) ? right : left;
-}
-
-function lengthOf(duration: string): number {
-  return parseDuration(duration) ?? Infinity;
 }
 
 /** The same text for lists of the same subjects. */

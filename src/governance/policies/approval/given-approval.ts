@@ -4,10 +4,19 @@ import {
   type RiskLevel,
 } from '../../../core/config/variables/governance-variables';
 import { durationFault } from '../../../core/values/duration';
-import { choiceShape, integerShape, listShape, member, objectShape, textShape } from '../../../http/validation/shapes';
+import {
+  booleanShape,
+  choiceShape,
+  integerShape,
+  listShape,
+  member,
+  objectShape,
+  textShape,
+} from '../../../http/validation/shapes';
 import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
 import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';
+import { type GrantAllowance, grantDurationFault, MOST_USES } from './grant-terms';
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
@@ -15,7 +24,12 @@ type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null
 export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{ readonly approvals: number }>;
 
 /** The `approval` of a policy as a client sends it; null counts as left out. */
-export type GivenApproval = Optional<Omit<ApprovalRequirement, 'approvers'> & { approvers: readonly GivenGroup[] }>;
+export type GivenApproval = Optional<
+  Omit<ApprovalRequirement, 'approvers' | 'grant'> & { approvers: readonly GivenGroup[]; grant: GivenAllowance }
+>;
+
+/** Its `grant`. */
+type GivenAllowance = Pick<GrantAllowance, 'for'> & Optional<Omit<GrantAllowance, 'for'>>;
 
 const GROUP = objectShape({
   subjects: member(listShape(textShape({ max: 500, rule: subjectFault }), 1, 100, 'strings'), {
@@ -31,6 +45,19 @@ export const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
 /** Characters; even the longest duration takes far fewer. */
 const DURATION = textShape({ max: 100, rule: durationFault });
+
+export const GRANT_DURATION = textShape({ max: 100, rule: grantDurationFault });
+export const GRANT_USES = integerShape(1, MOST_USES);
+
+const GRANT = objectShape({
+  for: member(GRANT_DURATION, { description: 'An ISO 8601 duration of at most 90 days.' }),
+  uses: member(GRANT_USES, { optional: true, description: 'Without it any number.' }),
+  wider: member(booleanShape(), {
+    optional: true,
+    default: false,
+    description: 'Whether they may also give it for other resources and for any parameters.',
+  }),
+});
 
 /** The `approval` of a policy, as a client sends it. */
 export const APPROVAL = objectShape({
@@ -49,6 +76,10 @@ export const APPROVAL = objectShape({
     optional: true,
     default: 'PT1H',
     description: 'How long an approval is valid.',
+  }),
+  grant: member(GRANT, {
+    optional: true,
+    description: 'The most that its approvers may give at once. Without it each action is asked for.',
   }),
 });
 
@@ -84,5 +115,10 @@ export function filledApproval(given: GivenApproval, required: RequiredApprovals
     approvers: given.approvers ? filledGroups(given.approvers) : everybody,
     decideWithin: given.decideWithin ?? 'P1D',
     executeWithin: given.executeWithin ?? 'PT1H',
+    ...(given.grant && { grant: filledAllowance(given.grant) }),
   };
+}
+
+function filledAllowance({ for: length, uses, wider }: GivenAllowance): GrantAllowance {
+  return { for: length, uses: uses ?? null, wider: wider ?? false };
 }

@@ -19,6 +19,17 @@ export class ApproverGroupResponse {
   readonly approvals!: number;
 }
 
+export class GrantAllowanceResponse {
+  @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
+  readonly for!: string;
+
+  @ApiMember('Null: any number.', { type: 'integer', nullable: true, example: 10 })
+  readonly uses!: number | null;
+
+  @ApiMember('Whether it may be for other resources and for any parameters.', { example: false })
+  readonly wider!: boolean;
+}
+
 export class ApprovalResponse {
   @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'medium' })
   readonly riskLevel!: RiskLevel;
@@ -32,12 +43,18 @@ export class ApprovalResponse {
   @ApiMember('How long an approval is valid; an ISO 8601 duration.', { example: 'PT1H' })
   readonly executeWithin!: string;
 
+  @ApiMember('The most that its approvers may give at once. Absent: each action is asked for.', {
+    type: GrantAllowanceResponse,
+    required: false,
+  })
+  readonly grant?: GrantAllowanceResponse;
+
   static from(
     this: void,
-    { riskLevel, approvers, decideWithin, executeWithin }: ApprovalRequirement,
+    { riskLevel, approvers, decideWithin, executeWithin, grant }: ApprovalRequirement,
   ): ApprovalResponse {
     const groups = approvers.map(({ subjects, approvals }) => ({ subjects, approvals }));
-    return { riskLevel, approvers: groups, decideWithin, executeWithin };
+    return { riskLevel, approvers: groups, decideWithin, executeWithin, ...(grant && { grant }) };
   }
 }
 

@@ -105,6 +105,20 @@ export function bestEffectFor(
   return POLICY_EFFECTS.find((effect) => effect === least || effects.includes(effect)) ?? least;
 }
 
+/** The oldest policy that would allow a request but for its conditions or limits. */
+export function allowingOtherwise(
+  resources: ResourceMatches,
+  asked: AskedNames,
+  request: EvaluationRequest,
+): DecidingPolicy | null {
+  const found: DecidingPolicy[] = [];
+  resources.each(request, (policy, use) => {
+    if (policy.isAllow && usesPath(policy, use) && matchesBesidesConditions(policy, asked))
+      found.push(policy.reference);
+  });
+  return found.sort((one, other) => (one.id < other.id ? -1 : 1))[0] ?? null;
+}
+
 function matchesBesidesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
   return (
     (policy.limits === null || asked.usesLimits) &&

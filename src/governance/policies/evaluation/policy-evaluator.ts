@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
 import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
-import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
-import { bestEffectFor, explanationOf, type Explanation } from './explanation';
+import type { DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
+import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
 import { type Asks, AskingPolicies, NOTHING_ASKED, reachedAmong, withUses } from './asking-policies';
 import { type AskedNames, PolicyNames } from './names';
 import { ResourceIndex } from './resource-index';
@@ -24,7 +24,7 @@ export function policySetOf(ids: Iterable<string>): string {
 /** A set of policies, and whether it lets somebody do something. */
 export type PolicySet = Pick<
   PolicyEvaluator,
-  'policySet' | 'policySetWith' | 'version' | 'asks' | 'evaluate' | 'explain' | 'bestEffect'
+  'policySet' | 'policySetWith' | 'version' | 'asks' | 'evaluate' | 'explain' | 'bestEffect' | 'allowingOtherwise'
 >;
 
 /**
@@ -152,6 +152,11 @@ export class PolicyEvaluator {
   /** The best effect that a request could have, whatever conditions ask for. */
   bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
     return bestEffectFor(this.resources, this.names.asked(request), request, otherwise);
+  }
+
+  /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
+  allowingOtherwise(request: EvaluationRequest): DecidingPolicy | null {
+    return allowingOtherwise(this.resources, this.names.asked(request), request);
   }
 
   private verdict(request: EvaluationRequest, asked: AskedNames): Evaluation {

@@ -8,9 +8,10 @@ import { takenAmounts, UsedSums } from './recorded-uses';
 
 const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;
 const ANY_LIMITED = `SELECT "id" FROM "policies" WHERE "limits" <> '[]' LIMIT 1`;
+const ANY_GRANTED = `SELECT "id" FROM "executions" WHERE "grantId" IS NOT NULL LIMIT 1`;
 const COUNT_SUMS = `SELECT count(*) AS "found" FROM "ledger_sums"`;
 
-/** Adds up from the entries what was used of limits, at a start that misses the sums. */
+/** Adds up what was used of limits and grants, at a start that misses the sums. */
 @Injectable()
 export class MissingSums implements OnApplicationBootstrap {
   private readonly logger = new Logger('Policies');
@@ -35,7 +36,7 @@ export class MissingSums implements OnApplicationBootstrap {
       const proof = { sql: COUNT_SUMS, parameters: [] };
       transaction.writeAside({ sql: keepSums(this.database.dialect), parameters: [JSON.stringify(rows)], proof });
       transaction.afterCommit(() =>
-        this.logger.warn(`${rows.length} sums of limits were missing, and are added up anew.`),
+        this.logger.warn(`${rows.length} sums of what was used were missing, and are added up anew.`),
       );
     });
   }
@@ -43,7 +44,7 @@ export class MissingSums implements OnApplicationBootstrap {
   private async areMissing(): Promise<boolean> {
     const { points } = this.database;
     if ((await points.all(ANY_SUM)).length > 0) return false;
-    return (await points.all(ANY_LIMITED)).length > 0;
+    return (await points.all(ANY_LIMITED)).length > 0 || (await points.all(ANY_GRANTED)).length > 0;
   }
 
   private async addUp(sums: UsedSums, { after, upTo }: { after: number; upTo: number }): Promise<void> {

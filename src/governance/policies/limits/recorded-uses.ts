@@ -1,6 +1,7 @@
 import type { SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { type SumKey, sumName } from '../../../ledger/records/sum-key';
 import { type Decimal, decimalText, isDecimal, parsedDecimal, sumOf, ZERO } from '../../../core/values/decimal';
+import { sumOfGrant } from '../approval/grant-terms';
 import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
 
 /** Entries that one statement reads. */
@@ -17,19 +18,23 @@ const SELECT_CHUNK =
   `SELECT "sequence", CASE WHEN "details" LIKE '%"used":[%' AND ($1 <> 'execution.erased' OR NOT ${IS_SAID}) THEN "details" END AS "details" ` +
   `FROM "ledger_entries" AS entry ` +
   `WHERE "action" = $1 AND "sequence" > $2 AND "sequence" <= $3 ORDER BY "sequence" LIMIT ${CHUNK}`;
+/** Each execution that a grant authorised has taken one of its uses. */
+const SELECT_GRANTED =
+  `SELECT "grantId" AS "id", count(*) AS "count" FROM "executions" WHERE "grantId" IS NOT NULL ` +
+  `AND "createdSequence" > $1 AND "createdSequence" <= $2 GROUP BY "grantId"`;
 /** What an erased execution has taken is said by the entry of its erasure. */
 const ACTIONS = ['execution.authorized', 'execution.resumed', 'execution.erased'];
 
 /** By the id of a policy, the name of the sum of each of its limits. */
 type SumsOfPolicies = ReadonlyMap<string, readonly string[]>;
 
-/** An amount that an entry has taken. */
+/** An amount that was taken. */
 interface TakenAmount {
   readonly key: SumKey;
   readonly amount: Decimal;
 }
 
-/** The sums of what entries have taken from limits: what the ledger keeps is derived from these. */
+/** The sums of what was taken from limits and grants: what the ledger keeps is derived from these. */
 export class UsedSums {
   private readonly sums = new Map<string, { readonly key: SumKey; readonly value: Decimal }>();
 
@@ -59,11 +64,16 @@ export class UsedSums {
   }
 }
 
-/** In chunks, what entries between two sequences have taken from limits. */
+/** In chunks, what entries between two sequences have taken from limits, and executions begun there from grants. */
 export async function* takenAmounts(
   connection: Pick<SqlSessions, 'all'>,
   { after = 0, upTo = Number.MAX_SAFE_INTEGER } = {},
 ): AsyncGenerator<readonly TakenAmount[]> {
+  const granted = await connection.all<{ id: string; count: SqlValue }>(SELECT_GRANTED, [after, upTo]);
+  yield granted.map(({ id, count }) => ({
+    key: { sum: sumOfGrant(id), window: '', key: '' },
+    amount: parsedDecimal(String(count)),
+  }));
   const sums = await sumsOfPolicies(connection);
   if (sums.size === 0) return;
   for (const action of ACTIONS) {

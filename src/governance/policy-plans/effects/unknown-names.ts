@@ -1,4 +1,5 @@
 import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
+import { PRINCIPAL } from '../../policies/approval/approval-requirement';
 import type { PlannedPolicy } from './effect';
 import { NamedActions } from './named-actions';
 import { nearestOf } from './near-names';
@@ -19,7 +20,7 @@ export interface Registered {
   readonly capabilities: ReadonlySet<string> | null;
 }
 
-type Named = Pick<PlannedPolicy, 'name' | 'version' | 'subjects' | 'actions' | 'isBefore' | 'isAfter'>;
+type Named = Pick<PlannedPolicy, 'name' | 'version' | 'subjects' | 'actions' | 'approval' | 'isBefore' | 'isAfter'>;
 
 /**
  * Warns of roles and names that no agent has, and of actions that no agent is capable of and no other policy names, in
@@ -30,7 +31,13 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
   const subjects = namedBy(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
-  const ofSubjects = warnings(subjects, had, (text) => `${whatIs(text)} that no agent has`);
+  const isOfNobody = (text: string): string => `${whatIs(text)} that no agent has`;
+  const approvers = namedBy(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
+  const ofSubjects = [
+    ...warnings(subjects, had, isOfNobody),
+    // That nobody matches a group is said anyway.
+    ...warnings(approvers, had, (text) => `an approver, ${isOfNobody(text)}`, true),
+  ];
   // Before anybody is registered, this would be said of each action.
   if (capabilities === null || agents.length === 0) return ofSubjects;
   const actions = unknownActions(coming, target, capabilities);
@@ -38,6 +45,11 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   const able = new Set([...capabilities, ...named]);
   const ofActions = warnings(actions, able, () => 'an action that no agent is capable of and no other policy names');
   return [...ofSubjects, ...ofActions].slice(0, MOST_REPORTED);
+}
+
+function approversOf({ subjects, approval }: Named): string[] {
+  const named = (approval?.approvers ?? []).flatMap((group) => group.subjects);
+  return named.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
 
 function textsOf({ agentId, agentName, roles }: AgentSubject): string[] {
@@ -95,10 +107,12 @@ function warnings(
   unknown: ReadonlyMap<string, readonly Named[]>,
   known: ReadonlySet<string>,
   reasonOf: (text: string) => string,
+  onlyMeant = false,
 ): string[] {
   const compared = MOST_COMPARED / known.size;
-  return [...unknown].slice(0, MOST_REPORTED).map(([text, policies], index) => {
+  return [...unknown].slice(0, MOST_REPORTED).flatMap(([text, policies], index) => {
     const near = index < compared ? nearestOf(text, known) : null;
+    if (onlyMeant && near === null) return [];
     const meant = near === null ? '.' : `: did you mean "${near}"?`;
     return `${listed(policies)}: "${text}" is ${reasonOf(text)}${meant}`;
   });

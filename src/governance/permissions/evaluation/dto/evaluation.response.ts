@@ -156,13 +156,26 @@ export class AnswerResponse {
   })
   readonly observed?: true;
 
+  @ApiMember('The grant that allows it without another approval; absent without one.', {
+    required: false,
+    example: sampleId('grt'),
+  })
+  readonly grantId?: string;
+
   @ApiMember('With `explain`.', { type: ExplanationResponse, required: false })
   readonly explanation?: ExplanationResponse;
 
   static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
-    const { effect, reason, policies, requirement, observed } = answer;
+    const { effect, reason, policies, requirement, observed, grantId } = answer;
     const approval = requirement === null ? null : ApprovalResponse.from(requirement);
-    const response = { effect, reason, policies, approval, ...(observed && { observed }) };
+    const response = {
+      effect,
+      reason,
+      policies,
+      approval,
+      ...(observed && { observed }),
+      ...(grantId !== undefined && { grantId }),
+    };
     return explanation === null ? response : { ...response, explanation: ExplanationResponse.from(explanation) };
   }
 }

@@ -1,0 +1,117 @@
+import os from 'node:os';
+import { createApp } from '../../src/create-app';
+import { AGENT } from '../../src/governance/agents/agent.entity';
+import { DECISION, proposedNote } from '../../src/governance/decisions/decision.kind';
+import { EXECUTION, noteOf } from '../../src/governance/executions/execution.entity';
+import { type Caller, unlimited } from '../../src/ledger/caller';
+import type { Command, LedgerTransaction } from '../../src/ledger/ledger-transaction';
+import { LedgerService } from '../../src/ledger/ledger.service';
+import { AGENT as AGENT_SAMPLE, DECISION as DECISION_SAMPLE, EXECUTION as EXECUTION_SAMPLE } from '../ledger/samples';
+import { serviceSettings } from '../support/settings';
+
+/** Records of one command. */
+const CHUNK = 500;
+const AGENTS = 50;
+const POLICIES = 20;
+/** Every so manieth execution was denied, or asked for an approval. */
+const DENIED = 10;
+const ASKED = 25;
+const CALLER: Caller = {
+  ...unlimited({ type: 'api_key', id: 'env' }),
+  requestId: 'seeding',
+  ip: '127.0.0.1',
+  traceId: null,
+};
+
+/** Fills a database through the ledger as if that many executions had come evenly over so many milliseconds until now. */
+export async function seedExecutions(database: string, executions: number, over: number): Promise<void> {
+  const [now, uptime] = [Date.now.bind(Date), os.uptime.bind(os)];
+  let behind = over;
+  // Both: the service stops writing where the clock jumps against the uptime.
+  Date.now = () => now() - behind;
+  os.uptime = () => uptime() - behind / 1_000;
+  const application = await createApp({ environment: { ...serviceSettings(database), LOG_LEVEL: 'silent' } });
+  try {
+    const ledger = application.get(LedgerService);
+    const agents = await ledger.write(CALLER, addAgents);
+    for (let made = 0; made < executions; made += CHUNK) {
+      behind = over * (1 - made / executions);
+      await ledger.write(CALLER, addExecutions(made, agents));
+    }
+  } finally {
+    await application.close();
+    Date.now = now;
+    os.uptime = uptime;
+  }
+}
+
+async function addAgents(transaction: LedgerTransaction): Promise<readonly string[]> {
+  return Array.from({ length: AGENTS }, (_, index) => {
+    const id = transaction.newId(AGENT);
+    const since = { createdAt: transaction.now, updatedAt: transaction.now, revision: 1 };
+    const agent = { id, name: `agent-${index}`, kind: 'machine', status: 'active', ...AGENT_SAMPLE, ...since } as const;
+    transaction.insert(
+      AGENT,
+      { ...agent, observeUntil: null, slackId: null },
+      { action: 'agent.registered', agentId: id },
+    );
+    return id;
+  });
+}
+
+function addExecutions(first: number, agents: readonly string[]): Command<void> {
+  return async (transaction) => {
+    for (let index = first; index < first + CHUNK; index += 1) addExecution(transaction, index, agents);
+  };
+}
+
+function addExecution(transaction: LedgerTransaction, index: number, agents: readonly string[]): void {
+  const { now } = transaction;
+  const [agentId = '', approverId = ''] = [agents[index % AGENTS], agents[0]];
+  const id = transaction.newId(EXECUTION);
+  const about = {
+    executionId: id,
+    actionHash: null,
+    approvers: null,
+    executeWithin: null,
+    onBehalfOf: null,
+    run: null,
+  };
+  const nothing = { erased: false, traceId: null };
+  const isAsked = index % ASKED === 0;
+  const decisionId = isAsked ? transaction.newId(DECISION) : null;
+  if (decisionId !== null) {
+    const resolvedAt = new Date(Date.parse(now) + (index % 1_000) * 100).toISOString();
+    const review = { approverId, verdict: 'approve', comment: null, createdAt: resolvedAt, groups: [] } as const;
+    const ended = { status: 'approved', requiredApprovals: 1, reviews: [review], resolvedAt } as const;
+    const times = { createdAt: now, updatedAt: resolvedAt, expiresAt: null };
+    const decision = {
+      id: decisionId,
+      ...DECISION_SAMPLE,
+      proposedBy: agentId,
+      ...ended,
+      ...times,
+      ...{ ...about, grant: null },
+      ...nothing,
+    };
+    transaction.insert(DECISION, decision, proposedNote(decision));
+  }
+  const isDenied = !isAsked && index % DENIED === 1;
+  const [outcome, reason] = isDenied ? (['denied', 'no_policy_allows'] as const) : (['executed', null] as const);
+  const policy = {
+    id: `pol_${index % POLICIES}`,
+    name: `policy-${index % POLICIES}`,
+    version: '1',
+    effect: 'allow',
+  } as const;
+  const execution = {
+    ...{ id, agentId, agentName: `agent-${index % AGENTS}`, ...EXECUTION_SAMPLE, outcome, reason, decisionId },
+    policies: isDenied ? [] : [policy],
+    ...{ actionHash: null, approvedUntil: null, result: null, failureReason: null, createdAt: now, completedAt: now },
+    ...{ entityId: null, observed: false, onBehalfOf: null, principal: null, run: null, resourceKey: null, runBy: '' },
+    ...{ grantId: null, instead: null },
+    ...{ grantId: null, instead: null },
+    ...nothing,
+  };
+  transaction.insert(EXECUTION, execution, noteOf(execution, 'execution.authorized'));
+}

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { type Grant, grantText } from '../grant-text.js';
+import { type Column, plain, printLine } from '../output.js';
+import { client } from '../settings.js';
+import { addListCommand, list, type ListOptions } from './list.js';
+
+/** What was approved once, for more than one action. */
+export function addGrantCommands(program: Command): void {
+  const grants = program.command('grants').description('what agents may do again without asking: list, revoke');
+  addListCommand(grants, 'list', 'grants, newest first; so does gov grants', { isDefault: true })
+    .option('--agent <agent>', 'only of this one, by id or name')
+    .option('--status <status>', 'active, used_up, expired or revoked')
+    .action(({ agent, ...options }: ListOptions & { readonly agent?: string }) => {
+      const ofAgent = agent === undefined ? {} : { agentId: agent };
+      return list<Grant>('/api/v1/grants', { ...options, ...ofAgent, order: 'desc' }, COLUMNS);
+    });
+  grants
+    .command('revoke <id>')
+    .description('end a grant: from then on each action is asked for again')
+    .option('--reason <text>', 'why, kept on record')
+    .action(revoke);
+}
+
+async function revoke(id: string, { reason }: { readonly reason?: string }): Promise<void> {
+  const body = reason === undefined ? {} : { reason };
+  const { status } = await client().post('/api/v1/grants/{id}/revoke', { path: { id }, body });
+  printLine(plain(`${id} is ${status}.`));
+}
+
+const COLUMNS: Column<Grant>[] = [
+  { title: 'GRANT', value: ({ id }) => id },
+  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'AGENT', value: ({ agentId }) => agentId },
+  { title: 'USED', value: ({ used, uses }) => (uses === null ? String(used) : `${used} of ${uses}`) },
+  { title: 'UNTIL', value: ({ until }) => until },
+  { title: 'FOR', value: grantText },
+];

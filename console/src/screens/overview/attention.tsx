@@ -1,0 +1,122 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { counted, listText, numberText, revealed, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge } from '../../ui/parts.js';
+import { Ago } from '../../ui/time.js';
+import { isObserved } from '../agents/observed.js';
+import { type Look, MOST_AGENTS } from './look.js';
+import { within } from './period.js';
+import { Serves } from './serves.js';
+import { secondsText } from './tables.js';
+
+const NAMED = 3;
+
+interface Matter {
+  readonly key: Parameters<typeof Serves>[0]['as'];
+  /** Whether somebody should look at it; the others come after. */
+  readonly isOpen: boolean;
+  readonly badge: readonly [value: string, text: string];
+  readonly what: string;
+  readonly more?: ComponentChildren;
+  /** Where the list behind it is. */
+  readonly to: string;
+}
+
+/** What to look at first. */
+export function Attention({ of: look }: { readonly of: Look }): JSX.Element {
+  const matters = mattersIn(look);
+  const sorted = [...matters.filter(({ isOpen }) => isOpen), ...matters.filter(({ isOpen }) => !isOpen)];
+  return (
+    <section aria-label="First of all">
+      <h2 class="list-head">First of all</h2>
+      <ul class="rows">
+        {sorted.map(({ key, isOpen, badge: [value, text], what, more, to }) => (
+          <li key={key}>
+            <Link to={to} class="row">
+              <Badge value={isOpen ? value : 'plain'} text={text} />
+              <span class="row-what">
+                <strong>{what}</strong>
+                <Serves as={key} />
+              </span>
+              <span class="row-state">{more}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
+  const { approvals, reasons, unused } = report;
+  const [most] = reasons;
+  const refusals = reasons.reduce((sum, { count }) => sum + count, 0);
+  const [quickest] = [...approvals.byReviewer].sort((one, other) => other.withinTenSeconds - one.withinTenSeconds);
+  const isQuick = quickest !== undefined && quickest.withinTenSeconds > 0;
+  const observed = agents?.data.filter(({ observeUntil }) => isObserved(observeUntil)) ?? [];
+  const [first] = observed;
+  return [
+    {
+      ...{ key: 'waiting', badge: ['proposed', 'waiting'], to: 'inbox', isOpen: (waiting?.total ?? 0) > 0 },
+      what:
+        waiting === null
+          ? 'Seeing what waits needs read'
+          : waiting.total === 0
+            ? 'Nothing waits'
+            : `${counted(waiting.total, 'decision waits', 'decisions wait')} for somebody`,
+      more: waiting?.data.map(({ id, createdAt }) => (
+        <span key={id}>
+          the oldest was proposed <Ago at={createdAt} />
+        </span>
+      )),
+    },
+    {
+      ...{ key: 'reasons', badge: ['denied', 'refused'], isOpen: most !== undefined },
+      what:
+        most === undefined
+          ? 'Nothing was refused'
+          : `Refused most: ${words(most.reason)}, ${numberText(most.count)} of ${counted(refusals, 'refusal')}`,
+      to: `activity?action=execution.denied&${within(report)}`,
+    },
+    {
+      ...{ key: 'approvals', badge: ['require_approval', 'quick'], isOpen: isQuick },
+      what: isQuick
+        ? `${revealed(quickest.name ?? 'Keys without a name')} decided ${numberText(quickest.withinTenSeconds)} of ${numberText(quickest.approved + quickest.rejected)} within ten seconds`
+        : 'Nobody decided within ten seconds',
+      more: approvals.medianSeconds === null ? null : `half are settled within ${secondsText(approvals.medianSeconds)}`,
+      to:
+        isQuick && quickest.agentId !== null
+          ? `activity?agentId=${quickest.agentId}&${within(report)}`
+          : `activity?action=decision.approved&${within(report)}`,
+    },
+    {
+      ...{ key: 'observed', badge: ['suspended', 'observed'], isOpen: first !== undefined },
+      what:
+        agents === null
+          ? 'Seeing who is observed needs read'
+          : first === undefined
+            ? 'Nobody is observed'
+            : `Observed: ${named(observed.map(({ name }) => revealed(name)))}`,
+      more: (agents?.total ?? 0) > MOST_AGENTS ? `among the newest ${numberText(MOST_AGENTS)}` : null,
+      to: first !== undefined && observed.length === 1 ? `agents/${first.id}` : 'agents',
+    },
+    {
+      ...{ key: 'stops', badge: ['denied', 'stopped'], isOpen: stops.total > 0 },
+      what: stops.total === 0 ? 'Nothing is stopped' : `${counted(stops.total, 'stop')} in force`,
+      to: 'activity?action=stop.created',
+    },
+    {
+      ...{ key: 'policies', badge: ['interrupted', 'unused'], isOpen: unused.length > 0 },
+      what:
+        unused.length === 0
+          ? 'Every policy in force decided something'
+          : `${counted(unused.length, 'policy', 'policies')} in force decided nothing: ${named(unused.map(({ name }) => revealed(name)))}`,
+      to: 'policies',
+    },
+  ];
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return more > 0 ? `${names.slice(0, NAMED).join(', ')} and ${numberText(more)} more` : listText(names, 'and');
+}

@@ -1,0 +1,234 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useLoad, useReloads } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Oversight } from '../../api/types.js';
+import { useQuery } from '../../app/router.js';
+import { counted, numberText, revealed, utcTime, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Panel, When } from '../../ui/parts.js';
+import { useCreationHere } from '../inbox/creation.js';
+import { Welcome } from '../inbox/welcome.js';
+import { Attention } from './attention.js';
+import { Requests } from './chart.js';
+import { look } from './look.js';
+import { chosenIn, PeriodForm, within } from './period.js';
+import { Removal } from './removal.js';
+import { Serves } from './serves.js';
+import { secondsText, Table } from './tables.js';
+
+const EVERY = 60_000;
+
+/** What the whole looks like in a period. */
+export function Overview(): JSX.Element {
+  const session = useSession();
+  const chosen = chosenIn(useQuery());
+  const creation = useCreationHere();
+  const found = useLoad(
+    (signal) => look(session, chosen, signal),
+    [session, JSON.stringify(chosen)],
+    // What the demo company does is shown once it is there.
+    creation.part === null,
+  );
+  useReloads(found, EVERY);
+  useEffect(() => {
+    addEventListener('beforeprint', unfold);
+    return () => removeEventListener('beforeprint', unfold);
+  }, []);
+  return (
+    <>
+      <header class="screen-head">
+        <h1>Overview</h1>
+        <PeriodForm chosen={chosen} />
+      </header>
+      <When of={found} what="the report">
+        {(data) => (
+          <div class="decision overview">
+            <p class="quiet">
+              {utcTime(data.report.from)} to {utcTime(data.report.to)}, from {location.host}
+            </p>
+            {data.report.chain.size === 0 || creation.part !== null || creation.error !== null ? (
+              <Welcome creation={creation} />
+            ) : null}
+            <Attention of={data} />
+            <Requests of={data.report} />
+            <Refusals of={data.report} />
+            <Approvals of={data.report} />
+            <Agents of={data.report} />
+            <Policies of={data.report} reload={found.reload} />
+            <Evidence of={data.report} />
+          </div>
+        )}
+      </When>
+    </>
+  );
+}
+
+/** What is folded on the screen is not on paper otherwise. */
+function unfold(): void {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+}
+
+interface Part {
+  readonly of: Oversight;
+}
+
+function Refusals({ of: report }: Part): JSX.Element {
+  return (
+    <Panel title="Refused, and why" aside={<Serves as="reasons" />}>
+      {report.reasons.length === 0 ? (
+        <p class="quiet">Nothing was refused.</p>
+      ) : (
+        <Table
+          label="Reasons of refusals"
+          columns={['Reason', 'Refusals']}
+          rows={report.reasons.map(({ reason, count }) => ({ key: reason, name: words(reason), numbers: [count] }))}
+          bars
+        />
+      )}
+      <Link to={`activity?action=execution.denied&${within(report)}`}>Each refusal</Link>
+    </Panel>
+  );
+}
+
+function Approvals({ of: report }: Part): JSX.Element {
+  const { proposed, approved, rejected, expired, cancelled, byReviewer, ...times } = report.approvals;
+  const waiting = proposed - approved - rejected - expired - cancelled;
+  const ends = Object.entries({ approved, rejected, expired, cancelled, waiting });
+  const timeText = (seconds: number | null): string => (seconds === null ? '–' : secondsText(seconds));
+  return (
+    <Panel title="Approvals, and who gave them" aside={<Serves as="approvals" />}>
+      <div class="tiles">
+        <Tile name="Proposed">{numberText(proposed)}</Tile>
+        <Tile name="Median until settled">{timeText(times.medianSeconds)}</Tile>
+        <Tile name="95% settled within">{timeText(times.p95Seconds)}</Tile>
+        <Tile name="Settled within ten seconds">{numberText(times.withinTenSeconds)}</Tile>
+      </div>
+      <Table
+        label="What became of decisions"
+        columns={['Decisions', 'How many']}
+        rows={ends.map(([name, count]) => ({ key: name, name, numbers: [count] }))}
+        bars
+      />
+      {byReviewer.length === 0 ? null : (
+        <Table
+          label="Verdicts by reviewer"
+          columns={['Reviewer', 'Approved', 'Rejected', 'Within ten seconds']}
+          rows={byReviewer.map((one) => ({
+            key: one.agentId ?? '',
+            name:
+              one.agentId === null ? (
+                'keys without a name'
+              ) : (
+                <Link to={`agents/${one.agentId}`}>{revealed(one.name ?? one.agentId)}</Link>
+              ),
+            numbers: [one.approved, one.rejected, one.withinTenSeconds],
+          }))}
+          bars
+        />
+      )}
+      <Link to={`activity?action=decision.proposed&${within(report)}`}>Each decision</Link>
+    </Panel>
+  );
+}
+
+function Agents({ of: { agents } }: Part): JSX.Element {
+  return (
+    <Panel title="Agents" aside={<Serves as="agents" />}>
+      {agents.length === 0 ? (
+        <p class="quiet">No agent asked for anything.</p>
+      ) : (
+        <Table
+          label="Requests by agent"
+          columns={['Agent', 'Allowed', 'Asked for approval', 'Denied']}
+          rows={agents.map(({ agentId, name, allowed, denied, approvals }) => ({
+            key: agentId,
+            name: <Link to={`agents/${agentId}`}>{revealed(name)}</Link>,
+            numbers: [allowed, approvals, denied],
+          }))}
+          bars
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Policies({ of: { policies, unused }, reload }: Part & { readonly reload: () => void }): JSX.Element {
+  const { has } = useSession();
+  const mayRemove = has('policies');
+  return (
+    <Panel title="Policies" aside={<Serves as="policies" />}>
+      {policies.length === 0 ? null : (
+        <Table
+          label="Policies that decided"
+          columns={['Policy', 'Decided']}
+          rows={policies.map(({ policy, decided }) => ({
+            key: policy.id,
+            name: policyLink(policy),
+            numbers: [decided],
+          }))}
+          bars
+        />
+      )}
+      {unused.length === 0 ? null : (
+        <Table
+          label="Policies in force that decided nothing"
+          columns={['In force, and decided nothing', ...(mayRemove ? ['Removal'] : [])]}
+          rows={unused.map((policy) => ({
+            key: policy.id,
+            name: policyLink(policy),
+            numbers: mayRemove ? [<Removal key={policy.id} of={policy} done={reload} />] : [],
+          }))}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function policyLink({ id, name, version }: Oversight['unused'][number]): JSX.Element {
+  return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
+}
+
+function Evidence({ of: report }: Part): JSX.Element {
+  const { stops, erasures, grants, chain } = report;
+  return (
+    <Panel title="Evidence" aside={<Serves as="chain" />}>
+      <div class="tiles">
+        <Tile name="Stops made" serves="stops">
+          <Link to={`activity?action=stop.created&${within(report)}`}>{numberText(stops)}</Link>
+        </Tile>
+        <Tile name="Erasures" serves="erasures">
+          <Link to={`activity?action=erasure.begun&${within(report)}`}>{numberText(erasures)}</Link>
+        </Tile>
+        <Tile name="Grants given, and used" serves="grants">
+          <Link to={`activity?action=grant.created&${within(report)}`}>{numberText(grants.minted)}</Link>,{' '}
+          {numberText(grants.used)}
+        </Tile>
+        <Tile name="Entries of the ledger" serves="chain">
+          <Link to="proof">{numberText(chain.size)}</Link>
+        </Tile>
+      </div>
+      <p>
+        Everything here can be computed again from an export of {counted(chain.size, 'entry', 'entries')}, which this
+        checkpoint seals:
+      </p>
+      <pre class="hash">{chain.checkpoint.trim()}</pre>
+    </Panel>
+  );
+}
+
+interface TileProps {
+  readonly name: string;
+  readonly serves?: Parameters<typeof Serves>[0]['as'];
+  readonly children: ComponentChildren;
+}
+
+function Tile({ name, serves, children }: TileProps): JSX.Element {
+  return (
+    <div class="tile">
+      <span>{name}</span>
+      <strong>{children}</strong>
+      {serves === undefined ? null : <Serves as={serves} />}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { serviceNow } from '../../api/clock.js';
+import type { Oversight } from '../../api/types.js';
+import { go } from '../../app/router.js';
+import { Options } from '../../ui/options.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const CHOICES = [
+  ['24h', 'Last 24 hours'],
+  ['30d', 'Last 30 days'],
+  ['own', 'Own'],
+] as const;
+
+/** What the address of the page names: the end of an own period is its last day. */
+export type Chosen =
+  { readonly last: '24h' | '30d' } | { readonly last: 'own'; readonly from: string; readonly to: string };
+
+/** The parameters of the report. */
+export interface AskedPeriod {
+  readonly from: string;
+  readonly to?: string;
+  readonly bucket: 'hour' | 'day' | 'week';
+}
+
+export function chosenIn(query: URLSearchParams): Chosen {
+  const [from, to] = [query.get('from'), query.get('to')];
+  if (from !== null && to !== null) return { last: 'own', from, to };
+  return { last: query.get('last') === '24h' ? '24h' : '30d' };
+}
+
+/** In whole hours and days of UTC, as the service counts. */
+export function askedFor(chosen: Chosen, now: number): AskedPeriod {
+  if (chosen.last !== 'own') {
+    const [length, buckets, bucket] =
+      chosen.last === '24h' ? ([HOUR, 24, 'hour'] as const) : ([DAY, 30, 'day'] as const);
+    return { from: new Date(floored(now, length) - (buckets - 1) * length).toISOString(), bucket };
+  }
+  const { from, to } = chosen;
+  const end = Date.parse(to) + DAY;
+  const days = (end - Date.parse(from)) / DAY;
+  const bucket = days <= 3 ? 'hour' : days <= 400 ? 'day' : 'week';
+  return { from, to: Number.isNaN(end) ? to : new Date(end).toISOString(), bucket };
+}
+
+/** The query of the list of activity in a part of a period: there, the end is included. */
+export function within({ from, to }: Pick<Oversight, 'from' | 'to'>): string {
+  return `from=${from}&to=${new Date(Date.parse(to) - 1).toISOString()}`;
+}
+
+export function PeriodForm({ chosen }: { readonly chosen: Chosen }): JSX.Element {
+  const now = serviceNow();
+  const own =
+    chosen.last === 'own' ? chosen : { from: dateText(floored(now, DAY) - 6 * DAY), to: dateText(floored(now, DAY)) };
+  const show = (query: string): void => go(`overview${query}`, 'replace');
+  const showOwn = (from: string, to: string): void => {
+    if (from !== '' && to !== '') show(`?from=${from}&to=${to}`);
+  };
+  return (
+    <form class="period buttons" aria-label="Period" onSubmit={(event) => event.preventDefault()}>
+      <label class="inline">
+        Period{' '}
+        <select
+          value={chosen.last}
+          onChange={({ currentTarget: { value } }) =>
+            value === 'own' ? showOwn(own.from, own.to) : show(value === '24h' ? '?last=24h' : '')
+          }
+        >
+          <Options of={CHOICES} />
+        </select>
+      </label>
+      {chosen.last === 'own' ? (
+        <>
+          <label class="inline">
+            First day{' '}
+            <input type="date" value={own.from} onChange={(event) => showOwn(event.currentTarget.value, own.to)} />
+          </label>
+          <label class="inline">
+            Last day{' '}
+            <input type="date" value={own.to} onChange={(event) => showOwn(own.from, event.currentTarget.value)} />
+          </label>
+        </>
+      ) : null}
+      <button type="button" onClick={() => print()}>
+        Print
+      </button>
+    </form>
+  );
+}
+
+function dateText(moment: number): string {
+  return new Date(moment).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}
+
+function floored(moment: number, length: number): number {
+  return Math.floor(moment / length) * length;
+}

@@ -1,0 +1,218 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { Turn } from '../../core/concurrency/turn';
+import { within } from '../../core/concurrency/within';
+import { Repeated } from '../../core/lifecycle/repeated';
+import { type Agent, AGENT } from '../../governance/agents/agent.entity';
+import { AgentEmails } from '../../governance/agents/emails/agent-emails';
+import type { MailRecipient } from '../../governance/agents/emails/mail-recipient.entity';
+import { AwaitingDecisions, JUDGED } from '../../governance/decisions/approvers/awaiting-decisions';
+import type { OpenDecision } from '../../governance/decisions/approvers/decision-approvers.service';
+import { DECISION } from '../../governance/decisions/decision.kind';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
+import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
+import { MailSender } from './mail-sender';
+import { escapeForMail, mailText } from './mail-text';
+
+/** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
+const INTERVAL = 1_000;
+const RENEWAL = 2_000;
+const BETWEEN = 60_000;
+const LONGEST_DELAY = 3_600_000;
+/** Milliseconds for mails under way when the service stops. */
+const GRACE = 2_000;
+/** Most decisions that a mail names, people who are told of one, and mails under way. */
+const MOST_NAMED = 20;
+const MOST_TOLD = 50;
+const AT_ONCE = 5;
+const CHUNK = 500;
+const PROPOSED = { column: 'status', comparison: 'equals', value: 'proposed' } as const;
+const MOVE =
+  `UPDATE "mail_recipients" SET "sequence" = $2, "mailedAt" = $3, "term" = $4 ` +
+  `WHERE "agentId" = $1 AND "epoch" = $5 AND "term" <= $4`;
+
+/** A person with an address. */
+interface Reader {
+  readonly agent: Agent;
+  readonly recipient: MailRecipient;
+  readonly couldApprove: (decision: OpenDecision) => boolean;
+}
+
+/** What came to wait for a person: the first ones, and how many. */
+interface Waiting {
+  readonly ids: string[];
+  count: number;
+}
+
+/** How far is known of a person in this process. */
+interface Place {
+  readonly epoch: number;
+  readonly sequence: number;
+  /** Milliseconds since 1970: no mail before. */
+  readonly notBefore: number;
+  /** How long was waited after the last failure; 0: there was none. */
+  readonly delay: number;
+}
+
+/**
+ * Tells people by mail what came to wait for them. The process that holds the lease of deliveries does it; from the
+ * ledger and one position for each person, so a crash loses nothing and repeats the mail under way at most.
+ */
+@Injectable()
+export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Mail');
+  private readonly places = new Map<string, Place>();
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.look(),
+    (error) => this.logger.warn(`Mails cannot be sent now: ${String(error)}`),
+  );
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly emails: AgentEmails,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly awaited: AwaitingDecisions,
+    private readonly store: DeliveryProgressStore,
+    private readonly bodies: WebhookBodies,
+    private readonly sender: MailSender,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.configuration.smtpUrl !== null) this.repeated.begin();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    const stopped = this.repeated.stop();
+    await within(stopped, GRACE, undefined);
+    // A server that does not answer holds nobody up.
+    this.sender.stop();
+    await stopped;
+  }
+
+  private async look(): Promise<void> {
+    const recipients = await this.emails.all();
+    const head = await this.counters.headSequence();
+    const due = recipients.filter((recipient) => this.isDue(recipient, head));
+    if (due.length === 0) return;
+    const term = await this.store.hold();
+    if (term === null) return;
+    const renewal = setInterval(() => void this.store.hold().catch(() => undefined), RENEWAL);
+    try {
+      await this.tell(recipients, new Set(due.map(({ agentId }) => agentId)), head, term);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private isDue(recipient: MailRecipient, head: number): boolean {
+    const { sequence, notBefore } = this.placeOf(recipient);
+    return sequence < head && notBefore <= Date.now();
+  }
+
+  private placeOf({ agentId, epoch, sequence, mailedAt }: MailRecipient): Place {
+    const notBefore = mailedAt === null ? 0 : Date.parse(mailedAt) + BETWEEN;
+    const known = this.places.get(agentId);
+    if (known?.epoch !== epoch) return { epoch, sequence, notBefore, delay: 0 };
+    return { ...known, sequence: Math.max(known.sequence, sequence), notBefore: Math.max(known.notBefore, notBefore) };
+  }
+
+  private async tell(
+    recipients: readonly MailRecipient[],
+    due: ReadonlySet<string>,
+    head: number,
+    term: number,
+  ): Promise<void> {
+    const readers = await this.readersOf(recipients);
+    const found = await this.waitingFor(readers, due);
+    // What was written while they were looked through is looked through next time.
+    const upTo = Math.max(head, found.last);
+    const told = readers.filter(({ agent }) => found.waiting.has(agent.id));
+    for (const { recipient } of readers.filter(({ agent }) => due.has(agent.id) && !found.waiting.has(agent.id)))
+      this.places.set(recipient.agentId, { ...this.placeOf(recipient), sequence: upTo });
+    while (told.length > 0 && !this.repeated.isStopping) {
+      if ((await this.store.hold()) !== term) return;
+      await Promise.all(told.splice(0, AT_ONCE).map((reader) => this.mail(reader, found.waiting, upTo, term)));
+    }
+  }
+
+  /** In order of creation, which decides who is told where many could approve. */
+  private async readersOf(recipients: readonly MailRecipient[]): Promise<Reader[]> {
+    const ids = recipients.map(({ agentId }) => [agentId]);
+    const agents = await this.records.allAmong(AGENT, ['id'], ids);
+    const byId = new Map(recipients.map((recipient) => [recipient.agentId, recipient]));
+    return agents
+      .sort((left, right) => left.createdSequence - right.createdSequence)
+      .flatMap((agent) => {
+        const recipient = byId.get(agent.id);
+        if (recipient === undefined || agent.status !== 'active') return [];
+        return [{ agent, recipient, couldApprove: this.awaited.judgeOf(agent) }];
+      });
+  }
+
+  private async waitingFor(
+    readers: readonly Reader[],
+    due: ReadonlySet<string>,
+  ): Promise<{ readonly waiting: ReadonlyMap<string, Waiting>; readonly last: number }> {
+    const waiting = new Map<string, Waiting>();
+    const places = new Map(readers.map(({ agent, recipient }) => [agent.id, this.placeOf(recipient).sequence]));
+    const position = Math.min(
+      ...readers.flatMap(({ agent }) => (due.has(agent.id) ? [places.get(agent.id) ?? 0] : [])),
+    );
+    if (!Number.isFinite(position)) return { waiting, last: 0 };
+    const range = { conditions: [PROPOSED], order: 'asc', position, atOnce: CHUNK } as const;
+    const turn = new Turn();
+    let last = 0;
+    for await (const decisions of this.records.columns(DECISION, JUDGED, range, SYSTEM_CALLER)) {
+      for (const decision of decisions) {
+        if (turn.isOver) await turn.next();
+        last = decision.createdSequence;
+        let told = 0;
+        for (const { agent, couldApprove } of readers) {
+          if (told === MOST_TOLD) break;
+          if (!couldApprove(decision)) continue;
+          told += 1;
+          if (!due.has(agent.id) || last <= (places.get(agent.id) ?? 0)) continue;
+          const known = waiting.get(agent.id) ?? { ids: [], count: 0 };
+          known.count += 1;
+          if (known.ids.length < MOST_NAMED) known.ids.push(decision.id);
+          waiting.set(agent.id, known);
+        }
+      }
+    }
+    return { waiting, last };
+  }
+
+  private async mail(
+    { agent, recipient }: Reader,
+    waiting: ReadonlyMap<string, Waiting>,
+    sequence: number,
+    term: number,
+  ): Promise<void> {
+    const place = this.placeOf(recipient);
+    const { ids = [], count = 0 } = waiting.get(agent.id) ?? {};
+    try {
+      const messages = [];
+      for (const id of ids) messages.push(...(await this.bodies.ofWaiting(id, escapeForMail)));
+      const { publicUrl } = this.configuration;
+      const text = mailText(messages, count, publicUrl === null ? null : `${publicUrl}/console`);
+      await this.sender.send({ ...text, to: recipient.email, id: `${agent.id}.${sequence}` });
+    } catch (error) {
+      if (this.repeated.isStopping) return;
+      const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
+      this.places.set(agent.id, { ...place, delay, notBefore: Date.now() + delay });
+      // The server's words may hold the address.
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
+      this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
+      return;
+    }
+    const mailedAt = new Date().toISOString();
+    const { epoch } = recipient;
+    this.places.set(agent.id, { epoch, sequence, notBefore: Date.now() + BETWEEN, delay: 0 });
+    await this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
+  }
+}

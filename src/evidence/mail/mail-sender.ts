@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { createTransport } from 'nodemailer';
+import { Configuration } from '../../core/config/configuration';
+import type { MailText } from './mail-text';
+
+/** Milliseconds for a whole mail, and for each step of it. */
+const LONGEST = 60_000;
+const LONGEST_STEP = 20_000;
+const STEPS = {
+  ...{ connectionTimeout: LONGEST_STEP, greetingTimeout: LONGEST_STEP, socketTimeout: LONGEST_STEP },
+  dnsTimeout: LONGEST_STEP,
+};
+
+export interface Mail extends MailText {
+  readonly to: string;
+  /** The same for a mail that is sent again. */
+  readonly id: string;
+}
+
+/** Hands mails to the mail server. */
+@Injectable()
+export class MailSender {
+  private readonly over = new AbortController();
+
+  constructor(private readonly configuration: Configuration) {}
+
+  /** Ends what is under way. */
+  stop(): void {
+    this.over.abort();
+  }
+
+  /** @throws whatever the server said, or that it said nothing in time. */
+  async send({ to, subject, text, id }: Mail): Promise<void> {
+    const { smtpUrl, mailFrom } = this.configuration;
+    if (smtpUrl === null || mailFrom === null) throw new Error('There is no mail server.');
+    const transport = createTransport({ url: smtpUrl, ...STEPS });
+    await transport.sendMail({
+      ...{ from: mailFrom, to: { name: '', address: to }, subject, text },
+      messageId: `<${id}@${new URL(smtpUrl).hostname}>`,
+      ...{ headers: { 'Auto-Submitted': 'auto-generated' }, disableFileAccess: true, disableUrlAccess: true },
+      signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST)]),
+    });
+  }
+}

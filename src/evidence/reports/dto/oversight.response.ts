@@ -1,0 +1,176 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+
+class RequestsResponse {
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T00:00:00.000Z' })
+  readonly start!: string;
+
+  @ApiCount('Executions that were allowed when they were asked for.')
+  readonly allowed!: number;
+
+  @ApiCount('Executions that were denied.')
+  readonly denied!: number;
+
+  @ApiCount('Executions for which an approval was asked.')
+  readonly approval_requested!: number;
+
+  @ApiCount('How many of all these are executed now.')
+  readonly executed!: number;
+
+  @ApiCount('How many of all these have failed.')
+  readonly failed!: number;
+
+  @ApiCount('How many were authorised only because their agent was observed.')
+  readonly observed!: number;
+}
+
+class ReasonResponse {
+  @ApiMember('The machine reason of denials.', { example: 'no_policy_allows' })
+  readonly reason!: string;
+
+  @ApiCount('Denied executions.')
+  readonly count!: number;
+}
+
+class AgentCountsResponse {
+  @ApiProperty({ example: sampleId('agt') })
+  readonly agentId!: string;
+
+  @ApiProperty({ example: 'reminder-bot' })
+  readonly name!: string;
+
+  @ApiCount('Executions that were allowed when they were asked for.')
+  readonly allowed!: number;
+
+  @ApiCount('Executions that were denied.')
+  readonly denied!: number;
+
+  @ApiCount('Executions for which an approval was asked.')
+  readonly approvals!: number;
+}
+
+class ReviewerCountsResponse {
+  @ApiNullableText('Null: holders of keys who named nobody.', sampleId('agt', 2))
+  readonly agentId!: string | null;
+
+  @ApiNullableText('The name of the agent.', 'change-reviewer')
+  readonly name!: string | null;
+
+  @ApiCount('Verdicts by which it approved.')
+  readonly approved!: number;
+
+  @ApiCount('Verdicts by which it rejected.')
+  readonly rejected!: number;
+
+  @ApiCount('Verdicts of either kind at most ten seconds after the proposal.')
+  readonly withinTenSeconds!: number;
+}
+
+class ApprovalCountsResponse {
+  @ApiCount('All decisions proposed in the period, whatever became of them.')
+  readonly proposed!: number;
+
+  @ApiCount('How many of them are approved now.')
+  readonly approved!: number;
+
+  @ApiCount('How many are rejected.')
+  readonly rejected!: number;
+
+  @ApiCount('How many have expired.')
+  readonly expired!: number;
+
+  @ApiCount('How many were cancelled. What remains is waiting.')
+  readonly cancelled!: number;
+
+  @ApiMember('From proposal to settling of those approved or rejected, by nearest rank; null if there are none.', {
+    ...{ type: Number, nullable: true, example: 42.5 },
+  })
+  readonly medianSeconds!: number | null;
+
+  @ApiMember('The same at the 95th percentile.', { type: Number, nullable: true, example: 380.2 })
+  readonly p95Seconds!: number | null;
+
+  @ApiCount('How many of those were settled within ten seconds.')
+  readonly withinTenSeconds!: number;
+
+  @ApiMember('Who gave the most verdicts on them first.', { type: [ReviewerCountsResponse] })
+  readonly byReviewer!: readonly ReviewerCountsResponse[];
+}
+
+class CountedPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+}
+
+class PolicyCountsResponse {
+  @ApiMember('The version.', { type: CountedPolicyResponse })
+  readonly policy!: CountedPolicyResponse;
+
+  @ApiCount('Executions that show it among the policies that decided.')
+  readonly decided!: number;
+}
+
+class GrantCountsResponse {
+  @ApiCount('Grants made in the period.', { example: 0 })
+  readonly minted!: number;
+
+  @ApiCount('Executions of the period that a grant served.', { example: 0 })
+  readonly used!: number;
+}
+
+class ChainResponse {
+  @ApiCount('Entries of the ledger that the checkpoint covers.')
+  readonly size!: number;
+
+  @ApiMember('A signed checkpoint, made after all was counted.', { example: 'governance.example.com/log\n7\n…' })
+  readonly checkpoint!: string;
+}
+
+export class OversightResponse {
+  @ApiMember('First moment of the period.', { format: 'date-time', example: '2026-11-01T00:00:00.000Z' })
+  readonly from!: string;
+
+  @ApiMember('First moment after it.', { format: 'date-time', example: '2026-12-01T00:00:00.000Z' })
+  readonly to!: string;
+
+  @ApiMember('Executions, in the bucket of their creation; the first and the last may be in the period in part.', {
+    type: [RequestsResponse],
+  })
+  readonly requests!: readonly RequestsResponse[];
+
+  @ApiMember('Why executions were denied, the most frequent first.', { type: [ReasonResponse] })
+  readonly reasons!: readonly ReasonResponse[];
+
+  @ApiMember('The 100 agents that asked for most.', { type: [AgentCountsResponse] })
+  readonly agents!: readonly AgentCountsResponse[];
+
+  @ApiMember('Decisions that were proposed in the period, with or without an execution.', {
+    type: ApprovalCountsResponse,
+  })
+  readonly approvals!: ApprovalCountsResponse;
+
+  @ApiMember('Policies that decided, those that decided most first.', { type: [PolicyCountsResponse] })
+  readonly policies!: readonly PolicyCountsResponse[];
+
+  @ApiMember('Policies that are in force and decided nothing, oldest first.', { type: [CountedPolicyResponse] })
+  readonly unused!: readonly CountedPolicyResponse[];
+
+  @ApiMember('Grants.', { type: GrantCountsResponse })
+  readonly grants!: GrantCountsResponse;
+
+  @ApiCount('Stops made in the period.', { example: 0 })
+  readonly stops!: number;
+
+  @ApiCount('Erasures made in the period.', { example: 0 })
+  readonly erasures!: number;
+
+  @ApiMember('What the report can be held against.', { type: ChainResponse })
+  readonly chain!: ChainResponse;
+}

@@ -1,0 +1,33 @@
+import { KeptTallies } from './kept-tallies';
+import { Tally } from './tally';
+
+function tallyOf(...keys: readonly string[]): Tally {
+  const tally = new Tally();
+  for (const key of keys) tally.add('reasons', key, 1);
+  return tally;
+}
+
+describe('What is kept of past hours', () => {
+  it('is at most so many numbers: the oldest give way', () => {
+    const kept = new KeptTallies(5);
+    kept.keep('2026-11-20T01', tallyOf('a', 'b'));
+    kept.keep('2026-11-20T02', tallyOf('a'));
+    expect(kept.of('2026-11-20T01')?.size).toBe(2);
+    kept.keep('2026-11-20T03', tallyOf());
+    expect(kept.of('2026-11-20T01')).toBeUndefined();
+    expect(kept.of('2026-11-20T02')?.size).toBe(1);
+    // One that is kept again counts once.
+    for (let times = 0; times < 9; times += 1) kept.keep('2026-11-20T02', tallyOf('a'));
+    expect(kept.of('2026-11-20T03')).toBeDefined();
+    kept.forgetAll();
+    expect(kept.isEmpty).toBe(true);
+  });
+
+  it('is forgotten for the minute and the hour in which a changed record was created', () => {
+    const kept = new KeptTallies();
+    const names = ['2026-11-20T01', '2026-11-20T02', '2026-11-20T02:07', '2026-11-20T02:08'];
+    for (const name of names) kept.keep(name, tallyOf());
+    kept.change('2026-11-20T02:07');
+    expect(names.filter((name) => kept.of(name) !== undefined)).toEqual(['2026-11-20T01', '2026-11-20T02:08']);
+  });
+});

@@ -1,0 +1,33 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { Caller } from '../../http/input/caller.decorator';
+import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { OversightQuery } from './dto/oversight.query';
+import { OversightResponse } from './dto/oversight.response';
+import { OversightService } from './oversight.service';
+
+@ApiTags('Reports')
+@RequiresScope('audit')
+@Controller('reports')
+export class ReportsController {
+  constructor(private readonly oversight: OversightService) {}
+
+  @Get('oversight')
+  @ApiRoute(
+    'Report on a period',
+    'What agents asked for, what was refused and why, who approved how fast, and which policies decided: counted exactly, from the ' +
+      'executions created and the decisions proposed in the period as they are now, which an export lets anybody recompute. ' +
+      'Past hours are counted once, and again when something in them has changed.',
+  )
+  @ApiOkResponse({ type: OversightResponse, description: 'The report.' })
+  @ApiErrors('UNAVAILABLE')
+  async read(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: OversightQuery,
+  ): Promise<OversightResponse> {
+    return this.oversight.report(caller, query, leaving);
+  }
+}

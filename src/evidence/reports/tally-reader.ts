@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Turn } from '../../core/concurrency/turn';
+import { DECISION } from '../../governance/decisions/decision.kind';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import { Database } from '../../ledger/database/database';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { readRows } from '../../ledger/reading/row-lists';
+import type { Condition } from '../../ledger/record-page';
+import type { Gap, Period } from './period';
+import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
+
+/** Executions counted by one statement, and entries looked at by one: it takes some 20 ms, of one reading connection. */
+const SLICE = 5_000;
+/** Milliseconds. */
+const LONGEST_PAUSE = 10;
+/** Decisions read at once. */
+const DECISIONS = 250;
+
+/** Records are created in the order of time, each at the time of its entry. */
+const FIRST_SINCE = `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= $1 ORDER BY "timestamp", "sequence" LIMIT 1`;
+const ALIKE = [
+  ...['name', 'agentId', 'outcome', 'reason', 'hasDecision', 'hasGrant', 'observed', 'policies'],
+  ...['count', 'last'],
+] as const;
+const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
+/** The next executions after `$1` and before `$2`, those that are alike as one row; `$3`: length of the names of spans. */
+const COUNT_ALIKE =
+  `SELECT substr("createdAt", 1, CAST($3 AS INTEGER)) AS "name", "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies", ` +
+  `count(*) AS "count", max("createdSequence") AS "last" FROM (SELECT "createdSequence", "createdAt", "agentId", "outcome", "reason", ` +
+  `${IS_THERE('decisionId')} AS "hasDecision", ${IS_THERE('grantId')} AS "hasGrant", "observed", "policies" FROM "executions" ` +
+  `WHERE "createdSequence" > $1 AND "createdSequence" < $2 ORDER BY "createdSequence" LIMIT ${SLICE}) AS slice ` +
+  `GROUP BY 1, "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies"`;
+/** The minutes in which records were created that entries after `$1` up to `$2` are about. */
+const CHANGED = (table: string): string =>
+  `SELECT DISTINCT substr(record."createdAt", 1, 16) AS "minute" FROM "ledger_entries" AS entry ` +
+  `JOIN "${table}" AS record ON record."id" = entry."subjectId" WHERE entry."sequence" > $1 AND entry."sequence" <= $2`;
+const CHANGED_MINUTES = `${CHANGED('executions')} UNION ${CHANGED('decisions')}`;
+const CREATED = (table: string): string =>
+  `(SELECT count(*) FROM "${table}" WHERE "createdSequence" >= $1 AND "createdSequence" < $2)`;
+const COUNT_CREATED = `SELECT ${['stops', 'erasures', 'grants'].map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
+
+interface Others {
+  readonly stops: number;
+  readonly erasures: number;
+  readonly grants: number;
+}
+
+/** Sequences of the ledger: the first, and the first after them. */
+interface Places {
+  readonly first: number;
+  readonly end: number;
+}
+
+type AlikeRow = AlikeExecutions & { readonly name: string; readonly last: number };
+
+/** Reads what is counted, in slices: others are served in between. */
+@Injectable()
+export class TallyReader {
+  constructor(
+    private readonly database: Database,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+  ) {}
+
+  /** What is to be counted in the spans, in their order. */
+  async count(gap: Gap, leaving: AbortSignal): Promise<Tally[]> {
+    const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
+    const places = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
+    await this.countExecutions(tallies, places, { length: gap[0].name.length, leaving });
+    await this.countDecisions(tallies, places, { length: gap[0].name.length, leaving });
+    return [...tallies.values()];
+  }
+
+  /** The minutes of whose executions and decisions some have changed, or were created, after one entry up to another. */
+  async *changedMinutes(after: number, upTo: number): AsyncGenerator<string> {
+    for (let start = after; start < upTo; start += SLICE) {
+      const bounds = [start, Math.min(start + SLICE, upTo)];
+      for (const { minute } of await this.database.chain.all<{ minute: string }>(CHANGED_MINUTES, bounds)) yield minute;
+    }
+  }
+
+  /** Stops, erasures and grants made in a period. */
+  async others(period: Period): Promise<Others> {
+    const { first, end } = await this.placesOf(period);
+    const [found] = await this.database.chain.all<Others>(COUNT_CREATED, [first, end]);
+    if (found === undefined) throw new Error('A query without a table returned no row.');
+    return found;
+  }
+
+  private async placesOf({ from, to }: Period): Promise<Places> {
+    const afterAll = (await this.counters.headSequence()) + 1;
+    const placeOf = async (moment: number): Promise<number> => {
+      const at = new Date(moment).toISOString();
+      const [entry] = await this.database.chain.all<{ sequence: number }>(FIRST_SINCE, [at]);
+      return entry?.sequence ?? afterAll;
+    };
+    return { first: await placeOf(from), end: await placeOf(to) };
+  }
+
+  private async countExecutions(
+    tallies: ReadonlyMap<string, Tally>,
+    { first, end }: Places,
+    { length, leaving }: Manner,
+  ): Promise<void> {
+    const { chain: connection, dialect } = this.database;
+    const turn = new Turn();
+    for (let after = first - 1, more = true; more;) {
+      leaving.throwIfAborted();
+      const began = performance.now();
+      const source = { connection, dialect, columns: ALIKE };
+      const rows = (await readRows(source, COUNT_ALIKE, [after, end, length])) as unknown as AlikeRow[];
+      let read = 0;
+      for (const row of rows) {
+        if (turn.isOver) await turn.next();
+        const tally = tallies.get(row.name);
+        if (tally !== undefined) countExecutions(tally, row);
+        read += row.count;
+        after = Math.max(after, row.last);
+      }
+      more = read === SLICE;
+      // Leaves the processor, too, to others for as long; a slow disk has left it to them already.
+      if (more) await sleep(Math.min(performance.now() - began, LONGEST_PAUSE));
+    }
+  }
+
+  private async countDecisions(
+    tallies: ReadonlyMap<string, Tally>,
+    { first, end }: Places,
+    { length, leaving }: Manner,
+  ): Promise<void> {
+    const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };
+    const range = { conditions: [upTo], order: 'asc', position: first - 1, atOnce: DECISIONS } as const;
+    const columns = ['status', 'createdAt', 'resolvedAt', 'reviews'] as const;
+    const turn = new Turn();
+    for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
+      leaving.throwIfAborted();
+      for (const decision of chunk) {
+        if (turn.isOver) await turn.next();
+        const tally = tallies.get(decision.createdAt.slice(0, length));
+        if (tally !== undefined) countDecision(tally, decision);
+      }
+    }
+  }
+}
+
+interface Manner {
+  /** Of the names of the spans. */
+  readonly length: number;
+  /** Aborted when nobody waits for the report any more. */
+  readonly leaving: AbortSignal;
+}

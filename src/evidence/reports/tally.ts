@@ -1,0 +1,115 @@
+import type { Execution } from '../../governance/executions/execution.entity';
+import type { Decision, Review } from '../../governance/decisions/decision.entity';
+import type { DecidingPolicy } from '../../governance/policies/evaluation/evaluation';
+
+/** Milliseconds within which hardly anybody has read what they decide. */
+const TEN_SECONDS = 10_000;
+
+/** What is counted, and for each of what: see `countExecutions` and `countDecision`. */
+export type Section =
+  | 'allowed'
+  | 'denied'
+  | 'approval_requested'
+  | 'outcomes'
+  | 'observed'
+  | 'granted'
+  | 'reasons'
+  | 'policies'
+  | 'statuses'
+  | 'settled'
+  | 'approve'
+  | 'reject'
+  | 'quick';
+
+/** Numbers, each of a key in a section. */
+export class Tally {
+  private readonly sections = new Map<Section, Map<string, number>>();
+
+  /** How many numbers it holds. */
+  get size(): number {
+    return [...this.sections.values()].reduce((sum, counts) => sum + counts.size, 0);
+  }
+
+  add(section: Section, key: string, count: number): void {
+    const counts = this.sections.get(section) ?? new Map<string, number>();
+    this.sections.set(section, counts);
+    counts.set(key, (counts.get(key) ?? 0) + count);
+  }
+
+  /** What another has counted, or some of it. */
+  addAll(other: Tally, sections: Iterable<Section> = other.sections.keys()): void {
+    for (const section of sections) {
+      for (const [key, count] of other.of(section)) this.add(section, key, count);
+    }
+  }
+
+  of(section: Section): ReadonlyMap<string, number> {
+    return this.sections.get(section) ?? new Map();
+  }
+
+  /** What the sections have of each key together. */
+  sums(sections: readonly Section[]): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const section of sections) {
+      for (const [key, count] of this.of(section)) sums.set(key, (sums.get(key) ?? 0) + count);
+    }
+    return sums;
+  }
+
+  total(section: Section): number {
+    return [...this.of(section).values()].reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** Executions that are alike in what is counted. */
+export interface AlikeExecutions extends Pick<Execution, 'agentId' | 'outcome' | 'reason'> {
+  /** Whether an approval was asked for, or 0; also 1 for what an earlier rejection refused. */
+  readonly hasDecision: number;
+  /** Whether a grant served it, or 0. */
+  readonly hasGrant: number;
+  /** JSON, as stored. */
+  readonly observed: string;
+  readonly policies: string;
+  readonly count: number;
+}
+
+/** Each with its first answer, which its outcome may have followed. */
+export function countExecutions(tally: Tally, alike: AlikeExecutions): void {
+  const { agentId, outcome, reason, count } = alike;
+  const asked = alike.hasDecision === 1 ? 'approval_requested' : 'allowed';
+  tally.add(outcome === 'denied' ? 'denied' : asked, agentId, count);
+  tally.add('outcomes', outcome, count);
+  if (outcome === 'denied' && reason !== null) tally.add('reasons', reason, count);
+  if (alike.observed === 'true') tally.add('observed', '', count);
+  if (alike.hasGrant === 1) tally.add('granted', '', count);
+  for (const { id, name, version } of JSON.parse(alike.policies) as DecidingPolicy[]) {
+    tally.add('policies', JSON.stringify([id, name, version]), count);
+  }
+}
+
+type CountedDecision = Pick<Decision, 'status' | 'createdAt' | 'resolvedAt' | 'reviews'>;
+
+/** How it ended, after how many milliseconds if somebody decided it, and by whom. */
+export function countDecision(tally: Tally, { status, createdAt, resolvedAt, reviews }: CountedDecision): void {
+  tally.add('statuses', status, 1);
+  const isSettled = status === 'approved' || status === 'rejected';
+  if (isSettled && resolvedAt !== null) tally.add('settled', String(millisecondsBetween(createdAt, resolvedAt)), 1);
+  for (const review of reviews) {
+    const reviewer = reviewerKey(review);
+    tally.add(review.verdict, reviewer, 1);
+    if (isQuick(millisecondsBetween(createdAt, review.createdAt))) tally.add('quick', reviewer, 1);
+  }
+}
+
+export function isQuick(milliseconds: number): boolean {
+  return milliseconds <= TEN_SECONDS;
+}
+
+/** Empty for the holder of a key who named nobody. */
+function reviewerKey({ approverId }: Review): string {
+  return approverId ?? '';
+}
+
+function millisecondsBetween(start: string, end: string): number {
+  return Date.parse(end) - Date.parse(start);
+}

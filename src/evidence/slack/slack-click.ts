@@ -1,0 +1,70 @@
+import { invalidField } from '../../core/errors/domain-error';
+import { CLICKS, COMMENT, type Click } from '../webhooks/messages/slack-message';
+
+/** What somebody did with a message. */
+export interface SlackClick {
+  readonly action: Click;
+  readonly decisionId: string;
+  /** `<team>/<user>`. */
+  readonly slackId: string;
+  /** Null: nothing was written. */
+  readonly comment: string | null;
+  /** Where Slack takes what came of it; null: nowhere of Slack's. */
+  readonly responseUrl: string | null;
+}
+
+const HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
+const LONGEST_COMMENT = 2_000;
+
+/** The click in the body of a request that Slack has signed; null if it is about nothing of ours. @throws VALIDATION_ERROR */
+export function readClick(body: string): SlackClick | null {
+  const payload = parsed(new URLSearchParams(body).get('payload') ?? '');
+  if (payload === undefined) throw invalidField('payload', 'must be the JSON of an interaction');
+  const [clicked] = listIn(payload, 'actions');
+  const action = CLICKS.find((known) => known === textIn(clicked, 'action_id'));
+  const decisionId = textIn(clicked, 'value');
+  const user = textIn(payload, 'user', 'id');
+  // Where channels are shared, the user may be of another team than the one whose message it is.
+  const team = textIn(payload, 'user', 'team_id') ?? textIn(payload, 'team', 'id');
+  if (action === undefined || decisionId === undefined || user === undefined || team === undefined) return null;
+  const comment = textIn(payload, 'state', 'values', COMMENT, COMMENT, 'value')?.trim() ?? '';
+  if (comment.length > LONGEST_COMMENT)
+    throw invalidField('payload', `must have a comment of at most ${LONGEST_COMMENT} characters`);
+  return {
+    ...{ action, decisionId, slackId: `${team}/${user}`, comment: comment === '' ? null : comment },
+    responseUrl: slackUrl(textIn(payload, 'response_url')),
+  };
+}
+
+/** Whoever could make us write elsewhere would learn what is decided, and reach what we reach. */
+function slackUrl(text: string | undefined): string | null {
+  if (text === undefined || !URL.canParse(text)) return null;
+  const { protocol, hostname, port, username } = new URL(text);
+  return protocol === 'https:' && HOSTS.has(hostname) && port === '' && username === '' ? text : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function memberOf(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name) ? Reflect.get(inner, name) : undefined,
+    value,
+  );
+}
+
+function textIn(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = memberOf(value, path);
+  return typeof found === 'string' ? found : undefined;
+}
+
+function listIn(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const found = memberOf(value, path);
+  return Array.isArray(found) ? found : [];
+}

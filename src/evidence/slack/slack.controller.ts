@@ -1,0 +1,28 @@
+import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { RequestOrigin } from '../../http/input/caller.decorator';
+import { IgnoresIdempotencyKey, Public, TakesForm } from '../../http/request/routes';
+import type { Origin } from '../../ledger/caller';
+import { SlackService } from './slack.service';
+
+/** Called by Slack alone, whose signature takes the place of a key. */
+@ApiExcludeController()
+@Public()
+@Controller('integrations/slack')
+export class SlackController {
+  constructor(private readonly slack: SlackService) {}
+
+  @Post()
+  @TakesForm()
+  @IgnoresIdempotencyKey()
+  @HttpCode(200)
+  async take(
+    @RequestOrigin() origin: Origin,
+    @Headers('x-slack-request-timestamp') timestamp = '',
+    @Headers('x-slack-signature') signature = '',
+    @Body('form') body = '',
+  ): Promise<object> {
+    await this.slack.take({ timestamp, signature, body }, origin);
+    return {};
+  }
+}

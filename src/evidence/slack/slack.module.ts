@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { AgentsModule } from '../../governance/agents/agents.module';
+import { DecisionsModule } from '../../governance/decisions/decisions.module';
+import { WebhooksModule } from '../webhooks/webhooks.module';
+import { SlackController } from './slack.controller';
+import { SlackReplies } from './slack-replies';
+import { SlackService } from './slack.service';
+
+@Module({
+  imports: [AgentsModule, DecisionsModule, WebhooksModule],
+  controllers: [SlackController],
+  providers: [SlackService, SlackReplies],
+})
+export class SlackModule {}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { DomainError, found, unauthorized } from '../../core/errors/domain-error';
+import type { JsonObject } from '../../core/json/json-value';
+import { type Agent, AGENT } from '../../governance/agents/agent.entity';
+import { type WatchedAgent, WatchedAgents } from '../../governance/agents/suspended-agents';
+import { finalityConflict } from '../../governance/decisions/decision-rules';
+import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
+import { DECISION } from '../../governance/decisions/decision.kind';
+import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
+import { readClick, type SlackClick } from './slack-click';
+import { inPlace, privately, SlackReplies } from './slack-replies';
+import { isSignedBySlack, type SignedRequest } from './slack-signature';
+
+/** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
+@Injectable()
+export class SlackService {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly records: RecordReader,
+    private readonly agents: WatchedAgents,
+    private readonly reviews: DecisionReviewsService,
+    private readonly bodies: WebhookBodies,
+    private readonly replies: SlackReplies,
+  ) {}
+
+  /**
+   * Does what was clicked, and tells Slack what came of it.
+   * @throws UNAUTHORIZED if Slack has not signed it, or too long ago; VALIDATION_ERROR.
+   */
+  async take(request: SignedRequest, origin: Origin): Promise<void> {
+    const { slackSigningSecret: secret } = this.configuration;
+    if (secret === null || !isSignedBySlack(secret, request, Date.now())) throw notBySlack();
+    const click = readClick(request.body);
+    if (click === null) return;
+    const replies = await this.repliesTo(click, origin);
+    if (click.responseUrl !== null) this.replies.send(click.responseUrl, replies);
+  }
+
+  private async repliesTo(click: SlackClick, origin: Origin): Promise<readonly JsonObject[]> {
+    const { slackId } = click;
+    const person = await this.personOf(slackId);
+    if (person === undefined)
+      return [
+        privately(`Nobody here has the Slack id ${slackId}. Somebody with the scope admin can set it (slackId).`),
+      ];
+    try {
+      return [inPlace(await this.done(click, person, origin))];
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error;
+      const told = privately(error.message);
+      return error.code === 'CONFLICT' ? [inPlace(await this.messageOf(click)), told] : [told];
+    }
+  }
+
+  /** The message afterwards. */
+  private async done(click: SlackClick, person: WatchedAgent, origin: Origin): Promise<JsonObject> {
+    const { action, decisionId, comment } = click;
+    const { id, name } = person.now;
+    if (action === 'reject') return this.messageOf(click, true);
+    const verdict = action === 'approve' ? 'approve' : 'reject';
+    const review = { verdict, approver: id, comment: verdict === 'reject' ? comment : null } as const;
+    const decision = await this.reviews.review(callerFor(click.slackId, person, origin), decisionId, review);
+    return this.bodies.ofDecision(decision, { reviewer: name });
+  }
+
+  /** The decision as it is. @throws NOT_FOUND; CONFLICT if it is settled and a comment is to be asked for. */
+  private async messageOf({ decisionId }: SlackClick, asksComment = false): Promise<JsonObject> {
+    const decision = found(await this.records.find(DECISION, decisionId, REVIEWER), 'decision');
+    const settled = asksComment ? finalityConflict(decision) : null;
+    if (settled !== null) throw settled;
+    return this.bodies.ofDecision(decision, { asksComment });
+  }
+
+  private async personOf(slackId: string): Promise<WatchedAgent | undefined> {
+    const conditions = [{ column: 'slackId', comparison: 'equals', value: slackId }] as const;
+    const request = { conditions, limit: 1, offset: 0, order: 'asc', position: null, total: 0 } as const;
+    const [agent]: readonly Agent[] = (await this.records.page(AGENT, request)).rows;
+    return agent === undefined ? undefined : this.agents.find(agent.id);
+  }
+}
+
+const SCOPES = ['review'] as const;
+/** What such a caller may see. */
+const REVIEWER = { agentId: null, grants: grantsOf(SCOPES) };
+
+/** Whether its person is suspended is a rule of reviews, which leaves it on record. */
+function callerFor(slackId: string, person: WatchedAgent, origin: Origin): Caller {
+  const identity = {
+    actor: { type: 'slack', id: slackId },
+    agentId: person.now.id,
+    ...{ principals: [], scopes: SCOPES, grants: REVIEWER.grants, expiresAt: null },
+    refusal: () => (person.now.slackId === slackId ? null : unauthorized()),
+  } as const;
+  return callerOf(identity, origin);
+}
+
+function notBySlack(): DomainError {
+  return new DomainError('UNAUTHORIZED', 'The request must be signed by Slack, not more than five minutes ago.');
+}

@@ -1,0 +1,142 @@
+import type { Decision } from '../../../governance/decisions/decision.entity';
+import type { Execution } from '../../../governance/executions/execution.entity';
+import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
+import { shownText } from '../../../core/values/shown-text';
+import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import type { MessageDetail } from '../webhook.entity';
+
+/** What a message is about, besides its entry. */
+export interface DecisionFacts {
+  /** Null: a proposal was refused. */
+  readonly decision: Decision | null;
+  /** What waits for it; null if nothing does. */
+  readonly execution: Execution | null;
+  /** The name of the agent that proposed it, or tried to. */
+  readonly proposer: string;
+  /** The name of the agent that reviewed; null if the entry is about no review. */
+  readonly reviewer: string | null;
+}
+
+/** A text of a record, as its target shows it and nothing else. */
+export interface Fact {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** What a message says, before it has the form of its target. */
+export interface Message {
+  readonly title: string;
+  readonly facts: readonly Fact[];
+  /** What is asked for, as JSON; null if that is not said. */
+  readonly content: string | null;
+  /** Where the decision is; null if nobody knows at which URL the service is reached. */
+  readonly link: string | null;
+  /** Whether something was left out that matters to whoever decides. */
+  readonly isCut: boolean;
+}
+
+/** What a message says of an entry. */
+export type ToldEntry = Pick<AnsweredListedEntry, 'action' | 'reason' | 'outcome'>;
+
+/** What the target needs of a text to take it for nothing but text. */
+export type Escape = (text: string) => string;
+
+/** Most characters of a fact, and of what is asked for, escaped. */
+const LONGEST_FACT = 300;
+const LONGEST_CONTENT = 2_800;
+
+const TITLES: Readonly<Record<string, string>> = {
+  'decision.proposed': 'A decision is needed',
+  'decision.reviewed': 'A decision was reviewed and needs more approvals',
+  'decision.approved': 'A decision was approved',
+  'decision.rejected': 'A decision was rejected',
+  'decision.expired': 'A decision expired',
+  'decision.cancelled': 'A decision was cancelled',
+  'decision.erased': 'A decision was erased',
+};
+const OTHER = 'A decision was not changed';
+
+export const CUT = 'Something here is cut. Read all of it before you decide.';
+
+/** The message of a test. */
+export function testMessage(publicUrl: string | null): Message {
+  const link = publicUrl === null ? null : `${publicUrl}/console`;
+  return { title: 'A test of this webhook', facts: [], content: null, link, isCut: false };
+}
+
+export function messageOf(
+  entry: ToldEntry,
+  facts: DecisionFacts,
+  { detail, publicUrl, escape }: { detail: MessageDetail; publicUrl: string | null; escape: Escape },
+): Message {
+  const { decision, proposer } = facts;
+  const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, detail);
+  const said = [...told, ...refusalIn(entry)];
+  const asked = decision === null || detail === 'reference' ? null : contentOf(decision, facts);
+  const cuts = said.map(({ label, text }) => ({ label, ...cut(text, LONGEST_FACT, escape) }));
+  const content = asked === null ? null : cut(asked, LONGEST_CONTENT, escape);
+  return {
+    title: TITLES[entry.action] ?? OTHER,
+    facts: cuts.map(({ label, text }) => ({ label, text })),
+    content: content?.text ?? null,
+    link: decision === null || publicUrl === null ? null : decisionLink(publicUrl, decision.id),
+    isCut: [...cuts, ...(content === null ? [] : [content])].some(({ isCut }) => isCut),
+  };
+}
+
+/** Whether whoever reads a message could decide by a click: what is signed is signed elsewhere. */
+export function isForClicks({ status, approvers }: Decision): boolean {
+  return status === 'proposed' && !(approvers ?? []).some((group) => 'signed' in group && group.signed === true);
+}
+
+/** The page of the console on which it is decided. */
+export function decisionLink(publicUrl: string, decisionId: string): string {
+  return `${publicUrl}/console/decisions/${decisionId}`;
+}
+
+function factsOf(decision: Decision, { execution, proposer, reviewer }: DecisionFacts, detail: MessageDetail): Fact[] {
+  const { type, riskLevel, expiresAt, onBehalfOf, run, approvers, requiredApprovals, title, description } = decision;
+  const asked = execution === null ? title : `${execution.resourceType}/${execution.resourceId}`;
+  const needs = approvers === null ? String(requiredApprovals) : wantedApprovals(approvers);
+  const kind = execution === null ? type : execution.action;
+  const told: (readonly [label: string, text: string | null])[] = [
+    ['Agent', proposer],
+    ['For', detail === 'full' ? (onBehalfOf?.subject ?? null) : null],
+    [execution === null ? 'Type' : 'Action', kind],
+    [execution === null ? 'Title' : 'On', detail === 'full' ? asked : null],
+    ['Description', detail === 'full' && description !== '' ? description : null],
+    ['Risk', riskLevel],
+    ['Run', detail === 'full' ? run : null],
+    ['Needs approvals', detail === 'full' ? needs : null],
+    ['Until', expiresAt],
+    ['Reviewed by', reviewer],
+    ['Decision', decision.id],
+  ];
+  return told.flatMap(([label, text]) => (text === null ? [] : [{ label, text }]));
+}
+
+/** Why somebody was refused, in the service's own words: those of people may be about anything. */
+function refusalIn({ action, reason, outcome }: ToldEntry): Fact[] {
+  return outcome === 'success' ? [] : [{ label: 'Refused', text: `${action} (${reason ?? outcome})` }];
+}
+
+function contentOf(decision: Decision, { execution }: DecisionFacts): string | null {
+  const asked = execution === null ? decision.context : execution.parameters;
+  return Object.keys(asked).length === 0 ? null : JSON.stringify(asked, null, 2);
+}
+
+/** The beginning of a text, whole characters of it, that is at most so long once it is escaped. */
+export function cut(text: string, most: number, escape: Escape): { readonly text: string; readonly isCut: boolean } {
+  let [length, end] = [0, 0];
+  for (const character of text) {
+    length += escape(shownLines(character)).length;
+    if (length > most) return { text: `${escape(shownLines(text.slice(0, end)))}…`, isCut: true };
+    end += character.length;
+  }
+  return { text: escape(shownLines(text)), isCut: false };
+}
+
+/** Without characters that reorder text or hide in it; lines stay. */
+function shownLines(text: string): string {
+  return text.split('\n').map(shownText).join('\n');
+}

@@ -1,0 +1,73 @@
+import type { JsonObject } from '../../../core/json/json-value';
+import { CUT, type Message } from './message';
+
+/** Most fields of a section. */
+const MOST_FIELDS = 10;
+
+/** In `plain_text` nothing else has a meaning: no mention, link, emoji or markup. */
+export function escapeForSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** What can be clicked; the second reject comes with a comment. */
+export const CLICKS = ['approve', 'reject', 'reject_with_comment'] as const;
+export type Click = (typeof CLICKS)[number];
+/** The block and the element into which a comment is written. */
+export const COMMENT = 'comment';
+
+/** The decision that is made in a message. */
+export interface Asked {
+  readonly decisionId: string;
+  readonly asksComment?: boolean | undefined;
+}
+
+/**
+ * A message for an incoming webhook of Slack, of blocks of its Block Kit; the texts of records are escaped already.
+ * @param asked null: nothing can be clicked.
+ */
+export function slackMessage(message: Message, asked: Asked | null): JsonObject {
+  // What notifications show: only words of our own.
+  return {
+    text: message.title,
+    mrkdwn: false,
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: slackBlocks(message, asked),
+  };
+}
+
+function slackBlocks({ title, facts, content, link, isCut }: Message, asked: Asked | null): readonly JsonObject[] {
+  const sections: JsonObject[] = [];
+  for (let first = 0; first < facts.length; first += MOST_FIELDS) {
+    const fields = facts.slice(first, first + MOST_FIELDS).map(({ label, text }) => plain(`${label}: ${text}`));
+    sections.push({ type: 'section', fields });
+  }
+  return [
+    { type: 'header', text: plain(title) },
+    ...sections,
+    ...(content === null ? [] : [{ type: 'section', text: plain(content) }]),
+    ...(isCut ? [{ type: 'context', elements: [plain(CUT)] }] : []),
+    ...(link === null ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|Open it in the console>` } }]),
+    // Nobody decides what the message does not show.
+    ...(asked === null || isCut ? [] : buttons(asked)),
+  ];
+}
+
+function buttons({ decisionId, asksComment = false }: Asked): readonly JsonObject[] {
+  const element = { type: 'plain_text_input', action_id: COMMENT, multiline: true, max_length: 2_000 };
+  const input = { type: 'input', block_id: COMMENT, optional: true, label: plain('Why not?'), element };
+  const reject = asksComment ? button('Reject now', 'reject_with_comment') : button('Reject', 'reject');
+  const elements = [
+    { ...button('Approve', 'approve'), value: decisionId, style: 'primary' },
+    { ...reject, value: decisionId, style: 'danger' },
+  ];
+  return [...(asksComment ? [input] : []), { type: 'actions', block_id: 'decision', elements }];
+}
+
+function button(text: string, click: Click): JsonObject {
+  return { type: 'button', text: plain(text), action_id: click };
+}
+
+export function plain(text: string): JsonObject {
+  return { type: 'plain_text', text, emoji: false };
+}

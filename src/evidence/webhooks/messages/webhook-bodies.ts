@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../../core/config/configuration';
+import type { JsonObject } from '../../../core/json/json-value';
+import { AGENT } from '../../../governance/agents/agent.entity';
+import type { Decision } from '../../../governance/decisions/decision.entity';
+import { DECISION } from '../../../governance/decisions/decision.kind';
+import { EXECUTION } from '../../../governance/executions/execution.entity';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
+import type { Webhook } from '../webhook.entity';
+import { type DecisionFacts, type Escape, isForClicks, type Message, messageOf, testMessage } from './message';
+import { ocsfEvent } from './ocsf-event';
+import { type Asked, escapeForSlack, slackMessage } from './slack-message';
+import { escapeForTeams, teamsMessage } from './teams-message';
+
+interface Target {
+  readonly escape: Escape;
+  readonly render: (message: Message, asked: Asked | null) => JsonObject;
+}
+
+const MESSAGES: Readonly<Record<'slack' | 'teams', Target>> = {
+  slack: { escape: escapeForSlack, render: slackMessage },
+  teams: { escape: escapeForTeams, render: teamsMessage },
+};
+
+type Formatted = Pick<Webhook, 'format' | 'detail' | 'buttons'>;
+
+/** What is delivered of an entry, in the format of a webhook. */
+@Injectable()
+export class WebhookBodies {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** With what is known of its decision now: contents that were erased meanwhile are not sent. */
+  async of(webhook: Formatted, entry: AnsweredListedEntry): Promise<Buffer> {
+    const { format, detail, buttons } = webhook;
+    const data = AuditEntryResponse.from(entry);
+    if (format === 'event') return bytesOf({ type: entry.action, timestamp: entry.timestamp, data });
+    if (format === 'ocsf') return bytesOf(ocsfEvent(data));
+    const { escape, render } = MESSAGES[format];
+    const facts = await this.factsOf(entry);
+    const { publicUrl } = this.configuration;
+    const asked = buttons && entry.action === 'decision.proposed' ? this.askedIn(facts.decision) : null;
+    return bytesOf(render(messageOf(entry, facts, { detail, publicUrl, escape }), asked));
+  }
+
+  /** What a mail says of a decision that waits; nothing once it is settled. */
+  async ofWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
+    const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
+    if (decision?.status !== 'proposed') return [];
+    const told = { action: 'decision.proposed', reason: null, outcome: 'success' };
+    const { publicUrl } = this.configuration;
+    const facts = await this.factsOfDecision(decision, null);
+    return [messageOf(told, facts, { detail: 'full', publicUrl, escape })];
+  }
+
+  /** What Slack is to show in place of a message on which somebody clicked. */
+  async ofDecision(
+    decision: Decision,
+    { reviewer = null, asksComment }: { reviewer?: string | null; asksComment?: boolean },
+  ): Promise<JsonObject> {
+    const { status, reviews } = decision;
+    const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
+    const facts = await this.factsOfDecision(decision, reviewer);
+    const told = { action, reason: null, outcome: 'success' };
+    const terms = { detail: 'full', publicUrl: this.configuration.publicUrl, escape: escapeForSlack } as const;
+    const asked = this.askedIn(decision);
+    return slackMessage(messageOf(told, facts, terms), asked === null ? null : { ...asked, asksComment });
+  }
+
+  ofTest({ format }: Formatted, id: string, timestamp: string): Buffer {
+    const type = 'webhook.test';
+    if (format === 'event') return bytesOf({ type, timestamp, data: {} });
+    if (format !== 'ocsf') return bytesOf(MESSAGES[format].render(testMessage(this.configuration.publicUrl), null));
+    const none = { agentId: null, entityId: null, reason: null, details: null, requestId: null, ip: null };
+    const subject = { subjectType: 'webhook', subjectId: id, actor: { type: 'system', id: 'service' } };
+    return bytesOf(ocsfEvent({ id, timestamp, action: type, outcome: 'success', ...subject, ...none }));
+  }
+
+  private async factsOf({ subjectType, subjectId, agentId }: AnsweredListedEntry): Promise<DecisionFacts> {
+    const isDecision = subjectType === DECISION.subjectType;
+    const decision = isDecision ? await this.records.find(DECISION, subjectId, SYSTEM_CALLER) : undefined;
+    if (decision === undefined) {
+      const proposer = await this.nameOf(agentId ?? subjectId);
+      return { decision: null, execution: null, proposer, reviewer: null };
+    }
+    const isReview = agentId !== null && agentId !== decision.proposedBy;
+    return this.factsOfDecision(decision, isReview ? await this.nameOf(agentId) : null);
+  }
+
+  private async factsOfDecision(decision: Decision, reviewer: string | null): Promise<DecisionFacts> {
+    const { executionId, proposedBy } = decision;
+    const execution = executionId === null ? undefined : await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
+    return { decision, execution: execution ?? null, proposer: await this.nameOf(proposedBy), reviewer };
+  }
+
+  private askedIn(decision: Decision | null): Asked | null {
+    if (this.configuration.slackSigningSecret === null || decision === null || !isForClicks(decision)) return null;
+    return { decisionId: decision.id };
+  }
+
+  private async nameOf(agentId: string): Promise<string> {
+    return (await this.records.find(AGENT, agentId))?.name ?? agentId;
+  }
+}
+
+function bytesOf(body: object): Buffer {
+  return Buffer.from(JSON.stringify(body));
+}

@@ -1,0 +1,17 @@
+import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { HAS_SLACK_ID } from '../../governance/agents/agent.entity';
+
+/** Messages with buttons, and who people are in Slack. */
+export class SlackButtons1765610000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "webhooks" ADD COLUMN "buttons" text NOT NULL DEFAULT 'false'`);
+    await queryRunner.query('ALTER TABLE "agents" ADD COLUMN "slackId" text');
+    const columnNames = ['slackId', 'createdSequence'];
+    await queryRunner.createIndex('agents', new TableIndex({ columnNames, where: HAS_SLACK_ID }));
+  }
+
+  /** A version that does not know the columns could not verify the records that have them. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from buttons in Slack: restore a backup from before.'));
+  }
+}

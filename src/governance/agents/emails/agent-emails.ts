@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
+import { found, invalidField, notThisAgent, scopeMissing } from '../../../core/errors/domain-error';
+import type { Caller } from '../../../ledger/caller';
+import { Database } from '../../../ledger/database/database';
+import type { SideWrite } from '../../../ledger/ledger-transaction';
+import { LedgerService } from '../../../ledger/ledger.service';
+import { type Agent, AGENT } from '../agent.entity';
+import { agentLookup, findAgent } from '../find-agent';
+import type { MailRecipient } from './mail-recipient.entity';
+
+const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
+const OF_AGENT = 'WHERE "agentId" = $1';
+const SET =
+  `INSERT INTO "mail_recipients" ("agentId", "email", "sequence", "epoch", "term") VALUES ($1, $2, $3, $4, 0) ` +
+  `ON CONFLICT ("agentId") DO UPDATE SET "email" = excluded."email", "epoch" = excluded."epoch"`;
+const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
+const PROOF = `SELECT "epoch" AS "found" FROM "mail_recipients" ${OF_AGENT}`;
+/** Random: if they were counted, two processes could set the same one after a lost commit. */
+const EPOCHS = 2 ** 47;
+
+/** The addresses of people, which only they and admins see. */
+@Injectable()
+export class AgentEmails {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly database: Database,
+  ) {}
+
+  all(): Promise<readonly MailRecipient[]> {
+    return this.database.points.all<MailRecipient>(SELECT);
+  }
+
+  /** The address of an agent, for whoever may know it; undefined for others. */
+  async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
+    if (!mayKnow(caller, agent)) return undefined;
+    return this.emailOf(agent);
+  }
+
+  /**
+   * Null removes it. The entry says that it has changed, and nothing of it.
+   * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine.
+   */
+  async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
+    await this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
+      const agent = found(await findAgent(transaction, idOrName), 'agent');
+      requireMaySet(caller, agent);
+      if (email !== null && agent.kind !== 'human')
+        throw invalidField('email', 'must be of a person, not of a machine');
+      // A batch ends with a command that writes aside, so what was written before is seen here.
+      if ((await this.emailOf(agent)) === email) return;
+      transaction.writeAside(changeOf(agent.id, email, transaction.headSequence));
+      const details = { fields: ['email'] };
+      transaction.record(AGENT, agent, { action: 'agent.updated', agentId: agent.id, details });
+    });
+  }
+
+  private async emailOf({ id }: Agent): Promise<string | null> {
+    const [row] = await this.database.points.all<MailRecipient>(`${SELECT} ${OF_AGENT}`, [id]);
+    return row?.email ?? null;
+  }
+}
+
+function changeOf(agentId: string, email: string | null, head: number): SideWrite {
+  const proof = { sql: PROOF, parameters: [agentId] };
+  if (email === null) return { sql: REMOVE, parameters: [agentId], proof };
+  return { sql: SET, parameters: [agentId, email, head, randomInt(1, EPOCHS)], proof };
+}
+
+function mayKnow({ agentId, grants }: Caller, { id }: Agent): boolean {
+  return agentId === id || grants.has('admin');
+}
+
+function requireMaySet(caller: Caller, agent: Agent): void {
+  if (mayKnow(caller, agent)) return;
+  throw caller.agentId === null ? scopeMissing(['admin']) : notThisAgent();
+}

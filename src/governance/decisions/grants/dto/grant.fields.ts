@@ -1,0 +1,49 @@
+import { Field } from '../../../../http/validation/fields';
+import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
+import { objectFault } from '../../../../http/validation/value-rules';
+import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
+import type { GivenGrant } from '../../../policies/approval/grant-terms';
+import { resourcePatternFault } from '../../../policies/patterns/resources';
+
+/** A grant as a reviewer sends it; null counts as left out. */
+export type OfferedGrant = Pick<GivenGrant, 'for'> & {
+  readonly [Member in Exclude<keyof GivenGrant, 'for'>]?: GivenGrant[Member] | null;
+};
+
+const MOST_RESOURCES = 20;
+const PATTERN = textShape({ max: 500, rule: resourcePatternFault });
+
+const GRANT = objectShape({
+  for: member(GRANT_DURATION, { description: 'How long: an ISO 8601 duration.', example: 'PT1H' }),
+  uses: member(GRANT_USES, { optional: true, description: 'Without it as many as the decision says.' }),
+  resources: member(listShape(PATTERN, 1, MOST_RESOURCES, 'patterns'), {
+    optional: true,
+    description: 'Patterns of resources, as those of an allow. Without it exactly the resource asked for.',
+  }),
+  parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
+});
+
+/** What an approval is good for besides the action that was asked for. */
+export function GrantField(): PropertyDecorator {
+  const description =
+    'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.';
+  return Field('grant', { optional: true, description, example: { for: 'PT1H' } }, GRANT.rule, GRANT.schema);
+}
+
+const PARAMETERS = {
+  rule: (value: unknown) => objectFault(value, undefined),
+  schema: { type: 'object', additionalProperties: true },
+};
+const INSTEAD = objectShape({ parameters: member(PARAMETERS, { example: { amount: 80 } }) });
+
+/** What would be approved in place of what is rejected. */
+export function InsteadField(): PropertyDecorator {
+  const description =
+    'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.';
+  return Field('instead', { optional: true, description }, INSTEAD.rule, INSTEAD.schema);
+}
+
+/** Fills in defaults. */
+export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GivenGrant {
+  return { for: length, uses: uses ?? null, resources: resources ?? null, parameters: parameters ?? 'same' };
+}

@@ -1,0 +1,138 @@
+import type { JsonObject } from '../../../core/json/json-value';
+import { conflict, type DomainError } from '../../../core/errors/domain-error';
+import { endOf } from '../../../core/values/duration';
+import { canonicalJson } from '../../../ledger/chain/canonical-json';
+import { sha256 } from '../../../ledger/chain/hash-chain';
+import type { Agent } from '../../agents/agent.entity';
+import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
+import { areFilled, groupsOf } from '../../policies/approval/approver-groups';
+import { type GivenGrant, type GrantAllowance, lengthOf } from '../../policies/approval/grant-terms';
+import { matchesAsAllow } from '../../policies/patterns/resource-match';
+import type { Decision, Review } from '../decision.entity';
+import type { Grant } from './grant.entity';
+
+/** Most grants of one agent that are active at a time. */
+export const MOST_ACTIVE = 100;
+/** Most grants that are looked at for one request: the oldest that meet it. */
+const MOST_TRIED = 20;
+
+/** What an agent asks for, on whose behalf. */
+export interface GrantedAction {
+  readonly agentId: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters: JsonObject;
+  /** A subject. */
+  readonly onBehalfOf: string | null;
+}
+
+/** What a grant is good for, and how long. */
+export type GrantTerms = Pick<Grant, 'resources' | 'parametersHash' | 'until' | 'uses'>;
+
+/** A grant with the decision that gave it, and the agents that reviewed it as they are now. */
+export interface KnownGrant {
+  readonly grant: Grant;
+  readonly decision: Decision;
+  readonly reviewers: readonly Agent[];
+}
+
+/** What is required of a grant today. */
+export interface TodaysTerms {
+  readonly requirement: ApprovalRequirement;
+  /** ISO 8601. */
+  readonly now: string;
+  /** Whether a policy denies an agent to approve this now. */
+  readonly isForbidden: (reviewer: Agent) => boolean;
+}
+
+export function parametersHashOf(parameters: JsonObject): string {
+  return sha256(canonicalJson(parameters));
+}
+
+/** What comes of a grant that all reviewers gave. */
+export function termsOf(
+  given: GivenGrant,
+  { uses }: GrantAllowance,
+  { parameters }: Pick<GrantedAction, 'parameters'>,
+  now: string,
+): GrantTerms {
+  return {
+    resources: given.resources,
+    parametersHash: given.parameters === 'any' ? null : parametersHashOf(parameters),
+    until: endOf(given.for, now),
+    uses: given.uses ?? uses,
+  };
+}
+
+/** Those that meet the request and are not over, the oldest first. @param grants the oldest first */
+export function meeting(grants: readonly Grant[], asked: GrantedAction, now: string): Grant[] {
+  const hash = parametersHashOf(asked.parameters);
+  return grants.filter((grant) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
+}
+
+/** The same of those with their decisions. */
+export function meetingKnown(known: readonly KnownGrant[], asked: GrantedAction, now: string): KnownGrant[] {
+  const met = new Set(
+    meeting(
+      known.map(({ grant }) => grant),
+      asked,
+      now,
+    ),
+  );
+  return known.filter(({ grant }) => met.has(grant));
+}
+
+function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
+  const { agentId, action, resourceType, resourceId, onBehalfOf } = asked;
+  return (
+    grant.agentId === agentId &&
+    grant.action === action &&
+    grant.resourceType === resourceType &&
+    grant.onBehalfOf === onBehalfOf &&
+    (grant.parametersHash ?? hash) === hash &&
+    (grant.resources === null
+      ? grant.resourceId === resourceId
+      : matchesAsAllow(grant.resources, { resourceType, resourceId }))
+  );
+}
+
+/** Whether its reviewers could give it today, its uses aside. */
+export function holds({ grant, decision, reviewers }: KnownGrant, terms: TodaysTerms): boolean {
+  const { requirement, now, isForbidden } = terms;
+  // What comes of a rejection is its reviewer's own: no policy has to allow it.
+  if (decision.status === 'approved' && !isWithin(grant, requirement.grant, now)) return false;
+  const counting = reviewers.filter((reviewer) => reviewer.status === 'active' && !isForbidden(reviewer));
+  return areFilled(
+    requirement.approvers,
+    counting.map((reviewer) => groupsOf(reviewer, requirement.approvers)),
+  );
+}
+
+function isWithin(
+  { createdAt, uses, resources, parametersHash }: Grant,
+  allowed: GrantAllowance | undefined,
+  now: string,
+): boolean {
+  if (allowed === undefined) return false;
+  const age = Date.parse(now) - Date.parse(createdAt);
+  const isWider = resources !== null || parametersHash === null;
+  return (
+    age <= lengthOf(allowed.for) &&
+    (allowed.uses === null || (uses !== null && uses <= allowed.uses)) &&
+    (allowed.wider || !isWider)
+  );
+}
+
+/** The reviews that gave it: those that approved, or the rejection that named what would be right. */
+export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly Review[] {
+  const rejection = reviews.filter(({ verdict }) => verdict === 'reject');
+  return rejection.length > 0 ? rejection : reviews;
+}
+
+/** Why it cannot be revoked; null if it can. */
+export function revocationConflict({ status }: Grant): DomainError | null {
+  return status === 'active'
+    ? null
+    : conflict(`The grant is ${status} already; only one that is active can be revoked.`);
+}

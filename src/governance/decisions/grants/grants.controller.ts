@@ -1,0 +1,77 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ClientLeft } from '../../../http/answers/answer-end';
+import { Caller } from '../../../http/input/caller.decorator';
+import { ApiList } from '../../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../../http/lists/list.query';
+import { type ListAnswer, Lists } from '../../../http/lists/lists';
+import { ApiRoute } from '../../../http/openapi/answer-members';
+import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
+import { AdmittedBy, AnyScope, ApiErrors, RequiresScope } from '../../../http/request/routes';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { withAgentId } from '../../agents/find-agent';
+import { GrantListQuery, GrantResponse, RevokeGrantRequest } from './dto/grant.dto';
+import { GRANT } from './grant.entity';
+import { GrantReaders, GrantsService } from './grants.service';
+
+@ApiTags('Grants')
+@Controller('grants')
+export class GrantsController {
+  constructor(
+    private readonly grants: GrantsService,
+    private readonly lists: Lists,
+    private readonly records: RecordReader,
+  ) {}
+
+  @Get()
+  @AnyScope()
+  @AdmittedBy(GrantReaders)
+  @ApiRoute('List grants', 'What agents may do again without asking, and how often they did.')
+  @ApiList(GrantResponse, 'Grants in order of creation.')
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: GrantListQuery,
+  ): Promise<ListAnswer<GrantResponse>> {
+    const list = await this.lists.open('grants', query, { limit: 50, order: 'asc' }, leaving);
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
+      agentId: ['agentId', 'equals'],
+      status: ['status', 'equals'],
+      decisionId: ['decisionId', 'equals'],
+    });
+    const page = await this.records.page(GRANT, list.request(conditions), caller);
+    const used = new Map((await this.grants.withUses(page.rows)).map((one) => [one.grant.id, one]));
+    return list.answer(page, (grant) => GrantResponse.from(used.get(grant.id) ?? { grant, used: 0 }));
+  }
+
+  @Get(':id')
+  @AnyScope()
+  @AdmittedBy(GrantReaders)
+  @ApiRoute('Read a grant', 'What it is good for, how long, and how often it has served.')
+  @ApiRecordId(GRANT)
+  @ApiOkResponse({ type: GrantResponse, description: 'The grant.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Caller() caller: Caller, @Param('id') id: string): Promise<GrantResponse> {
+    return GrantResponse.from(await this.grants.get(caller, id));
+  }
+
+  @Post(':id/revoke')
+  @RequiresScope('review')
+  @HttpCode(200)
+  @ApiRoute(
+    'Revoke a grant',
+    'From this commit on it serves nothing. For its reviewers, `admin`, and keys that are not bound to an agent.',
+  )
+  @ApiRecordId(GRANT)
+  @ApiBody({ type: RevokeGrantRequest, required: false })
+  @ApiOkResponse({ type: GrantResponse, description: 'The grant, which is revoked.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED')
+  async revoke(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: RevokeGrantRequest,
+  ): Promise<GrantResponse> {
+    return GrantResponse.from(await this.grants.revoke(caller, id, reason ?? null));
+  }
+}

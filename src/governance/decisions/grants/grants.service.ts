@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { type DomainError, found, permissionDenied, scopeMissing } from '../../../core/errors/domain-error';
+import type { AdmissionRule } from '../../../http/request/routes';
+import type { Caller } from '../../../ledger/caller';
+import { LedgerService } from '../../../ledger/ledger.service';
+import { type LedgerTransaction, Refusal } from '../../../ledger/ledger-transaction';
+import { byId } from '../../../ledger/lookup';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { SumReader } from '../../../ledger/reading/sum-reader';
+import { sumOfGrant } from '../../policies/approval/grant-terms';
+import { DECISION } from '../decision.kind';
+import type { UsedGrant } from './dto/grant.dto';
+import { DUE_GRANTS, revokeGrant } from './grant-changes';
+import { type Grant, GRANT } from './grant.entity';
+import { givingReviews, revocationConflict } from './grant-rules';
+
+/** Agents see their own grants, with whichever scope; others need one to read or to review. */
+@Injectable()
+export class GrantReaders implements AdmissionRule {
+  refusalOf({ agentId, grants }: Caller): DomainError | null {
+    const mayRead = agentId !== null || grants.has('read') || grants.has('review');
+    return mayRead ? null : scopeMissing(['read', 'review']);
+  }
+}
+
+/** Reads grants, and revokes them. */
+@Injectable()
+export class GrantsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly sums: SumReader,
+  ) {}
+
+  /** @throws NOT_FOUND, also for a grant that the caller may not see. */
+  async get(caller: Caller, id: string): Promise<UsedGrant> {
+    return this.withUse(found(await this.records.find(GRANT, id, caller), 'grant'));
+  }
+
+  /** With what is used of them, in one statement. */
+  async withUses(grants: readonly Grant[]): Promise<UsedGrant[]> {
+    const keys = grants.map(({ id }) => ({ sum: sumOfGrant(id), window: '', key: '' }));
+    const sums = keys.length === 0 ? [] : await this.sums.values(keys);
+    return grants.map((grant, index) => usedGrant(grant, Number(sums[index] ?? 0)));
+  }
+
+  /** @throws NOT_FOUND; PERMISSION_DENIED for whoever did not give it; CONFLICT for one that is over. */
+  async revoke(caller: Caller, id: string, reason: string | null): Promise<UsedGrant> {
+    const revoked = await this.ledger.prefetching(byId(GRANT, id)).write(caller, async (transaction) => {
+      const grant = found(await transaction.findVisible(GRANT, id), 'grant');
+      await requireGiver(transaction, grant);
+      const isOver = grant.status === 'active' && grant.until <= transaction.now;
+      if (isOver) await DUE_GRANTS.settle(transaction, grant);
+      const obstacle = revocationConflict(isOver ? { ...grant, status: 'expired' } : grant);
+      // That it has expired is to be kept.
+      if (obstacle !== null) return new Refusal(obstacle);
+      return revokeGrant(transaction, grant, reason);
+    });
+    return this.withUse(revoked);
+  }
+
+  private async withUse(grant: Grant): Promise<UsedGrant> {
+    const [used] = await this.withUses([grant]);
+    return used ?? usedGrant(grant, 0);
+  }
+}
+
+/** Who is bound to an agent may take back what that agent gave. @throws PERMISSION_DENIED */
+async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
+  const { agentId, grants } = transaction.caller;
+  if (agentId === null || grants.has('admin')) return;
+  const decision = await transaction.find(DECISION, decisionId);
+  const givers = decision === undefined ? [] : givingReviews(decision).map(({ approverId }) => approverId);
+  if (!givers.includes(agentId))
+    throw permissionDenied('not_an_approver', 'Only one of the reviewers who gave this grant can revoke it.');
+}
+
+/** Its uses may be read after the last one was taken, which the row as it was read does not know yet. */
+function usedGrant(grant: Grant, used: number): UsedGrant {
+  const isUsedUp = grant.status === 'active' && used === grant.uses;
+  return { grant: isUsedUp ? { ...grant, status: 'used_up' } : grant, used };
+}

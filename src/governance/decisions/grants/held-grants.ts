@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { endOf } from '../../../core/values/duration';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import type { LedgerTransaction } from '../../../ledger/ledger-transaction';
+import type { GovernedRow, RecordKind } from '../../../ledger/record-kind';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import type { Condition } from '../../../ledger/record-page';
+import { arraysOfOne } from '../../../ledger/records/statements';
+import { type Agent, AGENT } from '../../agents/agent.entity';
+import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
+import { type CountedAgent, EXECUTION } from '../../executions/execution.entity';
+import { spelledPath } from '../../policies/patterns/resources';
+import { DECISION } from '../decision.kind';
+import { ReviewPolicies } from '../reviewers';
+import { type Grant, GRANT } from './grant.entity';
+import { givingReviews, type GrantedAction, holds, type KnownGrant, meeting, parametersHashOf } from './grant-rules';
+
+/** The newest rejections of an agent's action that are looked at. */
+const MOST_REJECTED = 100;
+const OF_REJECTED = ['resourceId', 'parameters', 'completedAt', 'createdAt'] as const;
+/** Grants read at once. */
+const CHUNK = 1_000;
+
+/** Something that finds decisions and agents: a command's transaction, or the reader. */
+interface Records {
+  find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
+}
+
+/** A grant that serves a request, and the reviewers that counted for it or were passed over. */
+export interface ServingGrant {
+  readonly grant: Grant;
+  readonly approvers: readonly CountedAgent[];
+}
+
+/** Finds the grant that serves a request. */
+@Injectable()
+export class HeldGrants {
+  constructor(
+    private readonly policies: ReviewPolicies,
+    private readonly records: RecordReader,
+  ) {}
+
+  /** The oldest that holds; null if none does. */
+  async serving(
+    transaction: LedgerTransaction,
+    asked: GrantedAction,
+    requirement: ApprovalRequirement,
+  ): Promise<ServingGrant | null> {
+    const { agentId, action, resourceType } = asked;
+    const active = await transaction.findAll(GRANT, { agentId, action, resourceType, status: 'active' });
+    const known: KnownGrant[] = [];
+    for (const grant of meeting(active, asked, transaction.now)) known.push(await knownGrant(transaction, grant));
+    const serving = this.firstHolding(known, requirement, transaction.now);
+    const isWider = serving !== null && (serving.grant.resources !== null || serving.grant.parametersHash === null);
+    return isWider && (await isRejectedAlike(transaction, asked)) ? null : serving;
+  }
+
+  /** Whether a grant that has served a request would still do so, its uses aside. */
+  async stillServes(
+    transaction: LedgerTransaction,
+    grantId: string,
+    asked: GrantedAction,
+    requirement: ApprovalRequirement,
+  ): Promise<boolean> {
+    const grant = await transaction.find(GRANT, grantId);
+    const { now } = transaction;
+    if (grant === undefined || (grant.status !== 'active' && grant.status !== 'used_up')) return false;
+    if (meeting([grant], asked, now).length === 0) return false;
+    return this.firstHolding([await knownGrant(transaction, grant)], requirement, now) !== null;
+  }
+
+  /** Of agents and actions, the active grants with all that is needed to say whether they hold. */
+  async activeOf(agentIds: readonly string[], actions: readonly string[]): Promise<KnownGrant[]> {
+    const conditions: Condition[] = [
+      { column: 'status', comparison: 'equals', value: 'active' },
+      { column: 'agentId', comparison: 'nullOrAmong', value: arraysOfOne(agentIds) },
+      { column: 'action', comparison: 'nullOrAmong', value: arraysOfOne(actions) },
+    ];
+    // What the answer depends on, whoever may see it.
+    const reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
+    const known: KnownGrant[] = [];
+    for await (const grants of this.records.chunks(GRANT, conditions, CHUNK, SYSTEM_CALLER))
+      known.push(...(await Promise.all(grants.map((grant) => knownGrant(reader, grant)))));
+    return known;
+  }
+
+  /** @param known the oldest first */
+  firstHolding(known: readonly KnownGrant[], requirement: ApprovalRequirement, now: string): ServingGrant | null {
+    const { riskLevel } = requirement;
+    const found = known.find((one) => {
+      const { type } = one.decision;
+      const isForbidden = (reviewer: Agent): boolean =>
+        this.policies.denying({ riskLevel, type }, 'approve', reviewer).length > 0;
+      return holds(one, { requirement, now, isForbidden });
+    });
+    if (found === undefined) return null;
+    const approvers = found.reviewers.map(({ id, revision }) => ({ agentId: id, revision }));
+    return { grant: found.grant, approvers };
+  }
+}
+
+/**
+ * Whether the same was rejected within the last day, in whichever spelling of the resource: what a reviewer refused must not
+ * come in by a grant for more than was asked for.
+ */
+async function isRejectedAlike(transaction: LedgerTransaction, asked: GrantedAction): Promise<boolean> {
+  const { agentId, action, resourceType } = asked;
+  const where = { agentId, action, resourceType, outcome: 'rejected' } as const;
+  const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
+  const path = spelledPath(asked.resourceId);
+  const parameters = parametersHashOf(asked.parameters);
+  return rejected.some(
+    (one) =>
+      spelledPath(one.resourceId) === path &&
+      parametersHashOf(one.parameters) === parameters &&
+      endOf('P1D', one.completedAt ?? one.createdAt) > transaction.now,
+  );
+}
+
+async function knownGrant(records: Records, grant: Grant): Promise<KnownGrant> {
+  const decision = await records.find(DECISION, grant.decisionId);
+  if (decision === undefined) throw new Error(`The decision of the grant ${grant.id} is gone.`);
+  const reviewers: Agent[] = [];
+  for (const { approverId } of givingReviews(decision)) {
+    const reviewer = approverId === null ? undefined : await records.find(AGENT, approverId);
+    if (reviewer !== undefined) reviewers.push(reviewer);
+  }
+  return { grant, decision, reviewers };
+}

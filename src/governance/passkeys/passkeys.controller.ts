@@ -1,0 +1,100 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
+import { ClientLeft } from '../../http/answers/answer-end';
+import { Caller } from '../../http/input/caller.decorator';
+import { ApiList } from '../../http/lists/api-list.decorator';
+import { conditionsOf } from '../../http/lists/list.query';
+import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { ApiRoute } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
+import { AnyScope, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { PasskeyListQuery, PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
+import { PASSKEY } from './passkey.entity';
+import { PasskeysService } from './passkeys.service';
+
+const ApiPerson = (): MethodDecorator =>
+  ApiParam({ name: 'id', description: "The person's id, or its name percent-encoded.", example: sampleId('agt', 2) });
+
+@ApiTags('Passkeys')
+@Controller('agents/:id/passkeys')
+export class PasskeysController {
+  constructor(
+    private readonly passkeys: PasskeysService,
+    private readonly records: RecordReader,
+    private readonly lists: Lists,
+  ) {}
+
+  @Post('options')
+  @RequiresScope('review')
+  @IgnoresIdempotencyKey()
+  @HttpCode(200)
+  @ApiRoute(
+    'Begin to register a passkey',
+    'What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.',
+  )
+  @ApiPerson()
+  @ApiOkResponse({
+    schema: { type: 'object', additionalProperties: true },
+    description: 'PublicKeyCredentialCreationOptionsJSON of WebAuthn.',
+  })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  options(@Caller() caller: Caller, @Param('id') id: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    return this.passkeys.options(caller, id);
+  }
+
+  @Post()
+  @RequiresScope('review')
+  @ApiRoute(
+    'Register a passkey',
+    'With a key or token that is bound to the person. Where the person has passkeys, one of them signs. At most 10, each once.',
+  )
+  @ApiPerson()
+  @ApiCreatedResponse({ type: PasskeyResponse, description: 'The passkey.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async register(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { credential, name, signature }: RegisterPasskeyRequest,
+  ): Promise<PasskeyResponse> {
+    const request = { credential, name, signature: signature ?? null };
+    return PasskeyResponse.from(await this.passkeys.register(caller, id, request));
+  }
+
+  @Get()
+  @AnyScope()
+  @ApiRoute('List the passkeys of a person', 'For `read`, and for the person.')
+  @ApiPerson()
+  @ApiList(PasskeyResponse, 'Passkeys in order of creation.')
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() query: PasskeyListQuery,
+  ): Promise<ListAnswer<PasskeyResponse>> {
+    const agentId = await this.passkeys.listed(caller, id);
+    const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, leaving);
+    const request = list.request(conditionsOf({ agentId }, { agentId: ['agentId', 'equals'] }));
+    return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
+  }
+
+  @Post(':passkeyId/remove')
+  @RequiresScope('review')
+  @HttpCode(200)
+  @ApiRoute('Remove a passkey', 'By the person with a signature, or by `admin`. What it signed stays signed.')
+  @ApiPerson()
+  @ApiParam({ name: 'passkeyId', description: 'Its id.', example: sampleId('psk') })
+  @ApiBody({ type: RemovePasskeyRequest, required: false })
+  @ApiOkResponse({ type: PasskeyResponse, description: 'The passkey as it was.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async remove(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Param('passkeyId') passkeyId: string,
+    @Body() { signature }: RemovePasskeyRequest,
+  ): Promise<PasskeyResponse> {
+    return PasskeyResponse.from(await this.passkeys.remove(caller, id, passkeyId, signature ?? null));
+  }
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { LedgerModule } from '../../ledger/ledger.module';
+import { PASSKEY } from './passkey.entity';
+import { PasskeysController } from './passkeys.controller';
+import { Passkeys1765500000000 } from './passkeys.migration';
+import { PasskeysService } from './passkeys.service';
+
+/** What people sign approvals with. */
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [PASSKEY], migrations: [Passkeys1765500000000] })],
+  controllers: [PasskeysController],
+  providers: [PasskeysService],
+})
+export class PasskeysModule {}

@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
+import { Configuration } from '../../core/config/configuration';
+import { conflict, found, invalidField, notThisAgent, scopeMissing } from '../../core/errors/domain-error';
+import type { JsonObject } from '../../core/json/json-value';
+import type { Caller } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { byId } from '../../ledger/lookup';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import { findAgent } from '../agents/find-agent';
+import { challengeOf, GOOD_FOR_MS, RegistrationChallenges } from './challenges';
+import { PASSKEY, type Passkey } from './passkey.entity';
+import { relyingParty } from './relying-party';
+import { creationOptions, keptSignature, madeCredential } from './webauthn';
+
+/** Most passkeys of one person. */
+const MOST = 10;
+
+export interface NewPasskey {
+  /** A RegistrationResponseJSON. */
+  readonly credential: JsonObject;
+  readonly name: string;
+  /** An AuthenticationResponseJSON of a passkey that the person has; null without one. */
+  readonly signature: JsonObject | null;
+}
+
+/** Registers and removes passkeys. The first one is made by whoever has the person's key; the others by the person. */
+@Injectable()
+export class PasskeysService {
+  private readonly challenges: RegistrationChallenges;
+  private readonly publicUrl: string | null;
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    { apiKey, apiKeyPrevious, publicUrl }: Configuration,
+  ) {
+    this.challenges = new RegistrationChallenges(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
+    this.publicUrl = publicUrl;
+  }
+
+  /** @throws NOT_FOUND; PERMISSION_DENIED for others; CONFLICT for a machine, or without a host to make one for. */
+  async options(caller: Caller, idOrName: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const person = await this.personThatCalls(caller, idOrName);
+    const party = relyingParty(this.publicUrl);
+    const challenge = await this.challenges.make(person.id, this.ledger.clockTime.getTime());
+    const held: Passkey[] = [];
+    const ofPerson = [{ column: 'agentId', comparison: 'equals', value: person.id }] as const;
+    for await (const some of this.records.chunks(PASSKEY, ofPerson, MOST)) held.push(...some);
+    return creationOptions(person, party, { challenge, held, timeout: GOOD_FOR_MS });
+  }
+
+  /** @throws as `options`; VALIDATION_ERROR for a wrong credential or signature; CONFLICT for one too many, or again. */
+  async register(caller: Caller, idOrName: string, { credential, name, signature }: NewPasskey): Promise<Passkey> {
+    const { id: agentId } = await this.personThatCalls(caller, idOrName);
+    const party = relyingParty(this.publicUrl);
+    const now = this.ledger.clockTime.getTime();
+    const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
+    const made = await madeCredential(credential, party, isExpected);
+    if (made === null)
+      throw invalidField(
+        'credential',
+        'must be a credential that was just made by the options, for this person and this service',
+      );
+    return this.ledger.write(caller, async (transaction) => {
+      const held = await transaction.findAll(PASSKEY, { agentId });
+      if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys. Remove one first.`);
+      const { credentialId } = made;
+      if ((await transaction.findAll(PASSKEY, { credentialId })).length > 0)
+        throw conflict('This passkey is registered already.');
+      if (held.length > 0) await this.requireSigned(held, signature, { agentId, credentialId, verdict: 'register' });
+      const id = transaction.newId(PASSKEY);
+      const passkey = { id, agentId, name, ...made, rpId: party.id, createdAt: transaction.now };
+      return transaction.insert(PASSKEY, passkey, { action: 'passkey.registered', agentId });
+    });
+  }
+
+  /** By the person with a signature, or by an admin. @returns it as it was */
+  async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
+    const { id: agentId } = await this.person(idOrName, ({ id }) => {
+      if (caller.agentId !== id && !caller.grants.has('admin')) throw notThisAgent();
+    });
+    return this.ledger.prefetching(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
+      const passkey = found(await ownedBy(transaction, agentId, passkeyId), 'passkey');
+      if (caller.agentId === agentId) {
+        const held = await transaction.findAll(PASSKEY, { agentId });
+        await this.requireSigned(held, signature, { agentId, passkeyId, verdict: 'remove' });
+      }
+      transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId });
+      return passkey;
+    });
+  }
+
+  /** Whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
+  async listed(caller: Caller, idOrName: string): Promise<string> {
+    const { id } = await this.person(idOrName, (agent) => {
+      if (caller.agentId !== agent.id && !caller.grants.has('read')) throw scopeMissing(['read']);
+    });
+    return id;
+  }
+
+  private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
+    return this.person(idOrName, ({ id }) => {
+      if (caller.agentId !== id) throw notThisAgent();
+    });
+  }
+
+  /** Who is a person never changes. */
+  private async person(idOrName: string, requireMay: (agent: Agent) => void): Promise<Agent> {
+    const agent = found(await findAgent(this.records, idOrName), 'agent');
+    requireMay(agent);
+    if (agent.kind !== 'human')
+      throw conflict(`The ${AGENT.subjectType} "${agent.name}" is a machine; only people have passkeys.`);
+    return agent;
+  }
+
+  private async requireSigned(
+    held: readonly Passkey[],
+    signature: JsonObject | null,
+    signed: JsonObject,
+  ): Promise<void> {
+    if (signature === null)
+      throw invalidField('signature', 'is required: an assertion of a passkey that this person has');
+    const kept = await keptSignature(signature, held, relyingParty(this.publicUrl), challengeOf(signed));
+    if (kept === null)
+      throw invalidField('signature', 'must be an assertion of a passkey that this person has, made for exactly this');
+  }
+}
+
+async function ownedBy(transaction: LedgerTransaction, agentId: string, id: string): Promise<Passkey | undefined> {
+  const passkey = await transaction.find(PASSKEY, id);
+  return passkey?.agentId === agentId ? passkey : undefined;
+}

@@ -1,0 +1,177 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type * as Protocol from '@simplewebauthn/server';
+import type * as Helpers from '@simplewebauthn/server/helpers';
+import type { JsonObject } from '../../core/json/json-value';
+import type { Passkey } from './passkey.entity';
+import type { RelyingParty } from './relying-party';
+
+/** ES256, EdDSA, RS256. */
+const ALGORITHMS = [-7, -8, -257];
+const LEAST_RSA_BITS = 2048;
+/** Labels of COSE keys (RFC 9052, RFC 8230). */
+const [TYPE, ALGORITHM, FIRST, SECOND, THIRD] = [1, 3, -1, -2, -3];
+
+const load = createRequire(__filename);
+
+/** Only services with passkeys need it, and it takes a fifth of a second to load. */
+function protocol(): typeof Protocol {
+  return load('@simplewebauthn/server') as typeof Protocol;
+}
+
+function helpers(): typeof Helpers {
+  return load('@simplewebauthn/server/helpers') as typeof Helpers;
+}
+
+/** For whom a passkey is made. */
+export interface Registrant {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The part of a signature that is kept: what proves it. Bytes are base64url. */
+export interface PasskeySignature {
+  readonly passkeyId: string;
+  readonly authenticatorData: string;
+  readonly clientDataJSON: string;
+  readonly signature: string;
+}
+
+/** What a browser is to make a passkey by: PublicKeyCredentialCreationOptionsJSON. */
+export async function creationOptions(
+  { id, name }: Registrant,
+  party: RelyingParty,
+  { challenge, held, timeout }: { challenge: Buffer; held: readonly Passkey[]; timeout: number },
+): Promise<Protocol.PublicKeyCredentialCreationOptionsJSON> {
+  return protocol().generateRegistrationOptions({
+    rpName: party.id,
+    rpID: party.id,
+    userName: name,
+    userDisplayName: name,
+    userID: new TextEncoder().encode(id),
+    challenge: Uint8Array.from(challenge),
+    timeout,
+    attestationType: 'none',
+    excludeCredentials: held.map(({ credentialId }) => ({ id: credentialId })),
+    authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** The passkey that a browser has made; null if it is none that is good here. */
+export async function madeCredential(
+  credential: JsonObject,
+  party: RelyingParty,
+  isExpected: (challenge: string) => Promise<boolean>,
+): Promise<Pick<Passkey, 'credentialId' | 'publicKey'> | null> {
+  return unlessFaulty(async () => {
+    const response = credential as unknown as Protocol.RegistrationResponseJSON;
+    if (!isUnattested(response)) return null;
+    const { verified, registrationInfo } = await protocol().verifyRegistrationResponse({
+      response,
+      expectedChallenge: isExpected,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified || registrationInfo === undefined) return null;
+    const { id: credentialId, publicKey } = registrationInfo.credential;
+    return { credentialId, publicKey: spkiOf(publicKey) };
+  });
+}
+
+/** What is kept of an assertion that one of the passkeys made for this challenge; null if none did. */
+export async function keptSignature(
+  assertion: JsonObject,
+  held: readonly Passkey[],
+  party: RelyingParty,
+  challenge: string,
+): Promise<PasskeySignature | null> {
+  const passkey = held.find(({ credentialId }) => credentialId === assertion['id']);
+  if (passkey === undefined) return null;
+  return unlessFaulty(async () => {
+    const response = assertion as unknown as Protocol.AuthenticationResponseJSON;
+    const { authenticatorData, clientDataJSON, signature } = response.response;
+    // Others might decode it otherwise.
+    if (![authenticatorData, clientDataJSON, signature].every(isBase64Url)) return null;
+    const { verified } = await protocol().verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      // A counter of 0 is held against nothing: a challenge is good for one thing only.
+      credential: { id: passkey.credentialId, publicKey: coseOf(passkey.publicKey), counter: 0 },
+    });
+    return verified ? { passkeyId: passkey.id, authenticatorData, clientDataJSON, signature } : null;
+  });
+}
+
+/** The library throws for whatever is wrong with what a browser sent. */
+async function unlessFaulty<Result>(check: () => Promise<Result | null>): Promise<Result | null> {
+  try {
+    return await check();
+  } catch {
+    return null;
+  }
+}
+
+/** Other attestations are not asked for, and the library would fetch what their certificates name. */
+function isUnattested({ response }: Protocol.RegistrationResponseJSON): boolean {
+  const { decodeAttestationObject, isoBase64URL } = helpers();
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
+  const format = attestation.get('fmt');
+  return format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined);
+}
+
+function isBase64Url(text: unknown): text is string {
+  return typeof text === 'string' && Buffer.from(text, 'base64url').toString('base64url') === text;
+}
+
+/** @throws for a key of another kind, or one that is too weak. */
+function spkiOf(cose: Uint8Array): string {
+  const { isoCBOR } = helpers();
+  const members = isoCBOR.decodeFirst<Map<number, number | Uint8Array>>(Uint8Array.from(cose));
+  const bytes = (label: number): string => Buffer.from(members.get(label) as Uint8Array).toString('base64url');
+  const key = createPublicKey({ key: jwkOf(members.get(ALGORITHM), bytes), format: 'jwk' });
+  const { modulusLength = LEAST_RSA_BITS } = key.asymmetricKeyDetails ?? {};
+  if (modulusLength < LEAST_RSA_BITS) throw new Error('The key is too short.');
+  return key.export({ type: 'spki', format: 'der' }).toString('base64url');
+}
+
+function jwkOf(algorithm: unknown, bytes: (label: number) => string): JsonWebKey {
+  if (algorithm === -7) return { kty: 'EC', crv: 'P-256', x: bytes(SECOND), y: bytes(THIRD) };
+  if (algorithm === -8) return { kty: 'OKP', crv: 'Ed25519', x: bytes(SECOND) };
+  return { kty: 'RSA', n: bytes(FIRST), e: bytes(SECOND) };
+}
+
+/** The form in which the library takes a key. */
+function coseOf(spki: string): Uint8Array<ArrayBuffer> {
+  const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
+  const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' });
+  const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64url'));
+  const members: readonly (readonly [number, number | Uint8Array])[] =
+    kty === 'EC'
+      ? [
+          [TYPE, 2],
+          [ALGORITHM, -7],
+          [FIRST, 1],
+          [SECOND, bytes(x)],
+          [THIRD, bytes(y)],
+        ]
+      : kty === 'OKP'
+        ? [
+            [TYPE, 1],
+            [ALGORITHM, -8],
+            [FIRST, 6],
+            [SECOND, bytes(x)],
+          ]
+        : [
+            [TYPE, 3],
+            [ALGORITHM, -257],
+            [FIRST, bytes(n)],
+            [SECOND, bytes(e)],
+          ];
+  return Uint8Array.from(helpers().isoCBOR.encode(new Map(members)));
+}

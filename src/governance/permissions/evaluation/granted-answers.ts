@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../ledger/caller';
+import { RecordHistory } from '../../../ledger/record-history';
+import { meetingKnown } from '../../decisions/grants/grant-rules';
+import { HeldGrants } from '../../decisions/grants/held-grants';
+import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
+import type { ExplainedAnswer } from './evaluations.service';
+import { agentsOf, type AskedPermission, askedPrincipal } from './questions';
+
+/** A question whose answer is that an approval is required. */
+interface Waiting {
+  readonly question: AskedPermission;
+  readonly requirement: ApprovalRequirement;
+  readonly agent: string;
+}
+
+/** Makes answers of those that a grant serves: execute would not ask for an approval. */
+@Injectable()
+export class GrantedAnswers {
+  constructor(
+    private readonly history: RecordHistory,
+    private readonly grants: HeldGrants,
+  ) {}
+
+  /** Reads nothing unless an approval is required. @param answers in the order of the questions */
+  async withGrants(
+    caller: Caller,
+    questions: readonly AskedPermission[],
+    answers: readonly ExplainedAnswer[],
+  ): Promise<readonly ExplainedAnswer[]> {
+    const waiting = answers.map(({ answer }, index) => waitingFor(questions[index], answer.requirement));
+    const asked = waiting.flatMap((one) => one?.question ?? []);
+    if (asked.length === 0) return answers;
+    const agents = await agentsOf(this.history, caller, asked);
+    const ids = new Set(waiting.flatMap((one) => (one === null ? [] : (agents.get(one.agent)?.agent.id ?? []))));
+    const known = await this.grants.activeOf([...ids], [...new Set(asked.map(({ action }) => action))]);
+    if (known.length === 0) return answers;
+    const { now } = this.history;
+    return answers.map((explained, index) => {
+      const one = waiting[index] ?? null;
+      const agentId = one === null ? undefined : agents.get(one.agent)?.agent.id;
+      if (one === null || agentId === undefined) return explained;
+      const { question, requirement } = one;
+      const onBehalfOf = askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null;
+      const meeting = meetingKnown(known, { ...question, agentId, onBehalfOf }, now);
+      const serving = this.grants.firstHolding(meeting, requirement, now);
+      if (serving === null) return explained;
+      const granted = { effect: 'allow', reason: null, requirement: null, grantId: serving.grant.id } as const;
+      return { ...explained, answer: { ...explained.answer, ...granted } };
+    });
+  }
+}
+
+function waitingFor(question: AskedPermission | undefined, requirement: ApprovalRequirement | null): Waiting | null {
+  if (question === undefined || requirement === null || !('agent' in question.who)) return null;
+  return { question, requirement, agent: question.who.agent };
+}

@@ -1,0 +1,201 @@
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import { ORIGIN, RP_ID, SoftwareAuthenticator } from '../support/application/authenticator';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+
+/** A person, with a key of their own. */
+interface Person {
+  readonly agent: AgentResponse;
+  readonly key: string;
+}
+
+describe('Passkeys', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  let people = 0;
+  async function person(kind = 'human', from = app): Promise<Person> {
+    people += 1;
+    const agent = await createAgent(from, { name: `person ${people}`, kind });
+    const { secret } = await issueKey(from, { agentId: agent.id, scopes: ['review'] });
+    return { agent, key: secret };
+  }
+
+  const path = ({ agent }: Person, more = ''): string => `/api/v1/agents/${agent.id}/passkeys${more}`;
+  const options = (who: Person, key = who.key, from = app): Promise<Answer> =>
+    send(from, 'POST', path(who, '/options'), { key });
+  const register = (who: Person, body: object): Promise<Answer> =>
+    send(app, 'POST', path(who), { key: who.key, body: { name: 'Phone', ...body } });
+  const remove = (who: Person, id: string, body: object, key = who.key): Promise<Answer> =>
+    send(app, 'POST', path(who, `/${id}/remove`), { key, body });
+
+  async function created(who: Person, device: SoftwareAuthenticator): Promise<object> {
+    return device.create((await options(who)).body['challenge']);
+  }
+
+  /** Registers another device with the signature of one that the person has. */
+  async function registered(who: Person, device: SoftwareAuthenticator, by?: SoftwareAuthenticator): Promise<string> {
+    const signed = { agentId: who.agent.id, credentialId: device.id, verdict: 'register' };
+    const signature = by === undefined ? {} : { signature: by.sign(signed) };
+    const answer = await register(who, { credential: await created(who, device), ...signature });
+    expect(answer.status).toBe(201);
+    return answer.body.id;
+  }
+
+  it.each(['ES256', 'EdDSA', 'RS256'] as const)('are registered with %s, listed and removed', async (algorithm) => {
+    const who = await person();
+    const device = new SoftwareAuthenticator(algorithm);
+    const { status, body: asked } = await options(who);
+    expect({ status, rp: asked['rp'].id, user: asked['user'].name }).toEqual({
+      ...{ status: 200, rp: RP_ID, user: who.agent.name },
+    });
+    expect(asked).toMatchObject({ attestation: 'none', authenticatorSelection: { userVerification: 'required' } });
+    const { body: passkey } = await register(who, { credential: device.create(asked['challenge']), name: 'My phone' });
+    expect(passkey).toEqual({
+      ...{ id: expect.stringMatching(/^psk_/), agentId: who.agent.id, name: 'My phone', rpId: RP_ID },
+      ...{ credentialId: device.id, publicKey: device.publicKey, createdAt: expect.any(String) },
+    });
+    for (const key of [who.key, undefined]) {
+      const list = await send(app, 'GET', path(who), key === undefined ? {} : { key });
+      expect(list.body).toEqual({ data: [passkey], total: 1 });
+    }
+    const verdict = { agentId: who.agent.id, passkeyId: passkey.id, verdict: 'remove' };
+    const removed = await remove(who, passkey.id, { signature: device.sign(verdict) });
+    expect({ status: removed.status, body: removed.body }).toEqual({ status: 200, body: passkey });
+    expect((await remove(who, passkey.id, { signature: device.sign(verdict) })).status).toBe(404);
+    expect((await auditOf(app, passkey.id)).map(({ action, agentId }) => [action, agentId])).toEqual([
+      ['passkey.registered', who.agent.id],
+      ['passkey.removed', who.agent.id],
+    ]);
+    const { body: entries } = await send(app, 'GET', `/api/v1/provenance?subjectId=${passkey.id}&order=asc`);
+    expect(entries.data.at(-1).stateHash).toBeNull();
+  });
+
+  it('belong to the person alone, the operator being no exception', async () => {
+    const [who, other] = [await person(), await person()];
+    const passkeyId = await registered(who, new SoftwareAuthenticator());
+    for (const sent of [{ key: other.key }, {}]) {
+      for (const [at, body] of [
+        ['/options', undefined],
+        ['', { credential: {}, name: 'x' }],
+      ] as const) {
+        const answer = await send(app, 'POST', path(who, at), { ...sent, ...(body && { body }) });
+        expect({ status: answer.status, reason: answer.body.error.reason }).toEqual({
+          ...{ status: 403, reason: 'not_this_agent' },
+        });
+      }
+    }
+    expect((await remove(who, passkeyId, {}, other.key)).body.error.reason).toBe('not_this_agent');
+    expect((await send(app, 'GET', path(who), { key: other.key })).body.error.reason).toBe('scope_missing');
+    expect((await send(app, 'POST', path(who, `/${passkeyId}/remove`))).body.id).toBe(passkeyId);
+  });
+
+  it('are for people, and for services with a host name', async () => {
+    const machine = await person('machine');
+    expect((await options(machine)).status).toBe(409);
+    expect((await register(machine, { credential: {} })).status).toBe(409);
+    expect((await send(app, 'GET', path(machine))).status).toBe(409);
+    expect((await send(app, 'POST', '/api/v1/agents/nobody/passkeys/options')).status).toBe(404);
+    for (const environment of [{}, { PUBLIC_URL: 'http://127.0.0.1:3000' }, { PUBLIC_URL: 'https://[::1]' }]) {
+      const elsewhere = await createTestApp({ environment });
+      const who = await person('human', elsewhere);
+      expect((await options(who, who.key, elsewhere)).status).toBe(409);
+      await elsewhere.close();
+    }
+  });
+
+  it('are refused where anything of the credential is wrong', async () => {
+    const [who, other] = [await person(), await person()];
+    const device = new SoftwareAuthenticator();
+    const { challenge } = (await options(who)).body as unknown as { challenge: string };
+    const late = Buffer.from(challenge, 'base64url');
+    late.writeBigUInt64BE(late.readBigUInt64BE() - 300_001n);
+    const wrong = [
+      {},
+      { id: 'x', response: { attestationObject: 7 } },
+      device.create(challenge, { origin: 'https://governance.example.evil' }),
+      device.create(challenge, { rpId: 'evil.example' }),
+      device.create(challenge, { type: 'webauthn.get' }),
+      device.create(challenge, { flags: 0x41 }),
+      device.create(Buffer.alloc(40).toString('base64url')),
+      device.create(late.toString('base64url')),
+      device.create((await options(other)).body['challenge']),
+    ];
+    for (const credential of wrong) {
+      const answer = await register(who, { credential });
+      expect({ status: answer.status, faults: Object.keys(faults(answer)) }).toEqual({
+        ...{ status: 400, faults: ['credential'] },
+      });
+    }
+    const large = await register(who, { credential: { id: 'x'.repeat(8_192) } });
+    expect(faults(large)).toEqual({ credential: 'must have at most 8192 bytes' });
+    const huge = await register(who, { credential: { id: 'x'.repeat(1_048_576) } });
+    expect(huge.status).toBe(413);
+    expect((await send(app, 'GET', path(who))).body.total).toBe(0);
+  });
+
+  it('are added and removed by the person with one that the person has', async () => {
+    const [who, thief] = [await person(), await person()];
+    const [first, second, stolen] = [0, 1, 2].map(() => new SoftwareAuthenticator()) as [
+      SoftwareAuthenticator,
+      SoftwareAuthenticator,
+      SoftwareAuthenticator,
+    ];
+    const firstId = await registered(who, first);
+    await registered(thief, stolen);
+    const about = { agentId: who.agent.id, credentialId: second.id, verdict: 'register' };
+    const wrong = [
+      undefined,
+      {},
+      stolen.sign(about),
+      second.sign(about),
+      first.sign({ ...about, credentialId: first.id }),
+      first.sign(about, { origin: 'https://evil.example' }),
+      first.sign(about, { flags: 0x01 }),
+    ];
+    for (const signature of wrong) {
+      const answer = await register(who, { credential: await created(who, second), ...(signature && { signature }) });
+      expect({ status: answer.status, faults: Object.keys(faults(answer)) }).toEqual({
+        ...{ status: 400, faults: ['signature'] },
+      });
+    }
+    const secondId = await registered(who, second, first);
+    const again = await register(who, { credential: await created(who, second), signature: first.sign(about) });
+    expect(again.status).toBe(409);
+    expect((await register(thief, { credential: await created(thief, first) })).status).toBe(409);
+    expect(Object.keys(faults(await remove(who, firstId, {})))).toEqual(['signature']);
+    const signed = { agentId: who.agent.id, passkeyId: secondId, verdict: 'remove' };
+    expect(Object.keys(faults(await remove(who, firstId, { signature: first.sign(signed) })))).toEqual(['signature']);
+    expect((await remove(thief, firstId, { signature: stolen.sign(signed) })).status).toBe(404);
+    expect((await remove(who, firstId, { signature: second.sign({ ...signed, passkeyId: firstId }) })).status).toBe(
+      200,
+    );
+    const third = new SoftwareAuthenticator();
+    const byRemoved = first.sign({ ...about, credentialId: third.id });
+    const answer = await register(who, { credential: await created(who, third), signature: byRemoved });
+    expect(Object.keys(faults(answer))).toEqual(['signature']);
+  });
+
+  it('are at most ten, also where many are registered at once', async () => {
+    const who = await person();
+    const first = new SoftwareAuthenticator();
+    await registered(who, first);
+    const answers = await Promise.all(
+      Array.from({ length: 11 }, async () => {
+        const device = new SoftwareAuthenticator();
+        const signed = { agentId: who.agent.id, credentialId: device.id, verdict: 'register' };
+        return register(who, { credential: await created(who, device), signature: first.sign(signed) });
+      }),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(201), 409, 409]);
+    expect((await send(app, 'GET', path(who))).body.total).toBe(10);
+  });
+});

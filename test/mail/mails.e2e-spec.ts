@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { approve, company, type Company, pending, requireApproval } from '../approvals/support';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid, createAgent, issueKey, propose } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+import { temporaryDatabase } from '../support/database/temporary-database';
+
+/** A mail as its reader gets it. */
+interface Received {
+  readonly to: readonly string[];
+  readonly source: string;
+}
+
+/** A mail server that keeps what it takes, unless it refuses. */
+class MailServer {
+  readonly received: Received[] = [];
+  refuses: (address: string) => boolean = () => false;
+
+  private constructor(private readonly server: SMTPServer) {}
+
+  static async start(): Promise<MailServer> {
+    const mails: MailServer[] = [];
+    const server = new SMTPServer({
+      ...{ authOptional: true, disabledCommands: ['STARTTLS'], logger: false },
+      onRcptTo: ({ address }, _session, done) =>
+        done(
+          mails[0]?.refuses(address) === true
+            ? Object.assign(new Error('No such mailbox'), { responseCode: 550 })
+            : null,
+        ),
+      onData: (stream, session, done) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const to = session.envelope.rcptTo.map(({ address }) => address);
+          mails[0]?.received.push({ to, source: Buffer.concat(chunks).toString() });
+          done();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const started = new MailServer(server);
+    mails.push(started);
+    return started;
+  }
+
+  get url(): string {
+    return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
+  }
+
+  async until(count: number): Promise<void> {
+    for (let looks = 0; looks < 600 && this.received.length < count; looks += 1) await sleep(50);
+    expect(this.received.length).toBeGreaterThanOrEqual(count);
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
+}
+
+/** The text of a mail, decoded as a mail program does. */
+function textOf({ source }: Received): string {
+  const [head = '', ...body] = source.split('\r\n\r\n');
+  const text = body.join('\n\n').replaceAll('\r\n', '\n');
+  if (/content-transfer-encoding: base64/i.test(head)) return Buffer.from(text, 'base64').toString();
+  if (!/content-transfer-encoding: quoted-printable/i.test(head)) return text;
+  const bytes = text
+    .replace(/=\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+const SETTINGS = {
+  MAIL_FROM: 'governance@example.com',
+  PUBLIC_URL: 'https://governance.example.com',
+  RATE_LIMIT: '1000000',
+};
+
+describe('Mails', () => {
+  let server: MailServer;
+  let app: TestApp;
+  let people: Company;
+
+  beforeAll(async () => {
+    server = await MailServer.start();
+    app = await createTestApp({ environment: { ...SETTINGS, SMTP_URL: server.url } });
+    people = await company(app);
+    await requireApproval(app, { riskLevel: 'high' });
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true });
+    await app.close();
+    await server.close();
+  });
+
+  function put(name: string, email: unknown, key?: string, at = app): Promise<Answer> {
+    return send(at, 'PUT', `/api/v1/agents/${name}/email`, { body: { email }, ...(key !== undefined && { key }) });
+  }
+
+  it('name what waits, with its facts and a link, for those who could approve', async () => {
+    expect((await put('ann', 'ann@example.com')).status).toBe(204);
+    expect((await put('eve', 'eve@example.com')).status).toBe(204);
+    const { decisionId } = await pending(app, people.bot, {
+      resourceId: 'mail/1',
+      parameters: { note: 'https://evil.example \u202etxet', amount: 80 },
+    });
+    await server.until(1);
+    const [mail] = server.received;
+    expect(mail?.to).toEqual(['ann@example.com']);
+    expect(mail?.source).toMatch(/^From: governance@example.com$/m);
+    expect(mail?.source).toMatch(/^Subject: A decision waits for you$/m);
+    const text = textOf(mail ?? { to: [], source: '' });
+    for (const said of [
+      'Agent: bot',
+      'Action: refund',
+      'On: payment/mail/1',
+      'Risk: high',
+      '"amount": 80',
+      'https: //evil.example \\u202etxet',
+    ])
+      expect(text).toContain(said);
+    expect(text).toContain(`https://governance.example.com/console/decisions/${decisionId}`);
+    // At most one a minute: what follows waits.
+    await pending(app, people.bot, { resourceId: 'mail/2' });
+    await put('ben', 'ben@example.com');
+    await pending(app, people.bot, { resourceId: 'mail/3' });
+    await server.until(2);
+    expect(server.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ben@example.com']]);
+    expect(textOf(server.received[1] ?? { to: [], source: '' })).toContain('mail/3');
+  });
+
+  it('go to addresses that only the person and admins see', async () => {
+    const person = await createAgent(app, { name: 'pat', kind: 'human' });
+    const own = (await issueKey(app, { name: 'pat', agentId: 'pat', scopes: ['read', 'review'] })).secret;
+    const other = (await issueKey(app, { name: 'other', agentId: 'ann', scopes: ['read', 'review', 'agents'] })).secret;
+    const unbound = (await issueKey(app, { name: 'unbound', scopes: ['read', 'agents'] })).secret;
+    const path = '/api/v1/agents/pat';
+    expect((await send(app, 'GET', path)).body.email).toBeNull();
+    expect((await put('pat', 'pat@example.com', own)).status).toBe(204);
+    expect((await put('pat', 'pat@example.com', own)).status).toBe(204);
+    for (const key of [own, API_KEY])
+      expect((await send(app, 'GET', path, { key })).body.email).toBe('pat@example.com');
+    for (const key of [other, unbound])
+      expect((await send(app, 'GET', path, { key })).body).not.toHaveProperty('email');
+    expect((await send(app, 'GET', '/api/v1/agents')).text).not.toContain('@example.com');
+    expect((await put('pat', 'x@example.com', other)).body.error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'not_this_agent',
+    });
+    expect((await put('pat', 'x@example.com', unbound)).body.error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'scope_missing',
+    });
+    for (const email of ['x', '@x', 'a b@x', 'a@x\r\nBcc: b@x', '<a@x>', 'a@x,b@x', `${'a'.repeat(65)}@x`, 7])
+      expect([email, Object.keys(faults(await put('pat', email)))]).toEqual([email, ['email']]);
+    expect(Object.keys(faults(await put('bot', 'bot@example.com')))).toEqual(['email']);
+    expect((await put('nobody', 'a@example.com')).status).toBe(404);
+    const entries = (await auditOf(app, person.id)).filter(({ action }) => action === 'agent.updated');
+    expect(entries.map(({ details }) => details)).toEqual([{ fields: ['email'] }]);
+    expect((await send(app, 'GET', '/api/v1/provenance/export')).text).not.toContain('@example.com');
+    for (const key of [own, API_KEY]) expect((await send(app, 'DELETE', `${path}/email`, { key })).status).toBe(204);
+    expect((await send(app, 'GET', path)).body.email).toBeNull();
+  });
+
+  it('count what is beyond twenty, name nothing that is settled, and survive the service and its mail server', async () => {
+    const database = await temporaryDatabase();
+    const late = await MailServer.start();
+    const environment = { ...SETTINGS, ...database.environment, SMTP_URL: 'smtp://127.0.0.1:1' };
+    // Nobody is there to take mails.
+    const first = await createTestApp({ environment });
+    await createAgent(first, { name: 'bot' });
+    await createAgent(first, { name: 'ann', kind: 'human' });
+    expect((await put('ann', 'ann@example.com', undefined, first)).status).toBe(204);
+    const decisions = [];
+    for (let index = 0; index < 23; index += 1)
+      decisions.push(await propose(first, 'bot', { title: `change ${index}!` }));
+    await approve(first, decisions[0]?.id ?? '', { id: 'ann' });
+    await first.close();
+    const second = await createTestApp({ environment: { ...environment, SMTP_URL: late.url } });
+    await late.until(1);
+    const text = textOf(late.received[0] ?? { to: [], source: '' });
+    expect(text).toMatch(/^22 decisions wait for you\./);
+    expect(text).not.toContain('change 0!');
+    expect([1, 20].filter((index) => !text.includes(`change ${index}!`))).toEqual([]);
+    expect(text).not.toContain('change 21!');
+    expect(text).toContain('And 2 more: https://governance.example.com/console');
+    await second.close();
+    // What was told once is not told again.
+    const third = await createTestApp({ environment: { ...environment, SMTP_URL: late.url } });
+    await createAgent(third, { name: 'ben', kind: 'human' });
+    await put('ben', 'ben@example.com', undefined, third);
+    await propose(third, 'bot', { title: 'another' });
+    await late.until(2);
+    expect(late.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ben@example.com']]);
+    await third.close();
+    await late.close();
+    await database.remove();
+  });
+
+  it('are held up by no address that bounces, and no server that says nothing holds up the service', async () => {
+    server.refuses = (address) => address.startsWith('gone');
+    await createAgent(app, { name: 'gone', kind: 'human', roles: ['finance'] });
+    await createAgent(app, { name: 'here', kind: 'human', roles: ['finance'] });
+    await put('gone', 'gone@example.com');
+    await put('here', 'here@example.com');
+    const before = server.received.length;
+    await pending(app, people.bot, { resourceId: 'mail/4' });
+    await server.until(before + 1);
+    expect(server.received.at(-1)?.to).toEqual(['here@example.com']);
+
+    const sockets: Socket[] = [];
+    const silent: Server = createServer((socket) => void sockets.push(socket));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const SMTP_URL = `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const held = await createTestApp({ environment: { ...SETTINGS, SMTP_URL } });
+    const all = await company(held);
+    await requireApproval(held);
+    await put('ann', 'ann@example.com', undefined, held);
+    const { decisionId } = await pending(held, all.bot);
+    for (let looks = 0; looks < 600 && sockets.length === 0; looks += 1) await sleep(50);
+    expect(sockets.length).toBeGreaterThan(0);
+    expect((await approve(held, decisionId, all.ann)).status).toBe(200);
+    await held.close();
+    sockets.forEach((socket) => socket.destroy());
+    await new Promise((resolve) => silent.close(resolve));
+  });
+});

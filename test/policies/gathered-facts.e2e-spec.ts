@@ -1,0 +1,111 @@
+import { ClaimsService } from '../../src/governance/entities/claims.service';
+import { ExecuteService } from '../../src/governance/execute/execute.service';
+import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
+import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
+import { createTestApp } from '../support/application/create-test-app';
+import { addClaim, chainIsValid, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { stageOf } from '../support/application/stage';
+import { onPostgres } from '../support/database/database-kind';
+
+const IBAN = 'DE02';
+const SURE = { predicate: 'iban', value: IBAN, context: { confidence: 0.95 } };
+
+/** Commands passed to the ledger in one iteration of the event loop share a batch. */
+describe('What the commands of a batch ask besides their requests', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['look-up', 'refund', 'pay', 'spend'] });
+    await createPolicy(app, { name: 'look', actions: ['look-up'] });
+    const lookedUp = { earlier: 'look-up', op: 'exists', value: true };
+    await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions: [lookedUp] });
+    const supported = { claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 };
+    await createPolicy(app, { name: 'pays', actions: ['pay'], conditions: [supported] });
+    const limits = [{ max: 100, per: 'day', by: 'agent' }];
+    await createPolicy(app, { name: 'spends', actions: ['spend'], limits });
+    return { app };
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await chainIsValid(stage.app);
+  });
+
+  async function execute(action: string, resourceId: string, run?: string): Promise<string> {
+    const service = stage.app.application.get(ExecuteService, { strict: false });
+    const asked = {
+      action,
+      resourceType: 'order',
+      resourceId,
+      parameters: { iban: IBAN },
+      ...(run !== undefined && { run }),
+    };
+    try {
+      return (await service.execute(SYSTEM_CALLER, 'bot', asked)).execution.outcome;
+    } catch {
+      return 'denied';
+    }
+  }
+
+  const claims = (): ClaimsService => stage.app.application.get(ClaimsService, { strict: false });
+
+  /** The statements that read what conditions ask, while something is done. */
+  async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
+    const Connection = onPostgres ? PostgresConnection : SqliteConnection;
+    const all: SqlConnection['all'] = Reflect.get(Connection.prototype, 'all');
+    const asked: string[] = [];
+    const watching = function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<unknown[]> {
+      const about = /WHERE "(run|actionHash)" =|LEFT JOIN "(claims)" AS claim|FROM "(ledger_sums)"/.exec(sql);
+      if (about !== null) asked.push(about.slice(1).join(''));
+      return all.call(this, sql, parameters);
+    };
+    jest.spyOn(Connection.prototype, 'all').mockImplementation(watching);
+    await act();
+    return asked;
+  }
+
+  it('is read by one statement of each kind', async () => {
+    const runs = ['a', 'b', 'c', 'd'];
+    for (const run of runs) expect(await execute('look-up', 'o/1', run)).toBe('authorized');
+    const ids = await Promise.all(runs.map(async () => (await createEntity(stage.app)).id));
+    for (const id of ids) await addClaim(stage.app, id, SURE);
+    const statements = await statementsOf(async () => {
+      const refunds = runs.map((run) => execute('refund', 'o/1', run));
+      const payments = ids.map((id) => execute('pay', `accounts/${id}`));
+      const spending = runs.map((run) => execute('spend', `o/${run}`));
+      const answers = await Promise.all([...refunds, ...payments, ...spending]);
+      expect(new Set(answers)).toEqual(new Set(['authorized']));
+    });
+    expect(statements.toSorted()).toEqual(['actionHash', 'claims', 'ledger_sums', 'run']);
+  });
+
+  it('is read again where an earlier command has changed it', async () => {
+    const { id } = await createEntity(stage.app);
+    const payment = (): Promise<string> => execute('pay', `accounts/${id}`);
+    const { id: second } = await createEntity(stage.app);
+    await addClaim(stage.app, second, SURE);
+    const other = { ...SURE, value: 'DE03' };
+    const answers = await Promise.all([
+      ...[execute('refund', 'o/1', 'e'), execute('look-up', 'o/1', 'e'), execute('refund', 'o/1', 'e')],
+      ...[
+        payment(),
+        claims()
+          .add(SYSTEM_CALLER, id, SURE)
+          .then(() => 'claimed'),
+        payment(),
+      ],
+      ...[
+        execute('pay', `accounts/${second}`),
+        claims()
+          .add(SYSTEM_CALLER, second, other)
+          .then(() => 'claimed'),
+      ],
+      execute('pay', `accounts/${second}`),
+    ]);
+    expect(answers).toEqual([
+      ...['denied', 'authorized', 'authorized'],
+      ...['denied', 'claimed', 'authorized'],
+      ...['authorized', 'claimed', 'denied'],
+    ]);
+  });
+});

@@ -1,0 +1,274 @@
+import { createHmac } from 'node:crypto';
+import { SlackReplies } from '../../src/evidence/slack/slack-replies';
+import { approve, company, type Company, DECISIONS, pending, requireApproval } from '../approvals/support';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid } from '../support/application/factories';
+import { type Answer, faults, type Parsed, send, sendRaw } from '../support/application/send';
+import { type Received, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { schemaFaults } from './published-schemas';
+
+const SECRET = '8f742231b10e8888abcd99yyyzzz85a5';
+const PLACE = '/api/v1/integrations/slack';
+const WEBHOOKS = '/api/v1/webhooks';
+const REPLY_TO = 'https://hooks.slack.com/actions/T1/1/secret';
+const ENVIRONMENT = {
+  ...{ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' },
+  ...{ PUBLIC_URL: 'https://governance.example.com', SLACK_SIGNING_SECRET: SECRET },
+};
+
+interface Signed {
+  readonly at?: number;
+  readonly secret?: string;
+  readonly version?: string;
+}
+
+describe('Slack', () => {
+  let app: TestApp;
+  let people: Company;
+  let endpoint: WebhookEndpoint;
+  /** What Slack was told, by the URL. */
+  const told: { readonly url: string; readonly replies: readonly Parsed[] }[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: ENVIRONMENT });
+    people = await company(app);
+    await requireApproval(app, { riskLevel: 'high' });
+    for (const [name, slackId] of Object.entries({ ann: 'T1/ANN', ben: 'T1/BEN', eve: 'T1/EVE' }))
+      expect((await isInSlack(name, slackId)).body.slackId).toBe(slackId);
+    // The network ends here: nobody answers for Slack.
+    jest.spyOn(app.application.get(SlackReplies), 'send').mockImplementation((url, replies) => {
+      told.push({ url, replies });
+    });
+    endpoint = await WebhookEndpoint.start();
+    const body = { url: endpoint.url, actions: ['decision.proposed'], format: 'slack', buttons: true };
+    expect((await send(app, 'POST', WEBHOOKS, { body })).body.buttons).toBe(true);
+  });
+  beforeEach(() => void told.splice(0));
+  afterAll(async () => {
+    await chainIsValid(app);
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true });
+    await app.close();
+    await endpoint.close();
+  });
+
+  function isInSlack(name: string, slackId: string | null): Promise<Answer> {
+    return send(app, 'PATCH', `/api/v1/agents/${name}`, { body: { slackId } });
+  }
+
+  /** Sends a body as Slack does; returns the status. */
+  async function post(
+    body: string,
+    { at = Date.now(), secret = SECRET, version = 'v0' }: Signed = {},
+  ): Promise<number> {
+    const timestamp = String(Math.floor(at / 1000));
+    const signature = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
+    const answer = await fetch(`${app.url}${PLACE}`, {
+      ...{ method: 'POST', body },
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        ...{ 'X-Slack-Request-Timestamp': timestamp, 'X-Slack-Signature': `${version}=${signature}` },
+      },
+    });
+    await answer.text();
+    return answer.status;
+  }
+
+  function formOf(payload: unknown): string {
+    return new URLSearchParams({ payload: typeof payload === 'string' ? payload : JSON.stringify(payload) }).toString();
+  }
+
+  function clicked(user: string, action: string, decisionId: unknown, more: Parsed = {}): Parsed {
+    return {
+      type: 'block_actions',
+      user: { id: user, team_id: 'T1' },
+      team: { id: 'T1' },
+      response_url: REPLY_TO,
+      actions: [{ type: 'button', block_id: 'decision', action_id: action, value: decisionId }],
+      ...more,
+    };
+  }
+
+  async function click(user: string, action: string, decisionId: unknown, more: Parsed = {}): Promise<Parsed[]> {
+    told.splice(0);
+    expect(await post(formOf(clicked(user, action, decisionId, more)))).toBe(200);
+    expect(told.map(({ url }) => url)).toEqual([REPLY_TO]);
+    const replies = told.flatMap((each) => [...each.replies]);
+    for (const { replace_original, response_type, ...message } of replies)
+      expect([replace_original, response_type, schemaFaults('slack', message)]).toEqual(
+        response_type === undefined ? [true, undefined, []] : [false, 'ephemeral', []],
+      );
+    return replies;
+  }
+
+  async function asked(resourceId: string, parameters: object = { amount: 80 }): Promise<string> {
+    return String((await pending(app, people.bot, { resourceId, parameters })).decisionId);
+  }
+
+  async function decision(id: string): Promise<Parsed> {
+    return (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
+  }
+
+  function buttonsOf(message: Parsed = {}): string[] {
+    const blocks = (message.blocks ?? []) as Parsed[];
+    const elements = blocks.flatMap((block) => (block.type === 'actions' ? (block.elements as Parsed[]) : []));
+    return elements.map(({ action_id }) => String(action_id));
+  }
+
+  it('has messages whose buttons approve', async () => {
+    const id = await asked('slack/1');
+    await endpoint.until(1);
+    const message = endpoint.received.at(-1)?.body;
+    expect(schemaFaults('slack', message)).toEqual([]);
+    expect(buttonsOf(message)).toEqual(['approve', 'reject']);
+    const [reply] = await click('ANN', 'approve', id);
+    expect(JSON.stringify(reply)).toMatch(/A decision was approved.*Reviewed by: ann/);
+    expect(buttonsOf(reply)).toEqual([]);
+    expect(await decision(id)).toMatchObject({ status: 'approved', reviews: [{ approverId: people.ann.id }] });
+    const entry = (await auditOf(app, id)).find(({ action }) => action === 'decision.approved');
+    expect(entry).toMatchObject({ actor: { type: 'slack', id: 'T1/ANN' }, agentId: people.ann.id });
+  });
+
+  it('asks for a comment before it rejects', async () => {
+    const id = await asked('slack/2');
+    const [form = {}] = await click('BEN', 'reject', id);
+    expect(buttonsOf(form)).toEqual(['approve', 'reject_with_comment']);
+    expect((form.blocks as Parsed[]).some(({ type }) => type === 'input')).toBe(true);
+    expect((await decision(id)).status).toBe('proposed');
+    const state = { values: { comment: { comment: { type: 'plain_text_input', value: ' Too <much> ' } } } };
+    const [reply] = await click('BEN', 'reject_with_comment', id, { state });
+    expect(JSON.stringify(reply)).toContain('A decision was rejected');
+    expect((await decision(id)).reviews).toMatchObject([{ verdict: 'reject', comment: 'Too <much>' }]);
+    const silent = await asked('slack/3');
+    await click('BEN', 'reject_with_comment', silent, { state: { values: {} } });
+    expect((await decision(silent)).reviews).toMatchObject([{ verdict: 'reject', comment: null }]);
+  });
+
+  it('tells who clicks later that it is settled, and shows what came of it', async () => {
+    const id = await asked('slack/4');
+    await approve(app, id, people.ben);
+    for (const action of ['approve', 'reject', 'reject_with_comment']) {
+      const [message, words] = await click('ANN', action, id);
+      expect(buttonsOf(message)).toEqual([]);
+      expect(JSON.stringify(message)).toContain('A decision was approved');
+      expect(JSON.stringify(words)).toContain('approved already');
+    }
+    expect((await decision(id)).reviews).toHaveLength(1);
+  });
+
+  it('lets the first of two clicks at once decide', async () => {
+    const id = await asked('slack/5');
+    const bodies = ['ANN', 'BEN', 'ANN'].map((user) => formOf(clicked(user, 'approve', id)));
+    expect(await Promise.all(bodies.map((body) => post(body)))).toEqual([200, 200, 200]);
+    expect((await decision(id)).reviews).toHaveLength(1);
+    expect(told.map(({ replies }) => replies.length).sort()).toEqual([1, 2, 2]);
+  });
+
+  it('decides nothing for somebody who is not known, or may not', async () => {
+    const id = await asked('slack/6');
+    const [stranger, ...others] = await click('EVIL', 'approve', id);
+    expect(others).toEqual([]);
+    expect(JSON.stringify(stranger)).toContain('Nobody here has the Slack id T1/EVIL');
+    // The same user id in another team, which shares a channel, is somebody else.
+    const [guest] = await click('ANN', 'approve', id, { user: { id: 'ANN', team_id: 'T2' } });
+    expect(JSON.stringify(guest)).toContain('T2/ANN');
+    const [refused] = await click('EVE', 'approve', id);
+    expect(refused?.response_type).toBe('ephemeral');
+    expect(JSON.stringify(refused)).toContain('not one of the approvers');
+    await send(app, 'POST', '/api/v1/agents/ben/suspend');
+    const [suspended] = await click('BEN', 'approve', id);
+    expect(JSON.stringify(suspended)).toContain('is suspended');
+    await send(app, 'POST', '/api/v1/agents/ben/resume');
+    const denied = (await auditOf(app, id)).filter(({ action }) => action === 'decision.approval_denied');
+    expect(denied.map(({ reason, actor }) => [reason, actor.id])).toEqual([
+      ['not_an_approver', 'T1/EVE'],
+      ['agent_suspended', 'T1/BEN'],
+    ]);
+    await isInSlack('ann', null);
+    expect(JSON.stringify(await click('ANN', 'approve', id))).toContain('Nobody here has');
+    await isInSlack('ann', 'T1/ANN');
+    expect((await decision(id)).status).toBe('proposed');
+    expect(JSON.stringify(await click('ANN', 'approve', 'dec_x'))).toContain('not found');
+  });
+
+  it('takes requests of these five minutes that it has signed', async () => {
+    const id = await asked('slack/7');
+    const body = formOf(clicked('ANN', 'approve', id));
+    expect(await post(body, { at: Date.now() - 3_600_000 })).toBe(401);
+    expect(await post(body, { at: Date.now() - 310_000 })).toBe(401);
+    expect(await post(body, { at: Date.now() + 310_000 })).toBe(401);
+    expect(await post(body, { secret: 'another' })).toBe(401);
+    expect(await post(body, { version: 'v1' })).toBe(401);
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const unsigned = await fetch(`${app.url}${PLACE}`, { method: 'POST', body, headers: form });
+    expect(unsigned.status).toBe(401);
+    // The operator's key takes the place of no signature.
+    expect((await send(app, 'POST', PLACE, { body: {} })).status).toBe(415);
+    expect((await send(app, 'POST', PLACE)).status).toBe(401);
+    expect((await decision(id)).status).toBe('proposed');
+    const before = Date.now() - 290_000;
+    expect([await post(body, { at: before }), await post(body, { at: before })]).toEqual([200, 200]);
+    expect((await decision(id)).reviews).toHaveLength(1);
+  });
+
+  it('refuses what is no interaction, and does nothing for one that is not ours', async () => {
+    for (const body of ['', 'payload=', 'payload=%7B', 'x=1', formOf('[1')])
+      expect([body, await post(body)]).toEqual([body, 400]);
+    for (const payload of [{}, null, 7, [], clicked('ANN', 'other', 'x'), clicked('ANN', 'approve', { toString: 1 })])
+      expect([payload, await post(formOf(payload))]).toEqual([payload, 200]);
+    const state = { values: { comment: { comment: { value: 'x'.repeat(2_001) } } } };
+    expect(await post(formOf(clicked('ANN', 'reject_with_comment', 'x', { state })))).toBe(400);
+    expect(await post(formOf({ ...clicked('ANN', 'other', 'x'), filler: 'x'.repeat(900_000) }))).toBe(200);
+    expect(await post(`payload=${'x'.repeat(1_048_576)}`)).toBe(413);
+    const unsigned = `POST ${PLACE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n${'x'.repeat(1_000_000)}`;
+    expect(await sendRaw(app, unsigned)).toMatch(/^HTTP\/1.1 401 /);
+    expect(told).toEqual([]);
+  });
+
+  it('tells nobody but Slack what came of a click', async () => {
+    const urls = [
+      endpoint.url,
+      'https://hooks.slack.com.evil.example/x',
+      'https://a@hooks.slack.com/x',
+      'http://hooks.slack.com/x',
+      'https://hooks.slack.com:8443/x',
+      'x',
+      7,
+    ];
+    for (const [index, url] of urls.entries()) {
+      const id = await asked(`elsewhere/${index}`);
+      expect(await post(formOf(clicked('ANN', 'approve', id, { response_url: url })))).toBe(200);
+      expect((await decision(id)).status).toBe('approved');
+    }
+    expect(told).toEqual([]);
+  });
+
+  it('has no buttons on a message that is cut', async () => {
+    await asked('cut/1', { text: 'x'.repeat(10_000) });
+    const ofIt = (): Received | undefined => endpoint.received.find(({ text }) => text.includes('cut/1'));
+    while (ofIt() === undefined) await endpoint.until(endpoint.sequences.length + 1);
+    expect(buttonsOf(ofIt()?.body)).toEqual([]);
+    expect(ofIt()?.text).toContain('Read all of it before you decide');
+  });
+
+  it('knows a person by one id, which no other agent has', async () => {
+    expect((await isInSlack('ben', 'T1/ANN')).status).toBe(409);
+    for (const slackId of ['T1', 'T1/', '/U1', 't1/u1', 'T1/U1/X', 'T1/<U1>', `T1/${'U'.repeat(100)}`])
+      expect([slackId, Object.keys(faults(await isInSlack('ben', slackId)))]).toEqual([slackId, ['slackId']]);
+    expect(faults(await isInSlack('bot', 'T1/BOT'))).toEqual({ slackId: 'must be left out: only people are in Slack' });
+    expect((await isInSlack('ben', 'T1/BEN')).body.revision).toBe((await isInSlack('ben', 'T1/BEN')).body.revision);
+  });
+
+  it('has buttons where they are meant and can work', async () => {
+    const create = (body: object, at = app): Promise<Answer> =>
+      send(at, 'POST', WEBHOOKS, {
+        body: { url: endpoint.url, actions: ['decision.proposed'], buttons: true, ...body },
+      });
+    for (const body of [{ format: 'teams' }, { format: 'slack', detail: 'reference' }, {}])
+      expect(Object.keys(faults(await create(body)))).toEqual(['buttons']);
+    const other = await createTestApp({ environment: { ...ENVIRONMENT, SLACK_SIGNING_SECRET: '' } });
+    expect(Object.keys(faults(await create({ format: 'slack' }, other)))).toEqual(['buttons']);
+    expect((await send(other, 'POST', PLACE)).status).toBe(401);
+    await other.close();
+  });
+});

@@ -1,0 +1,23 @@
+import { isApproverMetBy } from '../evaluation/subjects.mjs';
+
+/** @typedef {import('./read-file.mjs').Json} Json */
+
+/**
+ * An agent as the rules see it: of an earlier version it may lack its kind.
+ * @param {Json} state
+ */
+export function asAgent({ id, name, kind = 'machine', roles, status, capabilities, observeUntil }) {
+  return { id, name, kind, roles, status, capabilities, observeUntil };
+}
+
+/**
+ * @param {readonly import('../evaluation/requirement.mjs').Group[]} groups
+ * @param {Json} agent
+ * @returns {number[]} indexes of those that the agent may fill
+ */
+export function groupsMet(groups, agent) {
+  const reviewer = asAgent(/** @type {any} */ (agent));
+  return groups.flatMap(({ subjects }, index) =>
+    subjects.some((pattern) => isApproverMetBy(pattern, reviewer)) ? [index] : [],
+  );
+}
