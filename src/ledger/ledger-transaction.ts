@@ -146,12 +146,13 @@ export interface LedgerTransaction {
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** What a command will read, as far as it can be told beforehand: all of a batch is read at once. */
+/** @internal What a command will read, as far as that is known beforehand: all of a batch is read at once. */
 export interface Foreseen {
   readonly sums: readonly SumKey[];
   readonly rows: readonly RowsAsked[];
 }
 
+/** @internal */
 export type Foresight = (
   transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
 ) => Promise<Foreseen>;

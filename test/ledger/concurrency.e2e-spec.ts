@@ -188,7 +188,16 @@ describe('Migrations', () => {
         'ledger_list_items',
         'ledger_sums',
       ],
-      ...['ledger_tree_nodes', 'notes', 'passkeys', 'policies', 'process_leases', 'restorations', 'stops'],
+      ...[
+        'ledger_tree_nodes',
+        'mail_recipients',
+        'notes',
+        'passkeys',
+        'policies',
+        'process_leases',
+        'restorations',
+        'stops',
+      ],
       ...['webhook_leases', 'webhook_standings', 'webhooks'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);

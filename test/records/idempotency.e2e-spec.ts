@@ -20,6 +20,7 @@ const WITHOUT_KEY: ReadonlySet<string> = new Set([
   'policySets_plan',
   'provenance_verify',
   'webhooks_test',
+  'passkeys_options',
   'authzen_evaluation',
   'authzen_evaluations',
 ]);

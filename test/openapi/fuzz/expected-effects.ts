@@ -21,6 +21,8 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   agents_update: [0, 1],
   agents_suspend: [0, 1],
   agents_resume: [0, 1],
+  agents_setEmail: [0, 1],
+  agents_removeEmail: [0, 1],
   // None if the version is in force with the same content.
   policies_create: [0, 2],
   policies_activate: [0, 2],
@@ -35,9 +37,12 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   execute_action: [0, 3],
   decisions_propose: ONE,
   decisions_approve: [1, 4],
+  // For each of at most 50 decisions as many as for one.
+  decisions_approveTogether: [1, 200],
   decisions_reject: [1, 4],
   decisions_cancel: [1, 2],
   executions_report: ONE,
+  grants_revoke: ONE,
   approvals_resume: [1, 2],
   approvals_cancel: [1, 2],
   stops_create: [0, 1],

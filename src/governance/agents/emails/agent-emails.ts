@@ -31,9 +31,9 @@ export class AgentEmails {
     return this.database.points.all<MailRecipient>(SELECT);
   }
 
-  /** The address of an agent, for whoever may know it; undefined for others. */
+  /** The address of a person, for whoever may know it; undefined for others, and for a machine, which never has one. */
   async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
-    if (!mayKnow(caller, agent)) return undefined;
+    if (agent.kind !== 'human' || !mayKnow(caller, agent)) return undefined;
     return this.emailOf(agent);
   }
 
