@@ -36,7 +36,9 @@ describeInBrowser('The inbox of the console', () => {
       expect(await rows.count()).toBe(1);
       expect(await rows.first().innerText()).toContain(expected);
     };
-    await rows.nth(2).waitFor();
+    // Arguments are read after the rows.
+    for (const argument of ['"2026-0999"', '"release/7"', 'all@example.com'])
+      await rows.getByText(argument).first().waitFor();
     const texts = await rows.allInnerTexts();
     expect(texts.join('\n')).toContain('{"branch":"release/7"}');
     expect(texts.join('\n')).toMatch(/all@example\.com.*… \(open it to see all\)/);
