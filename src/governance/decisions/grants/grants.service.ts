@@ -65,7 +65,7 @@ export class GrantsService {
   }
 }
 
-/** A caller bound to an agent may only revoke what that agent gave. @throws PERMISSION_DENIED */
+/** A caller bound to an agent, unless it has `admin`, may only revoke what that agent gave. @throws PERMISSION_DENIED */
 async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
   const { agentId, grants } = transaction.caller;
   if (agentId === null || grants.has('admin')) return;
