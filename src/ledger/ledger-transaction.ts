@@ -123,8 +123,8 @@ export interface LedgerTransaction {
   /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
   /**
-   * @internal The values of sums that are kept beside the records, in this order; undefined for one that is not kept yet. What the
-   * batch has not read yet is read in one statement.
+   * @internal The values of sums that are kept next to the records, in this order; undefined for one that is not kept
+   * yet. What the batch has not read yet is read in one statement.
    */
   sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]>;
   /** @internal Keeps a sum from now on; what it was must have been read. */

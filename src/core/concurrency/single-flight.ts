@@ -1,13 +1,13 @@
 import { unavailable } from '../errors/domain-error';
 
-/** Most waiting runs, each from a different beginning; the ordinary one has a place of its own. */
+/** The most runs that may wait, each from another beginning; the ordinary run does not count. */
 const MOST_WAITING = 4;
 /** Seconds after which a call that found no place may retry. */
 const RETRY_AFTER = 5;
 
 /** What a call wants from a run. */
 interface CallOptions<Wish> {
-  /** Additional results it needs; a run gets the wishes of all callers that share it. */
+  /** Additional results it needs; a run produces those of all callers that share it. */
   readonly wishes?: readonly Wish[];
   /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
   readonly leaving?: AbortSignal;
@@ -83,7 +83,7 @@ export class SingleFlight<Wish, Result> {
       });
   }
 
-  /** The ordinary run takes precedence, except that after each it lets one other run go first: none waits for ever. */
+  /** The ordinary run goes first, but after each of them one other run does, so that none waits for ever. */
   private next(): SingleFlightRun<Wish, Result> | undefined {
     const ordinary = this.waiting.get(this.ordinary);
     const [other] = this.others();

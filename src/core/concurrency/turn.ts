@@ -8,11 +8,11 @@ let last: Promise<void> = Promise.resolve();
 
 /** Divides long work, so that the event loop serves others in between: one turn of all such work in each iteration. */
 export class Turn {
-  /** How many have begun: whatever works in turns makes progress, however long those of others take. */
+  /** How many have begun: shows that work in turns makes progress, even while it waits for the turns of others. */
   static begun = 0;
   private began = performance.now();
 
-  /** @param isUrgent it does not wait for the turns of others: all writes wait for the writer. */
+  /** @param isUrgent does not wait for the turns of others, as all writes wait for the writer. */
   constructor(private readonly isUrgent = false) {}
 
   /** To be checked between small steps. */

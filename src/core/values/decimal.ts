@@ -1,4 +1,4 @@
-/** A decimal number from zero, exactly: `digits` divided by ten to the power of `scale`. */
+/** An exact decimal number, zero or positive: `digits` divided by ten to the power of `scale`. */
 export interface Decimal {
   readonly digits: bigint;
   readonly scale: number;

@@ -13,8 +13,8 @@ const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);
 export type LazyKey = () => Promise<Buffer>;
 
 /**
- * A key for one purpose, the same in every process with this secret. Derived when it is first needed, and kept: many
- * processes never need it. For want of memory it may fail, once.
+ * A key for one purpose, the same in every process with this secret. It is derived on first use, as many processes
+ * never need it, and then kept. A derivation that fails, as it may for lack of memory, is tried again at the next use.
  */
 export function derivedKey(secret: string, purpose: string): LazyKey {
   let key: Promise<Buffer> | undefined;

@@ -18,7 +18,10 @@ export interface NamedRecord {
   readonly sequence: number;
 }
 
-/** What entries were decided by, and so what is needed to decide anew. Each is named by the first entry that names it. */
+/**
+ * What decisions in entries rest on, and so what is needed to recompute them. Each item has the entry that names it
+ * first.
+ */
 export interface NamedEvidence {
   readonly rules: readonly NamedRules[];
   readonly agents: readonly NamedAgent[];

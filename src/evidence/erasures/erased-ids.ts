@@ -62,7 +62,7 @@ function subjectsIn(text: string): Map<string, ErasureSubject> {
   for (const line of text.split('\n')) {
     const [name, id] = line.split(' ');
     const type = ERASABLE_TYPES.find((known) => known === name);
-    // One that was cut short belongs to an erasure that was not answered, or is kept again by the next start.
+    // A line that was cut short belongs to an erasure that was never answered, or the next start writes it again.
     if (type !== undefined && id !== undefined) subjects.set(lineOf({ type, id }), { type, id });
   }
   return subjects;

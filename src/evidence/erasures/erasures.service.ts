@@ -39,7 +39,7 @@ interface Found {
   readonly gone: ErasureSubject[];
 }
 
-/** What there is of a subject, or the erasure that took it; of that null if RETAIN_CONTENT was over. */
+/** Whether a subject is there, or the erasure that took its contents; that is null if RETAIN_CONTENT took them. */
 type Standing = 'unknown' | 'there' | { readonly erasedBy: string | null };
 
 /** Begins erasures: the records at once, in one commit; what older entries hold about them follows. */
@@ -61,8 +61,8 @@ export class ErasuresService {
   }
 
   /**
-   * Erases again what a restored backup has brought back, however young it is; what waits there is cancelled. Null, with
-   * nothing written: nothing of the subjects is there.
+   * Erases again what a restored backup has brought back, whatever its age, and cancels what still waits. Null if
+   * nothing of the subjects is there; then nothing is written.
    */
   eraseAgain(subjects: readonly ErasureSubject[], reason: string): Promise<Erasure | null> {
     return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
@@ -97,7 +97,8 @@ export class ErasuresService {
     const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
     await takeAll(transaction, found, erasure.id);
     const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys()];
-    // Those to its own writes are older than RETAIN_AT_LEAST, but a later refusal may repeat a reviewer's words.
+    // Answers to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
+    // reviewer's words.
     transaction.writeAside(forgetAnswers(this.database.dialect, ids));
     return erasure;
   }
@@ -168,7 +169,7 @@ async function pairOf(
   return { decision, execution: executionId === null ? undefined : await transaction.find(EXECUTION, executionId) };
 }
 
-/** What a backup brings back as waiting was settled after it was made. A running one is ended by the start itself. */
+/** What waits in a backup was settled after the backup was made. Executions that run in it are ended by the start. */
 function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string): void {
   const { now } = transaction;
   for (const execution of found.executions.values()) {

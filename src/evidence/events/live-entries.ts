@@ -76,7 +76,7 @@ export class LiveEntries implements OnModuleDestroy {
       const began = this.position;
       const page = await this.entries.page(pageAfter(began, []));
       const last = page.rows.at(-1);
-      // Meanwhile, other followers with another position may have taken the place of these.
+      // By now, followers at another position may have replaced these.
       if (last === undefined || this.position !== began) return;
       this.position = last.sequence;
       const chunk = new EventChunk(page.rows);
@@ -88,7 +88,7 @@ export class LiveEntries implements OnModuleDestroy {
   }
 
   /**
-   * An unavailable database comes back. Damage does not go away: followers are not kept waiting for what comes after
+   * An unavailable database comes back. Damage does not go away, so followers are not left waiting for what comes after
    * it.
    */
   private onFailure(error: unknown): void {

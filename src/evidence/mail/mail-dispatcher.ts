@@ -24,7 +24,7 @@ const BETWEEN = 60_000;
 const LONGEST_DELAY = 3_600_000;
 /** Milliseconds for mails under way when the service stops. */
 const GRACE = 2_000;
-/** Most decisions that a mail names, people who are told of one, and mails under way. */
+/** The most decisions that one mail names, people who get mail about one decision, and mails being sent at a time. */
 const MOST_NAMED = 20;
 const MOST_TOLD = 50;
 const AT_ONCE = 5;
@@ -58,8 +58,8 @@ interface Place {
 }
 
 /**
- * Tells people by mail what came to wait for them. The process that holds the lease of deliveries does it; from the
- * ledger and one position for each person, so a crash loses nothing and repeats the mail under way at most.
+ * Sends people mail about decisions that have come to wait for them. The process with the lease of deliveries does it,
+ * from the ledger and a position for each person: a crash loses nothing, and repeats at most the mail being sent.
  */
 @Injectable()
 export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
@@ -129,7 +129,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   ): Promise<void> {
     const readers = await this.readersOf(recipients);
     const found = await this.waitingFor(readers, due);
-    // What was written while they were looked through is looked through next time.
+    // What was written during this look is left to the next one.
     const upTo = Math.max(head, found.last);
     const told = readers.filter(({ agent }) => found.waiting.has(agent.id));
     for (const { recipient } of readers.filter(({ agent }) => due.has(agent.id) && !found.waiting.has(agent.id)))
@@ -140,7 +140,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** In order of creation, which decides who is told where many could approve. */
+  /** In order of creation: where many could approve, the first of them get mail. */
   private async readersOf(recipients: readonly MailRecipient[]): Promise<Reader[]> {
     const ids = recipients.map(({ agentId }) => [agentId]);
     const agents = await this.records.allAmong(AGENT, ['id'], ids);

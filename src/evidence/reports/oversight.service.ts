@@ -19,7 +19,7 @@ import { TallyReader } from './tally-reader';
 
 const MOST_BUCKETS = 400;
 const THIRTY_DAYS = 30 * 24 * 60 * 60 * 1_000;
-/** Beyond so many new entries, counting again is quicker than looking what they are about. */
+/** With more new entries than this, counting again is quicker than finding out which records they are about. */
 const MOST_LOOKED_AT = 200_000;
 /** Policies read at once. */
 const CHUNK = 1_000;
@@ -68,7 +68,7 @@ export class OversightService {
 
   /** What is not kept is counted: neighbouring spans together. */
   private async counted(period: Period, now: number, leaving: AbortSignal): Promise<(readonly [Span, Tally])[]> {
-    // Everything that is kept is right as of an entry that was there before it was counted.
+    // The head is read before anything is counted, so that all that is kept is right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), leaving);
     const spans = spansOf(period, now);
     const found = new Map(spans.map((span) => [span, this.kept.of(span.name)]));

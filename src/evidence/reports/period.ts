@@ -20,7 +20,7 @@ export interface Period {
 export interface Span extends Period {
   /** Beginning of the times in it, as texts: of a whole hour, or of a minute. */
   readonly name: string;
-  /** Whether it is a whole hour or minute, and over: what was counted of it can be kept. */
+  /** Whether it is a whole hour or minute that has passed, so that its counts can be kept. */
   readonly isKept: boolean;
 }
 
@@ -45,8 +45,8 @@ export function bucketStarts(period: Period, bucket: Bucket): number[] {
 }
 
 /**
- * A period in whole hours, and in minutes where an hour is not whole or not over: what is asked again a minute later is
- * mostly the same.
+ * Divides a period into whole hours, and into minutes where an hour is cut off or not over yet: a report requested a
+ * minute later then reuses most counts.
  */
 export function spansOf({ from, to }: Period, now: number): Span[] {
   const spans: Span[] = [];

@@ -73,7 +73,10 @@ export class TallyReader {
     return [...tallies.values()];
   }
 
-  /** The minutes of whose executions and decisions some have changed, or were created, after one entry up to another. */
+  /**
+   * The minutes in which those executions and decisions were created that entries after one sequence and up to another
+   * are about.
+   */
   async *changedMinutes(after: number, upTo: number): AsyncGenerator<string> {
     for (let start = after; start < upTo; start += SLICE) {
       const bounds = [start, Math.min(start + SLICE, upTo)];
@@ -120,7 +123,8 @@ export class TallyReader {
         after = Math.max(after, row.last);
       }
       more = read === SLICE;
-      // Leaves the processor, too, to others for as long; a slow disk has left it to them already.
+      // Leaves the processor to others for as long as this slice took. There is a maximum, as a slice that waits for a
+      // slow disk has left it to them already.
       if (more) await sleep(Math.min(performance.now() - began, LONGEST_PAUSE));
     }
   }

@@ -5,7 +5,7 @@ import type { DecidingPolicy } from '../../governance/policies/evaluation/evalua
 /** Milliseconds within which hardly anybody has read what they decide. */
 const TEN_SECONDS = 10_000;
 
-/** What is counted, and for each of what: see `countExecutions` and `countDecision`. */
+/** What is counted, and by which keys: see `countExecutions` and `countDecision`. */
 export type Section =
   | 'allowed'
   | 'denied'

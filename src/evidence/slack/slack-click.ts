@@ -36,7 +36,10 @@ export function readClick(body: string): SlackClick | null {
   };
 }
 
-/** Whoever could make us write elsewhere would learn what is decided, and reach what we reach. */
+/**
+ * Only Slack's own hosts: with another URL, a click could send decisions elsewhere, or reach addresses that only the
+ * service can.
+ */
 function slackUrl(text: string | undefined): string | null {
   if (text === undefined || !URL.canParse(text)) return null;
   const { protocol, hostname, port, username } = new URL(text);

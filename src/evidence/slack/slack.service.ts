@@ -86,7 +86,7 @@ const SCOPES = ['review'] as const;
 /** What such a caller may see. */
 const REVIEWER = { agentId: null, grants: grantsOf(SCOPES) };
 
-/** Whether its person is suspended is a rule of reviews, which leaves it on record. */
+/** Reviews check whether the person is suspended, and record the refusal. */
 function callerFor(slackId: string, person: WatchedAgent, origin: Origin): Caller {
   const identity = {
     actor: { type: 'slack', id: slackId },

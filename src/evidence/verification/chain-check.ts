@@ -108,7 +108,7 @@ export class ChainCheck {
   }
 }
 
-/** Entries without their contents that no later entry says to be erased: how many, and the first. */
+/** Entries whose contents are missing without a later entry that says they were erased: how many, and the first. */
 interface Unnamed {
   readonly entries: number;
   readonly first: number;

@@ -12,7 +12,7 @@ export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 export const WEBHOOK_FORMATS = ['event', 'slack', 'teams', 'ocsf'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** How much a message says: all that whoever decides has to know, or only that there is something to decide. */
+/** How much a message says: all that a reviewer needs in order to decide, or only that there is something to decide. */
 export const MESSAGE_DETAILS = ['full', 'reference'] as const;
 export type MessageDetail = (typeof MESSAGE_DETAILS)[number];
 
@@ -26,7 +26,7 @@ export class Webhook {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Of a chat only the origin: whoever knows the rest can write there. */
+  /** Of a chat only the origin: with the rest, anybody could write there. */
   @Column('text')
   readonly url!: string;
 
@@ -86,7 +86,7 @@ export const WEBHOOK: RecordKind<Webhook> = {
     isOfHash(secrets, secretHash) && (isChat(format) ? originOf(target) === url : target === null),
 };
 
-/** Where the deliveries of a webhook go: what is shown of a URL, and all of it where that is not the same. */
+/** Where the deliveries of a webhook go: the URL as it is shown, and the whole URL where that differs. */
 export function addressed(format: WebhookFormat, url: string): Pick<Webhook, 'url' | 'target'> {
   return isChat(format) ? { url: new URL(url).origin, target: url } : { url, target: null };
 }

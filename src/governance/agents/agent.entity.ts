@@ -47,7 +47,7 @@ export class Agent {
   @Column('text', { nullable: true })
   readonly observeUntil!: string | null;
 
-  /** Who a person is in Slack, `<team>/<user>`, of no other agent; null if that is not known. */
+  /** The person's user in Slack, `<team>/<user>`, which no other agent has; null if it is not known. */
   @Column('text', { nullable: true })
   readonly slackId!: string | null;
 

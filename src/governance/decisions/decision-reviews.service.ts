@@ -25,7 +25,7 @@ export interface ReviewRequest {
   /** Id or name of an agent. Null: the holder of the API key rejects. */
   readonly approver: string | null;
   readonly comment: string | null;
-  /** What an approval gives besides. */
+  /** The grant that an approval gives, if any. */
   readonly grant?: GivenGrant | null;
   /** The parameters that a rejection names in place of those asked for. */
   readonly instead?: JsonObject | null;
@@ -83,8 +83,8 @@ export class DecisionReviewsService {
   }
 
   /**
-   * All in one commit or none: the first that `review` would refuse is the answer, and what that leaves on record is all
-   * that is.
+   * Makes all reviews in one commit, or none. The first that `review` would refuse is the answer, and only that refusal
+   * is recorded.
    * @throws as `review`; CONFLICT for a decision whose action is not the one that the reviewer saw.
    */
   async approveTogether(

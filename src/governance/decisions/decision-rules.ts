@@ -96,7 +96,7 @@ export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
-/** What whoever rejected it said; null unless it is rejected. @param instead of its execution */
+/** The words of the reviewer who rejected it; null unless it is rejected. @param instead of its execution */
 export function rejectionWords(
   { reviews }: Pick<Decision, 'reviews'>,
   instead: RejectionWords['instead'],

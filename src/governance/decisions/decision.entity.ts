@@ -21,7 +21,7 @@ export interface Review {
    * Indexes of the approver groups that the reviewer could approve for at the time; absent if the decision names none.
    */
   readonly groups?: readonly number[];
-  /** What the reviewer gave besides; absent if that was nothing. */
+  /** The grant that the reviewer gave with an approval; absent if there was none. */
   readonly grant?: GivenGrant;
 }
 

@@ -30,7 +30,8 @@ export class DecisionsService {
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
     const decision = found(await this.history.find(DECISION, id, asOf, caller), 'decision');
     if (asOf === undefined || decision.executionId === null) return decision;
-    // A past state has hashed members only. These of its execution never change, and who sees the decision sees them.
+    // A past state has hashed members only. These members of the execution never change, and callers who see the
+    // decision may see them.
     const execution = await this.history.find(EXECUTION, decision.executionId, undefined, SYSTEM_CALLER);
     return { ...decision, onBehalfOf: execution?.onBehalfOf ?? null, run: execution?.run ?? null };
   }

@@ -39,7 +39,10 @@ export class ApprovalsService {
     private readonly records: RecordReader,
   ) {}
 
-  /** What the reviewer said by whose rejection an execution ended, or was refused: for who sees the execution, not the decision. */
+  /**
+   * The words of the reviewer whose rejection ended or refused an execution, for callers who see the execution but not
+   * the decision.
+   */
   async rejectionOf({ decisionId, outcome, reason }: Execution): Promise<RejectionWords | null> {
     if (decisionId === null || (outcome !== 'rejected' && reason !== 'approval_rejected')) return null;
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);

@@ -64,7 +64,7 @@ export function entityLookups(resourceId: string): Lookup[] {
   return id === null ? [] : [existence(ENTITY, id)];
 }
 
-/** The entity that the last segment of the resource names which has the form of an entity's id. */
+/** The entity named by the last segment of the resource that has the form of an entity's id. */
 async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
   const id = entityIdIn(resourceId);
   return id !== null && (await transaction.exists(ENTITY, id)) ? id : null;

@@ -13,7 +13,7 @@ export async function takeUses(
   for (const use of used.filter(isWarnedOf)) {
     const policy = await transaction.find(POLICY, use.policy.id);
     if (policy === undefined) throw new Error(`The policy ${use.policy.id} is in force, and is gone.`);
-    // Verification expects of every entry about a policy that other processes look for changes.
+    // Verification expects every entry about a policy to be one for which other processes look for changes.
     transaction.afterCommit(() => undefined);
     transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });
   }

@@ -30,7 +30,7 @@ export class EarlierExecutions {
     return idsOf(await readAsked<Found>(this.database.points, asked));
   }
 
-  /** The same inside a command. @param besides the id of an execution that is none of them. */
+  /** The same inside a command. @param besides the id of an execution to leave out. */
   async findIn(
     transaction: Pick<LedgerTransaction, 'asked'>,
     keys: readonly EarlierKey[],

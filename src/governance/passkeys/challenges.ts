@@ -33,7 +33,7 @@ export class RegistrationChallenges {
     const bytes = Buffer.from(challenge, 'base64url');
     if (bytes.length !== TIME_BYTES + KEY_BYTES) return false;
     const time = bytes.subarray(0, TIME_BYTES);
-    // The clocks of processes differ a little: what is to come is as good as what was.
+    // The clocks of processes differ a little, so a challenge from the near future is as good as one from the past.
     if (Math.abs(now - Number(time.readBigUInt64BE())) > GOOD_FOR_MS) return false;
     for (const key of this.acceptedKeys)
       if (timingSafeEqual(bytes.subarray(TIME_BYTES), seal(await key(), time, agentId))) return true;

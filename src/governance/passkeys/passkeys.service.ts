@@ -26,7 +26,10 @@ export interface NewPasskey {
   readonly signature: JsonObject | null;
 }
 
-/** Registers and removes passkeys. The first one is made by whoever has the person's key; the others by the person. */
+/**
+ * Registers and removes passkeys. For the first one the person's key is enough; each further one takes a signature by a
+ * passkey that the person has.
+ */
 @Injectable()
 export class PasskeysService {
   private readonly challenges: RegistrationChallenges;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { conflict } from '../../core/errors/domain-error';
 
-/** For whom passkeys are made: what browsers hold against the page that asks for one. */
+/** The relying party for which passkeys are made: browsers compare it with the page that asks for one. */
 export interface RelyingParty {
   /** A host. */
   readonly id: string;

@@ -58,7 +58,7 @@ export async function creationOptions(
   });
 }
 
-/** The passkey that a browser has made; null if it is none that is good here. */
+/** The passkey that a browser has made; null if it cannot be accepted. */
 export async function madeCredential(
   credential: JsonObject,
   party: RelyingParty,
@@ -101,7 +101,7 @@ export async function keptSignature(
       expectedOrigin: party.origin,
       expectedRPID: party.id,
       requireUserVerification: true,
-      // A counter of 0 is held against nothing: a challenge is good for one thing only.
+      // A counter of 0 is compared with nothing: each challenge is good for one thing only.
       credential: { id: passkey.credentialId, publicKey: coseOf(passkey.publicKey), counter: 0 },
     });
     return verified ? { passkeyId: passkey.id, authenticatorData, clientDataJSON, signature } : null;

@@ -22,7 +22,7 @@ export class FactReader {
     };
   }
 
-  /** Inside a command. @param besides the id of an execution that is not earlier than itself. */
+  /** Inside a command. @param besides the id of the execution that is decided on, which is not earlier than itself. */
   within(transaction: Pick<LedgerTransaction, 'asked'>, besides?: string): FactSource {
     return {
       earlier: (keys) => this.earlier.findIn(transaction, keys, besides),

@@ -129,7 +129,7 @@ function isToken(principals: Vouching): principals is TokenPrincipal {
   return typeof principals === 'object' && 'claim' in principals;
 }
 
-/** Nobody where its roles are unusable: without them it could dodge a rule. */
+/** Nobody if the roles are unusable: without them, the principal could evade a rule. */
 function userPrincipal(claim: string | null, roles: readonly string[] | null): Principal | null {
   return claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
 }

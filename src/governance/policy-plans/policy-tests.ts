@@ -89,7 +89,7 @@ export class PolicyTests {
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
-    // Nothing is done on anybody's behalf: whoever may plan may test on behalf of everybody, and a token speaks for nobody.
+    // A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says.
     const asker = { ...caller, principals: 'anybody' } as const;
     const agents = await agentsOf(this.history, asker, questions);
     requireMayAsk(asker, questions, agents);

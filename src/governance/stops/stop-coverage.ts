@@ -1,6 +1,6 @@
 import { matchesAction } from '../../core/values/action-pattern';
 
-/** What a stop covers: all that is given must meet; nothing given is everything. */
+/** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
 export interface StopScope {
   readonly agentId: string | null;
   readonly role: string | null;

@@ -5,7 +5,7 @@ import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AGENT } from '../agents/agent.entity';
 
-/** People may stop agents, and so may an admin; a machine must not stop others. Of what kind an agent is never changes. */
+/** People may stop agents, and so may an admin; a machine must not stop others. An agent's kind never changes. */
 @Injectable()
 export class StoppingCallers implements AdmissionRule {
   constructor(private readonly records: RecordReader) {}

@@ -13,7 +13,7 @@ import { ActiveStops } from './active-stops';
 import { STOP, type Stop } from './stop.entity';
 import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
 
-/** Most active stops of one caller, and of all; one that covers everything is taken beyond them. */
+/** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
 const MOST_EACH = 100;
 const MOST = 1_000;
 

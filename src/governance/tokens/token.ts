@@ -116,7 +116,10 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
   };
 }
 
-/** Looked up together with the agents of other requests, which it must not spoil. */
+/**
+ * Looked up in one statement with the agents of other requests: a text that a database cannot store would fail them
+ * all.
+ */
 function agentIn(claim: unknown): string | null {
   return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
 }
@@ -131,7 +134,7 @@ function principalIn(
   return { principal, principalRoles: principalRolesClaim === null ? [] : rolesIn(claims[principalRolesClaim]) };
 }
 
-/** Null if one is unusable, or there are too many: a role that is left out could dodge a rule. */
+/** Null if one is unusable, or there are too many: leaving a role out could evade a rule. */
 function rolesIn(claim: unknown): readonly string[] | null {
   if (claim !== undefined && typeof claim !== 'string' && !Array.isArray(claim)) return null;
   const roles = listIn(claim).filter((role) => role !== '');

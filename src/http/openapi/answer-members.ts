@@ -5,7 +5,7 @@ export function ApiRoute(summary: string, description?: string): MethodDecorator
   return ApiOperation({ summary, ...(description !== undefined && { description }) });
 }
 
-/** A member of an answer. What is said of its type besides what TypeScript knows comes second. */
+/** A member of an answer. @param more what TypeScript does not know about its type. */
 export function ApiMember(description: string, more: ApiPropertyOptions = {}): PropertyDecorator {
   return ApiProperty({ ...more, description });
 }

@@ -46,8 +46,8 @@ export class KnownHead {
   }
 
   /**
-   * Another process may have moved it here. To be called before memory follows what that process has written: a database
-   * that lacks it would never undo it there.
+   * Another process may have moved the head. Call this before memory takes over what that process has written: if the
+   * database later lacks it, memory would never undo it.
    * @returns false if the head is damaged.
    */
   seen(head: LedgerPosition): boolean {

@@ -1,4 +1,7 @@
-/** What a sum that the ledger keeps beside the records is of: derived from entries, and verified against them. */
+/**
+ * Names what a sum is of that the ledger keeps next to the records: sums are derived from entries, and verified against
+ * them.
+ */
 export interface SumKey {
   /** What is added up. */
   readonly sum: string;

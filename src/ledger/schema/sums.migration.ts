@@ -3,7 +3,7 @@ import { textColumn } from '../database/columns';
 import { SUMS } from '../records/statements';
 import { primary, texts } from './table-shapes';
 
-/** Sums that decisions depend on, kept beside the entries that they are derived from. */
+/** Sums that decisions depend on, kept next to the entries that they are derived from. */
 export class Sums1765100000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const columns = [...texts('sum window key').map(primary), textColumn('value')];

@@ -155,7 +155,7 @@ export class Commands {
     if (running === null) return;
     const { draft, began, reject, seen } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
-    // A command that compares thousands of records, say, takes no step for a while, but has its turns.
+    // A command that compares thousands of records reads and writes nothing for a while, but takes turns.
     running.seen = draft.steps + Turn.begun;
     if (!isOver && (draft.isReading || running.seen > seen)) {
       draft.keepSession();

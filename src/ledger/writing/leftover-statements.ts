@@ -44,8 +44,8 @@ export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
 }
 
 /**
- * The next erased record whose entries still hold something. Only an entry that says so makes it one. SQLite would read
- * all entries first, if this were not a CROSS JOIN.
+ * The next erased record whose entries still hold something. Only an entry that records the erasure makes a record an
+ * erased one. SQLite would read all entries first, if this were not a CROSS JOIN.
  */
 export const SELECT_ERASED =
   `SELECT gone."subjectType", gone."ownerId", entry."sequence" FROM "${LEFTOVERS}" AS gone ` +
@@ -54,7 +54,7 @@ export const SELECT_ERASED =
   `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS later WHERE later."subjectId" = gone."ownerId" ` +
   `AND later."sequence" > entry."sequence" AND later."action" LIKE '%.erased') LIMIT 1`;
 
-/** Of an entry about an erased record: it was not emptied, and is none of those that say why others were. */
+/** True for an entry about an erased record that was not emptied, and does not itself record an erasure. */
 export function holdsContentsSql(alias = ''): string {
   return `${alias}"erased" IS NULL AND ${alias}"action" NOT LIKE '%.erased'`;
 }
@@ -78,8 +78,8 @@ function leftOf({ subjectType }: ErasedRecord, id: string, sequence: string): st
 
 /**
  * The only statement that takes anything from an entry, or changes one. Its hashes stay, and so do its place, its time,
- * and who did what to which record. It names the first entry after it that says so: what is put back and taken again is
- * as it was.
+ * and who did what to which record. The emptied entry names the first later entry that records the erasure, so emptying
+ * it again gives the same row.
  */
 export function eraseContentsSql(record: ErasedRecord): string {
   return (

@@ -18,7 +18,7 @@ export interface Variable<Value> {
   readonly refusedInProduction?: (text: string) => boolean;
   /** The name of the variable without which this one has no effect: setting it alone is a fault. */
   readonly onlyWith?: string;
-  /** Why a valid value cannot stand next to another variable's, and what would: completes "got …, ". */
+  /** Why a valid value conflicts with another variable's, and what would be right: completes "got …, ". */
   readonly contradiction?: (text: string, environment: Environment) => string | undefined;
   /** Completes "expected …". */
   readonly expected: string;

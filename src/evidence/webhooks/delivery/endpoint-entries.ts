@@ -26,7 +26,7 @@ export interface EntryRange {
   readonly webhookId: string;
   /** The sequence after which they begin. */
   readonly after: number;
-  /** The filter of this moment chooses the entries before, too: the webhook was created then, or replayed. */
+  /** The filter of this moment also applies to earlier entries, as the webhook was created or replayed then. */
   readonly firstFilterAt: number;
 }
 
@@ -98,7 +98,7 @@ export class EndpointEntries implements EntryFollower {
     this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
   }
 
-  /** @param upTo all entries were read that the filter chooses up to this sequence. */
+  /** @param upTo the sequence up to which all entries that the filter chooses were read. */
   private accept(entries: readonly AnsweredListedEntry[], upTo: number, change: number): void {
     const end = Math.min(Math.max(this.read, upTo), change);
     const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;

@@ -159,7 +159,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
-      // Callers set it in commands: either it is seen here, or the caller sees what is written here.
+      // Callers set the position in commands. One that came before is seen here; one that comes later sees what is
+      // written here.
       const stored = await this.store.of(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
       // What the endpoint of another URL has answered says nothing about this one.

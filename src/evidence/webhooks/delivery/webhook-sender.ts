@@ -174,9 +174,9 @@ function refusal(code: string): NodeJS.ErrnoException {
 }
 
 /**
- * Asks the system for the addresses of endpoints, for one name at a time. What it is asked cannot be taken back, and
- * occupies one of the two threads that look up names for the whole process until the name servers have answered.
- * Attempts have a time limit; one that is repeated meanwhile waits for the same answer.
+ * Asks the system for the addresses of endpoints, for one name at a time. A look-up cannot be cancelled: until the name
+ * servers have answered, it occupies one of the two threads that look up names for the whole process. An attempt has a
+ * time limit; when it is repeated, it waits for the same look-up.
  */
 export class NameLookup {
   private readonly asked = new Map<string, Promise<LookupAddress[]>>();

@@ -31,7 +31,7 @@ export interface Message {
   readonly content: string | null;
   /** Where the decision is; null if nobody knows at which URL the service is reached. */
   readonly link: string | null;
-  /** Whether something was left out that matters to whoever decides. */
+  /** Whether something was left out that a reviewer needs in order to decide. */
   readonly isCut: boolean;
 }
 
@@ -84,7 +84,7 @@ export function messageOf(
   };
 }
 
-/** Whether whoever reads a message could decide by a click: what is signed is signed elsewhere. */
+/** Whether a click in the message can decide. Where a signature is needed, it cannot. */
 export function isForClicks({ status, approvers }: Decision): boolean {
   return status === 'proposed' && !(approvers ?? []).some((group) => 'signed' in group && group.signed === true);
 }
@@ -115,7 +115,7 @@ function factsOf(decision: Decision, { execution, proposer, reviewer }: Decision
   return told.flatMap(([label, text]) => (text === null ? [] : [{ label, text }]));
 }
 
-/** Why somebody was refused, in the service's own words: those of people may be about anything. */
+/** Why somebody was refused, in the service's own words; words of people could say anything. */
 function refusalIn({ action, reason, outcome }: ToldEntry): Fact[] {
   return outcome === 'success' ? [] : [{ label: 'Refused', text: `${action} (${reason ?? outcome})` }];
 }

@@ -38,7 +38,7 @@ export class AgentEmails {
   }
 
   /**
-   * Null removes it. The entry says that it has changed, and nothing of it.
+   * Null removes the address. The entry only says that it has changed.
    * @throws NOT_FOUND; PERMISSION_DENIED; VALIDATION_ERROR for a machine.
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {

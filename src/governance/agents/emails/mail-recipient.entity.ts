@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The address of a person, and up to where they know what waits for them. Beside the agent: it is in no state and entry. */
+/**
+ * The mail address of a person, and up to which entry they have had mail. It is not part of the agent, so that no state
+ * or entry contains it.
+ */
 @Entity('mail_recipients')
 export class MailRecipient {
   @PrimaryColumn('text')
@@ -9,7 +12,7 @@ export class MailRecipient {
   @Column('text')
   readonly email!: string;
 
-  /** Sequence up to which decisions were looked through that came to wait for the person. */
+  /** Sequence up to which entries were searched for decisions that wait for the person. */
   @Column('bigint')
   readonly sequence!: number;
 

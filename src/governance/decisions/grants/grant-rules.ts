@@ -100,7 +100,7 @@ function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
 /** Whether its reviewers could give it today, its uses aside. */
 export function holds({ grant, decision, reviewers }: KnownGrant, terms: TodaysTerms): boolean {
   const { requirement, now, isForbidden } = terms;
-  // What comes of a rejection is its reviewer's own: no policy has to allow it.
+  // A grant made with a rejection is its reviewer's own choice: no policy has to allow it.
   if (decision.status === 'approved' && !isWithin(grant, requirement.grant, now)) return false;
   const counting = reviewers.filter((reviewer) => reviewer.status === 'active' && !isForbidden(reviewer));
   return areFilled(

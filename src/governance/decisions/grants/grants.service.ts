@@ -44,7 +44,7 @@ export class GrantsService {
     return grants.map((grant, index) => usedGrant(grant, Number(sums[index] ?? 0)));
   }
 
-  /** @throws NOT_FOUND; PERMISSION_DENIED for whoever did not give it; CONFLICT for one that is over. */
+  /** @throws NOT_FOUND; PERMISSION_DENIED for callers who did not give it; CONFLICT for one that has ended. */
   async revoke(caller: Caller, id: string, reason: string | null): Promise<UsedGrant> {
     const revoked = await this.ledger.prefetching(byId(GRANT, id)).write(caller, async (transaction) => {
       const grant = found(await transaction.findVisible(GRANT, id), 'grant');
@@ -65,7 +65,7 @@ export class GrantsService {
   }
 }
 
-/** Who is bound to an agent may take back what that agent gave. @throws PERMISSION_DENIED */
+/** A caller bound to an agent, unless it has `admin`, may only revoke what that agent gave. @throws PERMISSION_DENIED */
 async function requireGiver(transaction: LedgerTransaction, { decisionId }: Grant): Promise<void> {
   const { agentId, grants } = transaction.caller;
   if (agentId === null || grants.has('admin')) return;
@@ -75,7 +75,7 @@ async function requireGiver(transaction: LedgerTransaction, { decisionId }: Gran
     throw permissionDenied('not_an_approver', 'Only one of the reviewers who gave this grant can revoke it.');
 }
 
-/** Its uses may be read after the last one was taken, which the row as it was read does not know yet. */
+/** Uses are read after the row: the last one may have been taken in between, while the row still says `active`. */
 function usedGrant(grant: Grant, used: number): UsedGrant {
   const isUsedUp = grant.status === 'active' && used === grant.uses;
   return { grant: isUsedUp ? { ...grant, status: 'used_up' } : grant, used };

@@ -76,7 +76,7 @@ export class HeldGrants {
       { column: 'agentId', comparison: 'nullOrAmong', value: arraysOfOne(agentIds) },
       { column: 'action', comparison: 'nullOrAmong', value: arraysOfOne(actions) },
     ];
-    // What the answer depends on, whoever may see it.
+    // The answer depends on these records, even if the caller may not see them.
     const reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
     const known: KnownGrant[] = [];
     for await (const grants of this.records.chunks(GRANT, conditions, CHUNK, SYSTEM_CALLER))

@@ -40,8 +40,8 @@ export async function requireOther(
 }
 
 /**
- * Rejects, and names what would be right: a grant for it comes of that where this reviewer alone could have approved, and
- * otherwise a hint. A rejection never fails for want of room.
+ * Rejects, and names what would be right. That becomes a grant if this reviewer's approval alone would have been
+ * enough, and otherwise a hint. A rejection never fails because there are too many grants.
  */
 export async function settleWithInstead(
   transaction: LedgerTransaction,

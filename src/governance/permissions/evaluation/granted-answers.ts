@@ -14,7 +14,7 @@ interface Waiting {
   readonly agent: string;
 }
 
-/** Makes answers of those that a grant serves: execute would not ask for an approval. */
+/** Turns answers that require an approval into those of execute, where a grant takes the place of the approval. */
 @Injectable()
 export class GrantedAnswers {
   constructor(

@@ -83,7 +83,7 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   return { riskLevel, approvers, decideWithin, executeWithin, ...(grant !== null && { grant }) };
 }
 
-/** Among approvers: the registered person on whose behalf the agent acts. Nobody meets it where there is none. */
+/** As an approver: the registered person on whose behalf the agent acts. If there is none, nobody matches. */
 export const PRINCIPAL = 'principal';
 
 /** The requirement for an agent that acts on behalf of this person. @param personId null if it acts for none */

@@ -6,7 +6,7 @@ import type { AskedFact, Evaluation, EvaluationRequest, Facts } from './evaluati
 import type { AskedNames } from './names';
 import { ResourceIndex } from './resource-index';
 
-/** A policy that matches otherwise, and what it asks besides the request. */
+/** A policy that matches but for what it asks besides the request, and what that is. */
 interface AskingMatch {
   readonly policy: CompiledPolicy;
   readonly uses: readonly LimitUse[];
@@ -54,7 +54,7 @@ export class AskingPolicies {
     };
   }
 
-  /** What those with limits ask that match otherwise, with what was used; the oldest policy first. */
+  /** Policies that match but for their limits, and what these are asked for; the oldest policy first. */
   uses(request: EvaluationRequest, names: AskedNames, { sums }: Facts): AskingMatch[] {
     if (sums === undefined) return [];
     return this.matching(request, names).flatMap((policy) =>

@@ -50,7 +50,7 @@ export interface AskedNames extends SubjectNames {
   /** Null: it is on nobody's behalf. */
   readonly principals: readonly Name[] | null;
   readonly request: EvaluationRequest;
-  /** Null: what conditions ask besides the request is taken as it is best for their policies. */
+  /** Null: for each policy, the facts are taken to be those that suit it best. */
   readonly facts: ConditionFacts | null;
   readonly isReview: boolean;
   /** Whether policies with limits can match: not for reviews, or subjects that are no registered agents. */

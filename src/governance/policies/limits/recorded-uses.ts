@@ -9,8 +9,8 @@ const CHUNK = 5_000;
 
 const SELECT_LIMITED = `SELECT "id", "name", "limits" FROM "policies" WHERE "limits" <> '[]'`;
 /**
- * What an entry of an erasure says counts once, and only when the entries before it no longer say it themselves: their
- * contents are taken after it, and may have been put back.
+ * Uses in the entry of an erasure count once, and only if the entries before it no longer have them: those are emptied
+ * after it, and somebody may have put their contents back.
  */
 const IS_SAID = `EXISTS (SELECT 1 FROM "ledger_entries" AS other WHERE other."subjectId" = entry."subjectId" AND other."sequence" < entry."sequence" AND other."details" LIKE '%"used":[%')`;
 /** Of the entries with one action after a sequence and up to another; details are canonical JSON. */
@@ -22,7 +22,7 @@ const SELECT_CHUNK =
 const SELECT_GRANTED =
   `SELECT "grantId" AS "id", count(*) AS "count" FROM "executions" WHERE "grantId" IS NOT NULL ` +
   `AND "createdSequence" > $1 AND "createdSequence" <= $2 GROUP BY "grantId"`;
-/** What an erased execution has taken is said by the entry of its erasure. */
+/** The entry of its erasure says what an erased execution has taken. */
 const ACTIONS = ['execution.authorized', 'execution.resumed', 'execution.erased'];
 
 /** By the id of a policy, the name of the sum of each of its limits. */
