@@ -35,6 +35,7 @@ import { LoggingModule } from './http/logging/logging.module';
 import { MailModule } from './evidence/mail/mail.module';
 import { MetricsModule } from './operations/metrics/metrics.module';
 import { PasskeysModule } from './governance/passkeys/passkeys.module';
+import { PermitsModule } from './governance/permits/permits.module';
 import { PoliciesModule } from './governance/policies/policies.module';
 import { PolicyPlansModule } from './governance/policy-plans/policy-plans.module';
 import { ProvenanceModule } from './evidence/provenance/provenance.module';
@@ -113,6 +114,7 @@ export class AppModule {
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
         AuthzenModule,
+        PermitsModule,
         MetricsModule,
         OpenApiModule,
         ConsoleModule,

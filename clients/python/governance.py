@@ -299,6 +299,7 @@ class Governance:
         wait: float = 0,
         on_behalf_of: _PerCall = None,
         run: _PerCall = None,
+        permit: Optional[str] = None,
     ) -> "Guard":
         """A decorator and a context manager around what an agent does.
 
@@ -307,8 +308,10 @@ class Governance:
         :param wait: seconds to wait for an approval that is needed.
         :param on_behalf_of: for whom the agent acts, such as {"subject": "user:4711", "roles": ["finance"]}; a function, too.
         :param run: the conversation or task that it is part of, the same when it is asked again after its approval; a function, too.
+        :param permit: the system that is to see what was authorised, one of the service's PERMIT_AUDIENCES. The function gets a
+            token for it as its argument `permit`; in a `with`, the execution has it. None where there is none.
         """
-        return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run)
+        return Guard(self, action, resource_type, resource_id, parameters, agent, wait, on_behalf_of, run, permit)
 
     def own_agent(self) -> str:
         """The agent that the key is bound to."""
@@ -379,6 +382,7 @@ class Guard:
         wait: float,
         on_behalf_of: _PerCall,
         run: _PerCall,
+        permit: Optional[str] = None,
     ) -> None:
         self._governance = governance
         self._action = action
@@ -389,6 +393,7 @@ class Guard:
         self._wait = wait
         self._on_behalf_of = on_behalf_of
         self._run = run
+        self._permit = {} if permit is None else {"permit": {"audience": permit}}
         #: Held by the block of a `with`, whose execution is kept here.
         self._is_entered = threading.Lock()
         self._entered: Optional["GuardedExecution"] = None
@@ -406,6 +411,8 @@ class Guard:
                 execution = self._permitted(arguments, named)
             except ActionCarriedOut as done:
                 return done.result
+            if self._permit:
+                named = {**named, "permit": execution.permit}
             with execution:
                 result = function(*arguments, **named)
                 if _has_yet_to_run(result):
@@ -457,7 +464,7 @@ class Guard:
     def _ask(self, agent: str, request: Mapping[str, Any]) -> Any:
         try:
             path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
-            return self._start(path, request)
+            return self._start(path, {**request, **self._permit})
         except GovernanceError as error:
             if error.status == 403:
                 error.explanation = self._explanation({"agent": agent, **request, "explain": True})
@@ -533,7 +540,7 @@ class Guard:
     def _resumed(self, execution: Any) -> Any:
         """Of several callers that waited for the same approval, one resumes; the others get what came of that."""
         try:
-            return self._start(f"/api/v1/executions/{execution['id']}/resume")
+            return self._start(f"/api/v1/executions/{execution['id']}/resume", self._permit or None)
         except GovernanceError as error:
             if error.status != 409:
                 raise
@@ -568,6 +575,8 @@ class GuardedExecution:
         self._governance = governance
         #: As the service authorised it.
         self.execution = execution
+        #: The token that was asked for, if there is one.
+        self.permit: Optional[str] = execution.get("permit")
         self.result: Any = None
 
     def __enter__(self) -> "GuardedExecution":

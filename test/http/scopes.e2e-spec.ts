@@ -133,6 +133,8 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /access/v1/evaluation': ['read', 'execute'],
   'POST /access/v1/evaluations': ['read', 'execute'],
   'GET /.well-known/authzen-configuration': 'public',
+  'GET /.well-known/openid-configuration': 'public',
+  'GET /.well-known/jwks.json': 'public',
   'GET /metrics': ['read'],
   'GET /api/v1/health': 'public',
   'GET /api/v1/health/live': 'public',

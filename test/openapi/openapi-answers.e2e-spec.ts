@@ -347,11 +347,19 @@ describe('Answers match the document', () => {
   });
 
   it('when its URL is known', async () => {
-    const known = await createTestApp({ environment: { PUBLIC_URL: 'https://governance.example.com' } });
-    const answer = await send(known, 'GET', '/.well-known/authzen-configuration');
+    const environment = { PUBLIC_URL: 'https://governance.example.com', PERMIT_AUDIENCES: 'bank' };
+    const known = await createTestApp({ environment });
+    const documents = [
+      ['authzen_discovery', 'authzen-configuration'],
+      ['permits_discovery', 'openid-configuration'],
+      ['permits_keys', 'jwks.json'],
+    ] as const;
+    for (const [id, name] of documents) {
+      const answer = await send(known, 'GET', `/.well-known/${name}`);
+      expect(answer.status).toBe(200);
+      expect(check.faults(operation(id), answer)).toEqual([]);
+    }
     await known.close();
-    expect(answer.status).toBe(200);
-    expect(check.faults(operation('authzen_discovery'), answer)).toEqual([]);
   });
 
   it('when a person registers a passkey, and removes it', async () => {

@@ -60,6 +60,7 @@ const DETAILS = [
     'stopId',
     'grantId',
     'observed',
+    'audience',
     'approvers',
     'approverRevision',
     'riskLevel',

@@ -6,6 +6,7 @@ import type {
   OnBehalfOf,
   ResultNotReportedError,
 } from 'agent-governance-client';
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** The request to the policies about a tool call. */
 export interface ToolRequest {
@@ -24,8 +25,17 @@ export interface GovernedOptions<Context = unknown> {
   readonly onBehalfOf?: OnBehalfOf | ((context: Context) => OnBehalfOf | undefined);
   /** The conversation or task that a call is part of: the same when it is repeated after its approval. */
   readonly run?: string | ((context: Context) => string | undefined);
+  /** The system that is to see what was authorised, one of the service's `PERMIT_AUDIENCES`: `currentPermit` is a token for it. */
+  readonly permit?: string;
   /** Seconds that a call waits for its approval. Default: 0, so the model learns at once that it is pending. */
   readonly wait?: number;
+}
+
+const permits = new AsyncLocalStorage<string | undefined>();
+
+/** Within a tool that runs: the permit for its call, to be sent to the system that it acts on. Undefined where there is none. */
+export function currentPermit(): string | undefined {
+  return permits.getStore();
 }
 
 /** The tool did not run here. The message is for the model: what was refused, why, and what would change that. */
@@ -119,7 +129,7 @@ export async function carriedOut<Result>(
   const call = { hasRun: false };
   const runOnce = (): Result | Promise<Result> => {
     call.hasRun = true;
-    return run(inputOf(execution, input));
+    return permits.run(execution.permit, () => run(inputOf(execution, input)));
   };
   try {
     return await governance.carryOut(execution, runOnce, { signal, isPause });
@@ -149,7 +159,8 @@ export async function needsApproval<Context>(
   call: AskedCall<Context>,
 ): Promise<boolean> {
   try {
-    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = requestOf(options, call);
+    const { permit: _, ...asking } = requestOf(options, call);
+    const { agent = (await governance.get('/api/v1/me')).agentId ?? '', ...request } = asking;
     const { effect } = await governance
       .post('/api/v1/policies/evaluate', { body: { agent, ...request } })
       .then(oneAnswer);
@@ -171,7 +182,7 @@ async function askedFor(
   governance: GovernanceClient,
   agent: string,
   tool: string,
-  request: Omit<AskedRequest, 'agent'>,
+  request: Omit<AskedRequest, 'agent' | 'permit'>,
 ): Promise<Execution> {
   const asking = governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
   const execution = await asking.catch((error: unknown) => {
@@ -202,6 +213,7 @@ function requestOf<Context>(
     ...(agent === undefined ? {} : { agent }),
     ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
     ...(run === undefined ? {} : { run }),
+    ...(given.permit === undefined ? {} : { permit: given.permit }),
   };
 }
 

@@ -11,7 +11,7 @@ import {
 } from './governed.js';
 import { type PausedCall, PausedCalls } from './paused-calls.js';
 
-export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
+export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
 export interface MiddlewareOptions extends GovernedOptions<ToolCallRequest['runtime']> {
   /** Interrupts the graph while an approval is pending, which needs a checkpointer. Resumed, it asks again. */

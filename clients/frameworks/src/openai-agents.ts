@@ -2,7 +2,7 @@ import type { RunContext } from '@openai/agents';
 import type { GovernanceClient } from 'agent-governance-client';
 import { governedRun, type GovernedOptions, isNotReported, needsApproval, NotPermittedError } from './governed.js';
 
-export type { GovernedOptions, ToolRequest } from './governed.js';
+export { currentPermit, type GovernedOptions, type ToolRequest } from './governed.js';
 
 type Execute = (input: unknown, context: RunContext, details?: { readonly signal?: AbortSignal }) => unknown;
 type NeedsApproval = (context: RunContext, input: unknown, callId?: string) => Promise<boolean>;

@@ -2,7 +2,7 @@ import type { GovernanceClient } from 'agent-governance-client';
 import type { ToolSet } from 'ai';
 import { governedRun, type GovernedOptions, isNotReported, needsApproval } from './governed.js';
 
-export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
+export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
 /** The relevant members of a message part. */
 interface Part {

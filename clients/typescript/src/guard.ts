@@ -18,6 +18,11 @@ export interface GuardRequest {
   readonly onBehalfOf?: OnBehalfOf;
   /** The conversation or task that it is part of. After an approval ask again in the same one. */
   readonly run?: string;
+  /**
+   * The system that is to see what was authorised, one of the service's `PERMIT_AUDIENCES`: the `permit` of the execution is
+   * a token for it. There is none where the agent is only observed, or a handler of the service carries the action out.
+   */
+  readonly permit?: string;
 }
 
 export interface GuardOptions {
@@ -93,7 +98,7 @@ export async function authorized(
 ): Promise<Execution> {
   signal?.throwIfAborted();
   const asked = await ask(transport, request);
-  const execution = await permitted(transport, asked, wait, signal);
+  const execution = await permitted(transport, asked, permitBody(request), { wait, ...(signal && { signal }) });
   if (execution.outcome !== 'running') return execution;
   return settled(transport, execution).catch((error: unknown) => {
     throw error instanceof GovernanceError ? new OutcomeUnknownError(error) : error;
@@ -109,18 +114,23 @@ interface Started {
 
 async function ask(
   transport: Transport,
-  { agent, action, resourceType, resourceId, parameters, onBehalfOf, run }: GuardRequest & { readonly agent: string },
+  request: GuardRequest & { readonly agent: string },
 ): Promise<Started> {
+  const { agent, action, resourceType, resourceId, parameters, onBehalfOf, run } = request;
   const body = { action, resourceType, resourceId, parameters, onBehalfOf, run };
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
-    return await started(transport.answer({ method: 'post', path, body }));
+    return await started(transport.answer({ method: 'post', path, body: { ...body, ...permitBody(request) } }));
   } catch (error) {
     if (error instanceof GovernanceError && error.status === 403) {
       error.explanation = await explanation(transport, { agent, ...body });
     }
     throw error;
   }
+}
+
+function permitBody({ permit }: GuardRequest): object | undefined {
+  return permit === undefined ? undefined : { permit: { audience: permit } };
 }
 
 /** Null if the caller may not ask for it: the refusal itself is what counts. */
@@ -143,8 +153,8 @@ const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired'
 async function permitted(
   transport: Transport,
   { execution: asked, isFirst }: Started,
-  wait: number,
-  signal: AbortSignal | undefined,
+  body: object | undefined,
+  { wait = 0, signal }: GuardOptions,
 ): Promise<Execution> {
   const execution = await decided(transport, asked, wait, signal);
   if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution, isFirst);
@@ -154,19 +164,19 @@ async function permitted(
   const hasWaited = asked.outcome === 'pending_approval';
   if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
-  return resumed(transport, execution, wait, signal);
+  return resumed(transport, execution, body, { wait, ...(signal && { signal }) });
 }
 
 /** Of several callers that waited for the same approval, one resumes; the others return its outcome. */
 async function resumed(
   transport: Transport,
   execution: Execution,
-  wait: number,
-  signal: AbortSignal | undefined,
+  body: object | undefined,
+  { wait = 0, signal }: GuardOptions,
 ): Promise<Execution> {
   const path = `/api/v1/executions/${execution.id}/resume`;
   try {
-    return (await started(transport.answer({ method: 'post', path }))).execution;
+    return (await started(transport.answer({ method: 'post', path, body }))).execution;
   } catch (error) {
     if (!(error instanceof GovernanceError && error.status === 409)) throw error;
     return concluded(transport, execution, Math.max(wait, LEAST_FOLLOWING), signal);

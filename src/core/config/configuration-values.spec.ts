@@ -10,6 +10,8 @@ const VERIFIER_KEY = VARIABLES.previousVerifierKeys.example;
 
 /** Without it the other settings of signing in are a fault. */
 const OIDC_ISSUER = 'https://login.example.com';
+const PERMIT_AUDIENCES = 'bank';
+const GENERATOR = VARIABLES.previousPermitKeys.example;
 const MAIL = { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'a@b' };
 
 describe('values', () => {
@@ -101,10 +103,13 @@ describe('values', () => {
     ['oidcClientId', 'OIDC_CLIENT_ID', 'governance-console', 'governance-console'],
     ['oidcScope', 'OIDC_SCOPE', 'openid governance', 'openid governance'],
     ['metricsPort', 'METRICS_PORT', '9464', 9464],
+    ['permitAudiences', 'PERMIT_AUDIENCES', 'bank, https://vault.example.com', ['bank', 'https://vault.example.com']],
+    ['permitTtl', 'PERMIT_TTL', 'PT1H', 3_600_000],
+    ['permitKey', 'PERMIT_KEY', SEED, Buffer.alloc(32, 7)],
   ];
 
   it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
-    expect(readConfiguration({ OIDC_ISSUER, ...MAIL, [name]: text })[member]).toEqual(value);
+    expect(readConfiguration({ OIDC_ISSUER, PERMIT_AUDIENCES, ...MAIL, [name]: text })[member]).toEqual(value);
   });
 
   const refused: Record<string, string[]> = {
@@ -227,6 +232,11 @@ describe('values', () => {
     OIDC_CLIENT_ID: ['two words'],
     OIDC_SCOPE: ['profile', 'openid  email'],
     METRICS_PORT: ['65536', 'on', ' 9464'],
+    PERMIT_AUDIENCES: ['two words', 'bank,', 'a'.repeat(201), 'b\u00e4nk'],
+    PERMIT_TTL: ['PT0S', 'PT3601S', '5m', 'P1D'],
+    // Zero, and a number beyond the order of the curve.
+    PERMIT_KEY: ['x', SEED.slice(4), Buffer.alloc(32).toString('base64'), Buffer.alloc(32, 255).toString('base64')],
+    PERMIT_KEY_PREVIOUS: ['x', SEED, `${GENERATOR},`, GENERATOR.replace('axf', 'bxf'), GENERATOR.replace('.', '')],
   };
 
   it.each(Object.entries(refused).flatMap(([name, texts]) => texts.map((text) => [name, text] as const)))(
@@ -249,7 +259,9 @@ describe('values', () => {
   it.each(Object.values<Variable<unknown>>(VARIABLES).filter(({ mask }) => mask === undefined))(
     'accept the example of $name',
     ({ name, example, default: usual }) => {
-      expect(configurationFaults({ OIDC_ISSUER, ...MAIL, [name]: example ?? usual, API_KEY: KEY })).toEqual([]);
+      expect(
+        configurationFaults({ OIDC_ISSUER, PERMIT_AUDIENCES, ...MAIL, [name]: example ?? usual, API_KEY: KEY }),
+      ).toEqual([]);
     },
   );
 });

@@ -8,6 +8,9 @@ describe('secretsOf', () => {
       API_KEY_PREVIOUS: 'the-previous-key',
       DATABASE_URL: 'postgres://user:p%40ss-word@localhost:5432/governance',
       SIGNING_KEY: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=',
+      PUBLIC_URL: 'https://governance.example.com',
+      PERMIT_AUDIENCES: 'bank',
+      PERMIT_KEY: Buffer.alloc(32, 8).toString('base64'),
       REDIS_URL: 'redis://:redis-password@localhost:6379',
     });
     expect(new Set(secretsOf(configuration))).toEqual(
@@ -18,6 +21,7 @@ describe('secretsOf', () => {
         'p@ss-word',
         'redis-password',
         Buffer.alloc(32, 7).toString('base64'),
+        Buffer.alloc(32, 8).toString('base64'),
       ]),
     );
   });

@@ -13,9 +13,10 @@ export abstract class Configuration extends SettingsClass {
  * What no log line, answer or audit entry may show: keys, and the passwords inside URLs, both as written and decoded.
  */
 export function secretsOf(configuration: Configuration): string[] {
-  const { apiKey, apiKeyPrevious, signingKey, database, redisUrl } = configuration;
+  const { apiKey, apiKeyPrevious, signingKey, permitKey, database, redisUrl } = configuration;
   const urls = [database.kind === 'postgres' ? database.url : null, redisUrl];
-  const given = [apiKey, apiKeyPrevious, signingKey?.toString('base64') ?? null, ...urls.flatMap(passwordForms)];
+  const keys = [signingKey, permitKey].map((key) => key?.toString('base64') ?? null);
+  const given = [apiKey, apiKeyPrevious, ...keys, ...urls.flatMap(passwordForms)];
   return given.filter((secret): secret is string => secret !== null && secret !== '');
 }
 

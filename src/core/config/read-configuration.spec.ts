@@ -64,6 +64,10 @@ describe('defaults', () => {
       oidcClientId: null,
       oidcScope: 'openid',
       metricsPort: null,
+      permitAudiences: [],
+      permitTtl: 300_000,
+      permitKey: null,
+      previousPermitKeys: [],
     } satisfies Configuration);
   });
 

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import type { Configuration } from '../../core/config/configuration';
 import type { Database } from '../../ledger/database/database';
+import { keptFile } from '../../ledger/database/kept-file';
 import { lockedFile } from '../../ledger/database/sqlite/sqlite-file';
 import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from './checkpoint';
-import { closeToOthers, makeFolder, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
-
-/** Used for a database on a server, unless a setting names another folder. */
-const USUAL_FOLDER = 'data';
+import { closeToOthers, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
 
 /** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
 export abstract class CheckpointFiles {
@@ -24,19 +22,16 @@ export abstract class CheckpointFiles {
 
 /** Creates the folder if it is missing. */
 export function checkpointFiles(
-  { database, checkpointFolder }: Configuration,
+  configuration: Configuration,
   { location }: Pick<Database, 'location'>,
 ): CheckpointFiles {
-  const isFile = database.kind === 'sqlite';
-  const folder = resolve(checkpointFolder ?? (isFile ? dirname(location) : USUAL_FOLDER));
-  makeFolder(folder);
-  const name = join(folder, isFile ? basename(location) : location.slice(location.lastIndexOf('/') + 1));
-  const checkpoint = `${name}.checkpoint`;
+  const kept = (ending: string): string => keptFile(configuration, location, ending);
+  const checkpoint = kept('checkpoint');
   return {
     checkpoint,
-    lock: isFile ? null : `${checkpoint}.lock`,
-    erasures: `${name}.erasures`,
-    signingKey: `${name}.signing-key`,
+    lock: configuration.database.kind === 'sqlite' ? null : `${checkpoint}.lock`,
+    erasures: kept('erasures'),
+    signingKey: kept('signing-key'),
   };
 }
 

@@ -24,10 +24,21 @@ import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
 import { foundPrincipal } from './found-principal';
 import { takeUses } from './limit-uses';
+import type { AskedPermit } from '../permits/asked-permit';
+import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
 import { areFilled, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
 import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
+
+/** An execution that was resumed, and the permit that was asked for with it; null if none is given. */
+export interface ResumedExecution {
+  readonly execution: Execution;
+  readonly permit: string | null;
+}
+
+/** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
+type Kept = Execution & { readonly resumedAt: string };
 
 /** Uses approvals, each once, and cancels executions that wait for one or have one. */
 @Injectable()
@@ -37,6 +48,7 @@ export class ApprovalsService {
     private readonly permissions: Permissions,
     private readonly runner: ExecutionRunner,
     private readonly records: RecordReader,
+    private readonly permits: Permits,
   ) {}
 
   /**
@@ -54,16 +66,18 @@ export class ApprovalsService {
   }
 
   /**
-   * @throws NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
+   * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
    * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
    */
-  async resume(caller: Caller, id: string): Promise<Execution> {
-    const execution = await this.ledger
+  async resume(caller: Caller, id: string, asked?: AskedPermit): Promise<ResumedExecution> {
+    this.permits.requireAudience(asked);
+    const kept = await this.ledger
       .prefetching(byId(EXECUTION, id))
-      .write(caller, (transaction) => this.takeUp(transaction, id), {
+      .write(caller, (transaction) => this.takeUp(transaction, id, asked), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
-    return this.runner.carriedOut(caller, execution);
+    const execution = await this.runner.carriedOut(caller, kept);
+    return { execution, permit: await this.permits.of(execution, asked, kept.resumedAt) };
   }
 
   /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
@@ -78,7 +92,7 @@ export class ApprovalsService {
     });
   }
 
-  private async takeUp(transaction: LedgerTransaction, id: string): Promise<Execution | Refusal> {
+  private async takeUp(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
     const execution = await requiredExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const obstacle = resumeConflict(execution);
@@ -91,11 +105,12 @@ export class ApprovalsService {
     const others = used.length > 0 ? await this.othersOpen(transaction, execution) : [];
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
     const resumed = { ...execution, ...started, policies };
-    const note = decidedNote(resumed, 'execution.resumed', basis, held.approvers);
+    const decided = { ...basis, ...audienceOf(resumed, asked) };
+    const note = decidedNote(resumed, 'execution.resumed', decided, held.approvers);
     const written = transaction.update(EXECUTION, resumed, note);
     await takeUses(transaction, execution.agentId, used);
     await cancelRequests(transaction, others);
-    return written;
+    return { ...written, resumedAt: transaction.now };
   }
 
   /** Other requests for approval of the same action. */

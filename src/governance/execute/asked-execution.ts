@@ -9,6 +9,7 @@ import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { entityIdIn } from '../policies/conditions/claim';
 import type { RequestedAction } from '../permissions/permissions';
 import type { GivenPrincipal } from '../permissions/principals';
+import type { AskedPermit } from '../permits/asked-permit';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 
 /** An action that an agent wants to perform on a resource. */
@@ -17,6 +18,7 @@ export interface ActionRequest extends RequestedAction {
   readonly onBehalfOf?: GivenPrincipal | undefined;
   /** The conversation or task that it is part of. */
   readonly run?: string | undefined;
+  readonly permit?: AskedPermit | undefined;
 }
 
 /** An execution as requested, before it has an outcome. */

@@ -3,15 +3,16 @@ import { DecisionsModule } from '../decisions/decisions.module';
 import { ExecutionsModule } from '../executions/executions.module';
 import { ApprovalsController, ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
+import { PermitsModule } from '../permits/permits.module';
 import { PermissionsModule } from '../permissions/permissions.module';
 import { ApprovalsService } from './approvals.service';
 
 /** What an agent may do, and the approval it needs for it. */
 @Module({
-  imports: [DecisionsModule, ExecutionsModule, PermissionsModule],
+  imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule],
   controllers: [ExecuteController],
   providers: [ExecuteService],
-  exports: [PermissionsModule],
+  exports: [PermissionsModule, PermitsModule],
 })
 export class AuthorizationModule {}
 

@@ -10,7 +10,7 @@ import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { ExecuteActionRequest } from './dto/execute-action.request';
+import { ExecuteActionRequest, ResumeRequest } from './dto/execute-action.request';
 import { ExecutionResponse } from '../executions/dto/execution.response';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
@@ -65,10 +65,10 @@ export class ExecuteController {
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
-    const { execution, isRequested } = await this.executions.execute(caller, id, { parameters, ...requested });
+    const { execution, isRequested, permit } = await this.executions.execute(caller, id, { parameters, ...requested });
     if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
     if (isRequested) response.setHeader(REQUESTED, 'true');
-    return ExecutionResponse.from(execution);
+    return ExecutionResponse.from(execution, permit);
   }
 }
 
@@ -111,10 +111,16 @@ export class ApprovalsController {
       'the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.',
   })
   @ApiRecordId(EXECUTION, { sample: 2 })
+  @ApiBody({ type: ResumeRequest, required: false })
   @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
-  async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<ExecutionResponse> {
-    return ExecutionResponse.from(await this.approvals.resume(caller, id));
+  async resume(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { permit: asked }: ResumeRequest,
+  ): Promise<ExecutionResponse> {
+    const { execution, permit } = await this.approvals.resume(caller, id, asked);
+    return ExecutionResponse.from(execution, permit);
   }
 
   @Post(':id/cancel')

@@ -16,6 +16,8 @@ import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
 import { type ActionRequest, askedExecution, type AskedExecution, entityLookups } from './asked-execution';
+import type { AskedPermit } from '../permits/asked-permit';
+import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
 import { foundPrincipal } from './found-principal';
@@ -24,6 +26,8 @@ import { foundPrincipal } from './found-principal';
 export interface AnsweredExecution {
   readonly execution: Execution;
   readonly isRequested: boolean;
+  /** Null if none was asked for, or it cannot be given. */
+  readonly permit: string | null;
 }
 
 /** As it is kept for an `Idempotency-Key`, so that a replay says the same. */
@@ -38,6 +42,7 @@ export class ExecuteService {
     private readonly runner: ExecutionRunner,
     private readonly configuration: Configuration,
     private readonly grants: HeldGrants,
+    private readonly permits: Permits,
   ) {}
 
   /**
@@ -45,6 +50,7 @@ export class ExecuteService {
    * POLICY_DENIED, with the refused execution recorded.
    */
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<AnsweredExecution> {
+    this.permits.requireAudience(request.permit);
     const people = namedPeople(caller, request.onBehalfOf ?? null).map(agentLookup);
     const lookups = [agentLookup(agent), ...people, ...entityLookups(request.resourceId)];
     const kept = await this.ledger.prefetching(...lookups).write(
@@ -64,7 +70,9 @@ export class ExecuteService {
         },
       },
     );
-    return { execution: await this.runner.carriedOut(caller, kept), isRequested: kept.isRequested === true };
+    const execution = await this.runner.carriedOut(caller, kept);
+    const permit = await this.permits.of(execution, request.permit, execution.createdAt);
+    return { execution, isRequested: kept.isRequested === true, permit };
   }
 
   private permissionOf(
@@ -83,12 +91,13 @@ export class ExecuteService {
   ): Promise<Kept | Refusal> {
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
-    if (requirement === null) return this.authorise(transaction, asked, basis, used);
+    const { permit } = request;
+    if (requirement === null) return this.authorise(transaction, { asked, permit }, basis, used);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
-    if ('serving' in answer) return this.authoriseBy(transaction, asked, basis, answer.serving);
+    if ('serving' in answer) return this.authoriseBy(transaction, { asked, permit }, basis, answer.serving);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -96,14 +105,15 @@ export class ExecuteService {
   /** Requests for approval of what is now allowed within limits are cancelled, so that nothing is done twice. */
   private async authorise(
     transaction: LedgerTransaction,
-    asked: AskedExecution,
+    { asked, permit }: Permitted,
     basis: DecisionBasis,
     used: readonly LimitUse[],
   ): Promise<Execution> {
     const { outcome, runBy } = this.runner.startOf(asked.action);
     const waiting = used.length > 0 ? await openRequestsFor(transaction, asked) : [];
     const authorised = { outcome, ...asked, runBy, observed: basis.observed === true };
-    const execution = transaction.insert(EXECUTION, authorised, decidedNote(asked, 'execution.authorized', basis));
+    const note = decidedNote(asked, 'execution.authorized', { ...basis, ...audienceOf(authorised, permit) });
+    const execution = transaction.insert(EXECUTION, authorised, note);
     await takeUses(transaction, asked.agentId, used);
     await cancelRequests(transaction, waiting);
     return execution;
@@ -112,14 +122,15 @@ export class ExecuteService {
   /** A grant takes the place of an approval: nothing waits for one any more. */
   private async authoriseBy(
     transaction: LedgerTransaction,
-    asked: AskedExecution,
+    { asked, permit }: Permitted,
     basis: DecisionBasis,
     { grant, approvers }: ServingGrant,
   ): Promise<Execution> {
     const { outcome, runBy } = this.runner.startOf(asked.action);
     const waiting = await openRequestsFor(transaction, asked);
     const authorised = { outcome, ...asked, runBy, grantId: grant.id };
-    const note = decidedNote(asked, 'execution.authorized', { ...basis, grantId: grant.id }, approvers);
+    const granted = { ...basis, grantId: grant.id, ...audienceOf(authorised, permit) };
+    const note = decidedNote(asked, 'execution.authorized', granted, approvers);
     const execution = transaction.insert(EXECUTION, authorised, note);
     await takeUse(transaction, grant);
     await cancelRequests(transaction, waiting);
@@ -161,6 +172,12 @@ export class ExecuteService {
       return null;
     return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }
+}
+
+/** What is about to be authorised, and the permit that was asked for with it. */
+interface Permitted {
+  readonly asked: AskedExecution;
+  readonly permit: AskedPermit | undefined;
 }
 
 /** What is replayed, and what is required of it now. */

@@ -280,6 +280,8 @@ export interface DecisionBasis extends JsonObject {
   readonly grantId?: string;
   /** The stop that covers it, if one does. */
   readonly stopId?: string;
+  /** The system for which a permit was made, if one was. */
+  readonly audience?: string;
   /** Whether no policy allows it, and it was authorised because the agent is observed. */
   readonly observed?: true;
   /** What was taken from limits, and the limits that kept policies from allowing it. */

@@ -38,6 +38,10 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Erasures', description: 'What records contain, forgotten without breaking a proof.' },
   { name: 'Reports', description: 'What the whole looks like, counted from the records.' },
   { name: 'AuthZEN', description: 'The OpenID AuthZEN Authorization API 1.0: whether an action would be allowed.' },
+  {
+    name: 'Permits',
+    description: 'Who issues the tokens that prove an authorised action to other systems, and the keys.',
+  },
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
 ];
 

@@ -74,7 +74,8 @@ describeOnSqlite('The adapters of frameworks', () => {
   beforeAll(async () => {
     await builtFrameworks();
     folders = { ai: programsWith('ai'), 'ai-7': programsWith('ai-7') };
-    app = await createTestApp({ modules: [ActionsModule] });
+    const environment = { PUBLIC_URL: 'https://governance.example.com', PERMIT_AUDIENCES: 'bank' };
+    app = await createTestApp({ environment, modules: [ActionsModule] });
     ann = (await company(app)).ann;
     reviewer = (await issueKey(app, { name: 'ann', scopes: ['review', 'read'], agentId: ann.id })).secret;
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
@@ -157,6 +158,19 @@ describeOnSqlite('The adapters of frameworks', () => {
       asked: [...asked, ...asked],
       outcomes: [note, note, note, refund, refund, refund],
     });
+  });
+
+  it('all: a tool gets the permit for its call', async () => {
+    const { id } = await createAgent(app, { name: 'permits', capabilities: ['note'] });
+    const key = (await issueKey(app, { scopes: ['execute'], agentId: id })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+    const { exitCode, output, errors } = await run(process.execPath, ['permits.mjs'], {
+      folder: folders.ai,
+      environment,
+    });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    const outcomes = Array.from({ length: 3 }, () => 'note executed');
+    expect(JSON.parse(output)).toEqual({ audiences: ['bank', 'bank', 'bank'], outside: null, outcomes });
   });
 
   itWithEach(

@@ -6,6 +6,7 @@ import {
   temporaryDatabaseUrl,
 } from './database-url';
 import { GOVERNANCE_VARIABLES } from './governance-variables';
+import { PERMIT_VARIABLES } from './permit-variables';
 import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
 import {
   API_KEY_EXPECTED,
@@ -59,7 +60,7 @@ export const VARIABLES = {
   publicUrl: {
     name: 'PUBLIC_URL',
     description:
-      'URL at which clients reach the service, for links in messages. Unset: no links, and no AuthZEN configuration.',
+      'URL at which clients reach the service, for links in messages. Unset: no links, no AuthZEN configuration and no permits.',
     default: '',
     expected: 'an https origin, without path, query and fragment (http for this machine only)',
     example: 'https://governance.example.com',
@@ -251,6 +252,7 @@ export const VARIABLES = {
     parse: parseTrustedProxies,
   },
   ...GOVERNANCE_VARIABLES,
+  ...PERMIT_VARIABLES,
   smtpUrl: {
     name: 'SMTP_URL',
     description: 'Mail server by which people learn what waits for them. Unset: no mails.',

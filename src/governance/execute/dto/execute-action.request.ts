@@ -3,6 +3,7 @@ import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { OnBehalfOfField, RunField } from '../../permissions/principal-fields';
 import type { GivenPrincipal } from '../../permissions/principals';
+import { type AskedPermit, PermitField } from '../../permits/asked-permit';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 
 export class ExecuteActionRequest {
@@ -47,4 +48,12 @@ export class ExecuteActionRequest {
 
   @RunField()
   readonly run?: string;
+
+  @PermitField()
+  readonly permit?: AskedPermit;
+}
+
+export class ResumeRequest {
+  @PermitField()
+  readonly permit?: AskedPermit;
 }

@@ -175,6 +175,13 @@ export class ExecutionResponse {
   @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
   readonly erased?: true;
 
+  @ApiPropertyOptional({
+    example: 'eyJhbGciOiJFUzI1NiIs…',
+    description:
+      'A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.',
+  })
+  readonly permit?: string;
+
   @ApiProperty({
     type: RejectionResponse,
     nullable: true,
@@ -184,7 +191,7 @@ export class ExecutionResponse {
   })
   readonly rejection?: RejectionResponse | null;
 
-  static from(this: void, row: Execution): ExecutionResponse {
+  static from(this: void, row: Execution, permit: string | null = null): ExecutionResponse {
     const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
     const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
     const { traceId, onBehalfOf, run, grantId, instead } = row;
@@ -212,6 +219,7 @@ export class ExecutionResponse {
       run,
       grantId,
       instead,
+      ...(permit !== null && { permit }),
       ...(row.observed && { observed: true as const }),
       ...(row.erased && { erased: true as const }),
     };

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
+import { duration, printJson, printLine } from '../output.js';
+import { serviceUrl, SettingsError } from '../settings.js';
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** What a token says, and whether it holds. */
+interface Inspected {
+  readonly header: Part;
+  readonly claims: Part;
+  /** Whether a key of the service signed it; null: the service lists no keys. */
+  readonly signed: boolean | null;
+  /** Seconds until it is over; negative once it is. */
+  readonly left: number;
+}
+
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+export function addPermitCommands(program: Command): void {
+  program
+    .command('permit')
+    .description('tokens that prove one authorised action: inspect')
+    .command('inspect <token>')
+    .description('what a permit says, whether a key of the service signed it, and how long it is valid')
+    .option('--json', 'the answer as JSON')
+    .action(inspect);
+}
+
+async function inspect(token: string, { json }: { readonly json?: boolean }): Promise<void> {
+  const inspected = await inspectedPermit(token);
+  const { claims, signed, left } = inspected;
+  if (json === true) printJson(inspected);
+  else {
+    for (const [name, text] of rowsOf(claims)) printLine(`${name.padEnd(12)} ${text}`);
+    printLine(`signature    ${signatureText(signed)}`);
+    printLine(`validity     ${left > 0 ? `${duration(left * 1_000)} left` : `over for ${duration(-left * 1_000)}`}`);
+  }
+  if (signed !== true || left <= 0) process.exitCode = 1;
+}
+
+async function inspectedPermit(token: string): Promise<Inspected> {
+  if (!TOKEN.test(token)) throw new SettingsError('That is no token: it has three parts with dots between them.');
+  const [head = '', body = '', signature = ''] = token.split('.');
+  const [header, claims] = [parsed(head), parsed(body)];
+  const keys = await listedKeys();
+  const key = keys?.find(({ kid }) => kid === header['kid']);
+  const isSigned = (by: JsonWebKey): boolean =>
+    header['alg'] === 'ES256' &&
+    verify(
+      'sha256',
+      Buffer.from(`${head}.${body}`),
+      { key: createPublicKey({ key: by, format: 'jwk' }), dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    );
+  const signed = keys === null ? null : key !== undefined && isSigned(key);
+  return { header, claims, signed, left: Math.ceil(Number(claims['exp'] ?? 0) - Date.now() / 1_000) };
+}
+
+/** Null where the service issues no permits. No key is needed to ask. */
+async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: string })[] | null> {
+  const url = `${serviceUrl()}/.well-known/jwks.json`;
+  const answer = await fetch(url).catch((cause: unknown) => {
+    throw new SettingsError(`${url} cannot be reached: ${String(cause)}.`);
+  });
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new SettingsError(`${url} answered ${answer.status}.`);
+  return ((await answer.json()) as { readonly keys: readonly JsonWebKey[] }).keys;
+}
+
+function rowsOf(claims: Part): [name: string, text: string][] {
+  const { iss, aud, agent, act, jti, iat, exp, authorization_details: details } = claims;
+  const [detail = {}] = Array.isArray(details) ? (details as Part[]) : [];
+  const subject = (act as Part | undefined)?.['sub'];
+  return [
+    ['issuer', String(iss)],
+    ['audience', String(aud)],
+    ['agent', String(agent)],
+    ...(subject === undefined ? [] : [['on behalf of', String(subject)] as [string, string]]),
+    ['action', String(detail['actions'])],
+    ['resource', `${String(detail['resource_type'])}/${String(detail['identifier'])}`],
+    ['parameters', `sha256 ${String(detail['parameters_hash'])}`],
+    ['execution', String(jti)],
+    ['issued', timeText(iat)],
+    ['expires', timeText(exp)],
+  ];
+}
+
+function signatureText(signed: boolean | null): string {
+  if (signed === null) return 'not checked: the service issues no permits';
+  return signed ? 'by a key of the service' : 'NOT by a key of the service';
+}
+
+function timeText(seconds: unknown): string {
+  const time = new Date(Number(seconds) * 1_000);
+  return Number.isNaN(time.getTime()) ? String(seconds) : time.toISOString();
+}
+
+function parsed(part: string): Part {
+  try {
+    return Object(JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))) as Part;
+  } catch {
+    throw new SettingsError('That is no token: its parts are not JSON in base64url.');
+  }
+}

@@ -1,0 +1,149 @@
+/// <reference types="node" />
+import { createRemoteJWKSet, errors } from 'jose';
+import { createHash, KeyObject, verify } from 'node:crypto';
+import { canonicalJson } from './canonical-json.js';
+
+/** What a target is about to do, and who has to have permitted it. */
+export interface ExpectedPermit {
+  /** The service, by its `PUBLIC_URL`. Its keys are fetched from there. */
+  readonly issuer: string;
+  /** The name of the target among the service's `PERMIT_AUDIENCES`. */
+  readonly audience: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /**
+   * Whether it is the first time that this permit is used, for all instances of the target at once, which remember it
+   * until `exp`, in seconds since 1970, and half a minute longer. Without it a permit can be used until it expires.
+   */
+  readonly seen?: (jti: string, exp: number) => boolean | Promise<boolean>;
+}
+
+/** A permit that was verified. */
+export interface Permit {
+  /** The execution. */
+  readonly jti: string;
+  readonly iss: string;
+  readonly aud: string;
+  readonly sub: string;
+  /** The id of the agent. */
+  readonly agent: string;
+  /** Seconds since 1970. */
+  readonly iat: number;
+  readonly exp: number;
+  /** On whose behalf the agent acts. */
+  readonly act?: { readonly sub: string };
+  readonly authorization_details: readonly [PermittedAction];
+}
+
+/** One action, as RFC 9396 has it. */
+export interface PermittedAction {
+  readonly type: 'governed_action';
+  readonly actions: readonly [string];
+  readonly resource_type: string;
+  readonly identifier: string;
+  /** Hex SHA-256 of the RFC 8785 form. */
+  readonly parameters_hash: string;
+}
+
+/** The token is no permit for this. The message says what differs. */
+export class PermitError extends Error {
+  override readonly name = 'PermitError';
+}
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+type Header = Readonly<Record<string, unknown>>;
+
+const REQUIRED = ['issuer', 'audience', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Seconds by which clocks may differ. */
+const LEEWAY = 30;
+
+/** Fetched when they are ten minutes old, or do not have a key that a token names. */
+const keySets = new Map<string, KeySet>();
+/** The form of a key that is verified with in half the time. */
+const keyObjects = new WeakMap<object, KeyObject>();
+
+/**
+ * The claims of a token, once it is clear that it permits exactly this, now, here.
+ * @throws PermitError if it does not; TypeError if not all is said that it has to permit; the errors of jose and `fetch` where
+ * the keys of the service cannot be fetched, and of `seen`.
+ */
+export async function verifyPermit(token: string, expected: ExpectedPermit): Promise<Permit> {
+  const missing = REQUIRED.find((name) => expected[name] === undefined);
+  if (missing !== undefined) throw new TypeError(`${missing} is missing: say all that has to be permitted.`);
+  must(TOKEN.test(token), 'it is not a JWT');
+  const signed = token.slice(0, token.lastIndexOf('.'));
+  const [header, claims] = signed.split('.').map(parsed);
+  const key = await keyOf(expected.issuer, header as Header);
+  must(isSigned(signed, token.slice(signed.length + 1), key), 'its signature is not by a key of the service');
+  // Signed by the service, which makes no others of this type.
+  const permit = claims as unknown as Permit;
+  requireTimes(permit, Math.floor(Date.now() / 1_000));
+  requireAction(permit, expected);
+  if (expected.seen !== undefined) must(await expected.seen(permit.jti, permit.exp), 'it was used before');
+  return permit;
+}
+
+/** Of the algorithm, and by the name, that the token says. */
+async function keyOf(issuer: string, header: Header): Promise<KeyObject> {
+  const { alg, typ, kid } = header;
+  must(alg === 'ES256' && typ === 'JWT' && !('crit' in header), 'it is signed in another way than by ES256');
+  must(typeof kid === 'string', 'it names no key');
+  const found = await keysOf(issuer)({ alg: 'ES256', kid: kid as string }).catch((error: unknown) => {
+    throw error instanceof errors.JWKSNoMatchingKey ? refused('its key is not one of the service') : error;
+  });
+  const key = keyObjects.get(found) ?? KeyObject.from(found as Parameters<typeof KeyObject.from>[0]);
+  keyObjects.set(found, key);
+  return key;
+}
+
+function keysOf(issuer: string): KeySet {
+  const keys = keySets.get(issuer) ?? createRemoteJWKSet(new URL('/.well-known/jwks.json', issuer));
+  keySets.set(issuer, keys);
+  return keys;
+}
+
+function isSigned(signed: string, text: string, key: KeyObject): boolean {
+  const signature = Buffer.from(text, 'base64url');
+  // Some bits of the last character are not decoded: only one text counts.
+  if (signature.toString('base64url') !== text) return false;
+  return verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature);
+}
+
+function requireTimes({ iat, exp }: Permit, now: number): void {
+  must(Number.isInteger(iat) && iat <= now + LEEWAY, 'it is from the future');
+  must(Number.isInteger(exp) && now < exp + LEEWAY, 'it has expired');
+}
+
+function requireAction(permit: Permit, expected: ExpectedPermit): void {
+  const [details, ...more] = permit.authorization_details ?? [];
+  must(permit.iss === expected.issuer, 'another service issued it');
+  must(permit.aud === expected.audience, 'it is for another audience');
+  must(details?.type === 'governed_action' && more.length === 0, 'it permits no single action');
+  const { actions, resource_type, identifier, parameters_hash } = details as PermittedAction;
+  must(actions.length === 1 && actions[0] === expected.action, 'it is for another action');
+  must(resource_type === expected.resourceType, 'it is for another type of resource');
+  must(identifier === expected.resourceId, 'it is for another resource');
+  const hash = createHash('sha256').update(canonicalJson(expected.parameters)).digest('hex');
+  must(parameters_hash === hash, 'it is for other parameters');
+}
+
+function parsed(part: string): Header {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    if (typeof value === 'object' && value !== null) return value as Header;
+  } catch {
+    // Refused below.
+  }
+  throw refused('it is not a JWT');
+}
+
+function must(holds: boolean, otherwise: string): void {
+  if (!holds) throw refused(otherwise);
+}
+
+function refused(why: string): PermitError {
+  return new PermitError(`The permit is refused: ${why}.`);
+}

@@ -1,0 +1,82 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Configuration } from '../../core/config/configuration';
+import { invalidField } from '../../core/errors/domain-error';
+import { keptSeed } from '../../core/files/kept-seed';
+import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-key';
+import { Database } from '../../ledger/database/database';
+import { keptFile } from '../../ledger/database/kept-file';
+import type { Execution } from '../executions/execution.entity';
+import type { AskedPermit } from './asked-permit';
+import { permitClaims, signedPermit } from './permit';
+
+/** Who makes permits, and with what key. */
+export interface PermitIssuer {
+  readonly issuer: string;
+  readonly key: P256Key;
+}
+
+/** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */
+@Injectable()
+export class Permits implements OnModuleInit {
+  private issuing: PermitIssuer | null = null;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const { permitAudiences, publicUrl, permitKey } = this.configuration;
+    if (permitAudiences.length === 0 || publicUrl === null) return;
+    const file = (): string => keptFile(this.configuration, this.database.location, 'permit-key');
+    const key = p256Key(permitKey ?? (await keptSeed(file(), 'permit key')));
+    if (key === undefined) throw new Error(`The permit key in ${file()} is no private key of P-256. Remove the file.`);
+    this.issuing = { issuer: publicUrl, key };
+  }
+
+  /** Null where no permits are made. */
+  get issuer(): string | null {
+    return this.issuing?.issuer ?? null;
+  }
+
+  /** The public keys by which permits are verified, the one that signs first. */
+  get keys(): readonly ListedKey[] {
+    return this.issuing === null ? [] : [this.issuing.key.listed, ...this.configuration.previousPermitKeys];
+  }
+
+  /** @throws VALIDATION_ERROR for an audience for which no permits are made. */
+  requireAudience(permit: AskedPermit | undefined): void {
+    if (permit === undefined) return;
+    const { permitAudiences } = this.configuration;
+    if (this.issuing === null)
+      throw invalidField('permit', 'must be left out: PERMIT_AUDIENCES and PUBLIC_URL are not set');
+    if (!permitAudiences.includes(permit.audience))
+      throw invalidField('permit', `must have an audience among PERMIT_AUDIENCES: ${permitAudiences.join(', ')}`);
+  }
+
+  /**
+   * The permit for an execution, made from its record: equal ones have equal claims. Null where none was asked for, it
+   * would be over, or nobody but the service may carry the action out; what is only observed was not permitted by anybody.
+   * @param authorisedAt ISO 8601.
+   */
+  async of(execution: Execution, permit: AskedPermit | undefined, authorisedAt: string): Promise<string | null> {
+    if (permit === undefined || this.issuing === null || !isPermitted(execution)) return null;
+    const { issuer, key } = this.issuing;
+    const issuedAt = Math.floor(Date.parse(authorisedAt) / 1_000);
+    const expiresAt = issuedAt + this.configuration.permitTtl / 1_000;
+    if (Date.now() >= expiresAt * 1_000) return null;
+    return signedPermit(key, permitClaims(execution, { issuer, audience: permit.audience, issuedAt, expiresAt }));
+  }
+}
+
+/** What the entry of an authorisation says of the permit that comes with it. */
+export function audienceOf(authorised: Authorised, permit: AskedPermit | undefined): { readonly audience?: string } {
+  return permit !== undefined && isPermitted(authorised) ? { audience: permit.audience } : {};
+}
+
+type Authorised = Pick<Execution, 'outcome' | 'observed'>;
+
+/** Whether a permit can be given: an agent carries it out, and policies or people have allowed it. */
+function isPermitted({ outcome, observed }: Authorised): boolean {
+  return outcome === 'authorized' && !observed;
+}
