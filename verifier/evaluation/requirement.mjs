@@ -91,6 +91,14 @@ export function subjectsKey({ subjects }) {
 }
 
 /**
+ * Equal for groups that ask the same of the same people, in whatever number.
+ * @param {Pick<Group, 'subjects' | 'signed'>} group
+ */
+export function approvalKey(group) {
+  return `${subjectsKey(group)} ${group.signed === true}`;
+}
+
+/**
  * @param {string} one
  * @param {string} other
  */
