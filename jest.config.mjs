@@ -50,7 +50,15 @@ const sqlite = {
 /** What can differ on PostgreSQL: storage, locks, pages, leases. The refusal of a field cannot. By room. */
 const ON_POSTGRES = {
   access: ['api-keys', 'caller-end', 'key-lookups'],
-  approvals: ['approvals', 'approved-together', 'many-approvers', 'rejections', 'request-lists', 'resumes'],
+  approvals: [
+    'approvals',
+    'approved-together',
+    'many-approvers',
+    'rejections',
+    'request-lists',
+    'resumes',
+    'signed-approvals',
+  ],
   database: ['files', 'refused-database', 'replaced-tables', 'schema-version', 'upgrades'],
   decisions: ['decisions', 'decision-expiry'],
   erasures: ['erasures', 'evidence-slice', 'kept-answers', 'one-statement', 'put-back', 'refused-by-another'],

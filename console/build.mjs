@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -40,16 +39,15 @@ const bundled = Object.keys(metafile.inputs).flatMap(
 // The bill of materials lists exactly the bundled packages.
 const unlisted = bundled.filter((name) => !(name in dependencies));
 if (unlisted.length > 0) throw new Error(`The bundle holds ${unlisted[0]}, which is not a dependency of the console.`);
-const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'));
-const licence = readFileSync(join(preact, 'LICENSE'), 'utf8');
+/** What is bundled, with where its licence is. */
+const LICENCES = { preact: 'LICENSE', '@simplewebauthn/browser': 'LICENSE.md' };
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => placedIcon(count));
 const [script, style] = [SCRIPT, STYLE].map(pathOf);
 for (const { path, text } of outputFiles) {
-  const isScript = basename(path) === basename(script);
-  writeFileSync(join(target, basename(path)), isScript ? `/*! Includes Preact:\n${licence}*/\n${text}` : text);
+  writeFileSync(join(target, basename(path)), licencesOf(path) + text);
 }
 writeFileSync(join(target, 'index.html'), page());
 
@@ -57,6 +55,20 @@ writeFileSync(join(target, 'index.html'), page());
 function takePrimitivesOfPages({ onResolve }) {
   const path = join(folder, '..', 'verifier', 'primitives-browser.mjs');
   onResolve({ filter: /\/primitives\.mjs$/ }, () => ({ path }));
+}
+
+/** The licences of what a file includes; that of Preact, which many include, is in the first that is loaded. */
+function licencesOf(path) {
+  const { inputs, entryPoint } = metafile.outputs[basename(path)];
+  const names = Object.keys(LICENCES).filter((name) =>
+    name === 'preact' ? entryPoint === SCRIPT : Object.keys(inputs).some((input) => input.includes(`/${name}/`)),
+  );
+  return names
+    .map(
+      (name) =>
+        `/*! Includes ${name}:\n${readFileSync(join(folder, 'node_modules', name, LICENCES[name]), 'utf8')}*/\n`,
+    )
+    .join('');
 }
 
 /** The path on the service of what an entry point became. */

@@ -109,6 +109,7 @@ export type {
   PolicyCondition,
 } from './governance/policies/conditions/condition';
 export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
+export type { PasskeySignature } from './governance/passkeys/webauthn';
 export type { GivenGrant, GrantAllowance } from './governance/policies/approval/grant-terms';
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
 export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';

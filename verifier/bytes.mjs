@@ -15,6 +15,22 @@ export function bytesOfHex(hex) {
 
 /**
  * @param {string} text
+ * @returns {Uint8Array | undefined} undefined where it is not base64url without padding, or not in its only spelling
+ */
+export function bytesOfBase64Url(text) {
+  if (/[+/=]/.test(text)) return undefined;
+  const padding = '='.repeat((4 - (text.length % 4)) % 4);
+  return bytesOfBase64(text.replaceAll('-', '+').replaceAll('_', '/') + padding);
+}
+
+/** @param {Uint8Array} bytes */
+export function base64UrlOf(bytes) {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/**
+ * @param {string} text
  * @returns {Uint8Array | undefined} undefined where it is not base64, or not in its only spelling
  */
 export function bytesOfBase64(text) {

@@ -3,6 +3,7 @@
  * https or from the same machine, and only asynchronously.
  */
 import { hexOf } from './bytes.mjs';
+import { algorithmOf } from './public-keys.mjs';
 
 const WORD = 2 ** 32;
 const PRIMES = firstPrimes(64);
@@ -48,6 +49,63 @@ export function sha256Hex(data) {
 export async function hasSigned(publicKey, text, signature) {
   const key = await crypto.subtle.importKey('raw', Uint8Array.from(publicKey), 'Ed25519', false, ['verify']);
   return crypto.subtle.verify('Ed25519', key, Uint8Array.from(signature), new TextEncoder().encode(text));
+}
+
+const KEYS = {
+  ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+  EdDSA: { name: 'Ed25519' },
+  RS256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+};
+
+/**
+ * Whether a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
+ * @param {Uint8Array} publicKey DER of a SubjectPublicKeyInfo
+ * @param {Uint8Array} data
+ * @param {Uint8Array} signature
+ * @returns {Promise<boolean>} false for any other key, too
+ * @throws where the page came by http
+ */
+export async function hasSignedBytes(publicKey, data, signature) {
+  const algorithm = algorithmOf(publicKey);
+  const { subtle } = crypto;
+  const given = algorithm === 'ES256' ? numbersIn(signature) : signature;
+  if (algorithm === undefined || given === undefined) return false;
+  try {
+    const key = await subtle.importKey('spki', Uint8Array.from(publicKey), KEYS[algorithm], false, ['verify']);
+    return await subtle.verify(KEYS[algorithm], key, Uint8Array.from(given), Uint8Array.from(data));
+  } catch {
+    // A key, or a signature, that is none.
+    return false;
+  }
+}
+
+/**
+ * The two numbers of an ECDSA signature, 32 bytes each, which Web Cryptography takes in place of their DER (RFC 3279).
+ * @param {Uint8Array} der
+ * @returns {Uint8Array | undefined}
+ */
+function numbersIn(der) {
+  const both = new Uint8Array(64);
+  let at = 2;
+  if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
+  for (const end of [32, 64]) {
+    const length = der[at + 1] ?? 0;
+    const number = der.subarray(at + 2, at + 2 + length);
+    if (der[at] !== 0x02 || number.length !== length || !isShort(number)) return undefined;
+    const digits = number[0] === 0 ? number.subarray(1) : number;
+    if (digits.length > 32) return undefined;
+    both.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  return at === der.length ? both : undefined;
+}
+
+/**
+ * Whether it is a positive number in its only spelling.
+ * @param {Uint8Array} number
+ */
+function isShort([first, second = 0]) {
+  return first !== undefined && first < 0x80 && (first !== 0 || second >= 0x80);
 }
 
 /**

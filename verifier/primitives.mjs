@@ -3,6 +3,7 @@
  * a page takes that one.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import { algorithmOf } from './public-keys.mjs';
 
 /** Precedes the bytes of an Ed25519 key in DER (RFC 8410). */
 const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
@@ -34,4 +35,23 @@ export function sha256Hex(data) {
 export async function hasSigned(publicKey, text, signature) {
   const key = createPublicKey({ key: Buffer.concat([KEY_PREFIX, publicKey]), format: 'der', type: 'spki' });
   return verify(null, Buffer.from(text), key, signature);
+}
+
+/**
+ * Whether a key has signed bytes: ECDSA with P-256 and SHA-256 in DER, Ed25519, or RSASSA-PKCS1-v1_5 with SHA-256.
+ * @param {Uint8Array} publicKey DER of a SubjectPublicKeyInfo
+ * @param {Uint8Array} data
+ * @param {Uint8Array} signature
+ * @returns {Promise<boolean>} false for any other key, too
+ */
+export async function hasSignedBytes(publicKey, data, signature) {
+  const algorithm = algorithmOf(publicKey);
+  if (algorithm === undefined) return false;
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
+    return verify(algorithm === 'EdDSA' ? null : 'sha256', data, key, signature);
+  } catch {
+    // A key, or a signature, that is none.
+    return false;
+  }
 }

@@ -149,6 +149,9 @@ describe('Passkeys', () => {
       SoftwareAuthenticator,
       SoftwareAuthenticator,
     ];
+    const alone = { agentId: who.agent.id, credentialId: first.id, verdict: 'register' };
+    const bySelf = await register(who, { credential: await created(who, first), signature: first.sign(alone) });
+    expect(Object.keys(faults(bySelf))).toEqual(['signature']);
     const firstId = await registered(who, first);
     await registered(thief, stolen);
     const about = { agentId: who.agent.id, credentialId: second.id, verdict: 'register' };

@@ -165,4 +165,27 @@ describeOnSqlite('What gov shows a reviewer', () => {
     const unknown = await gov(['inbox', '--as', 'nobody'], API_KEY);
     expect(unknown).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining('nobody') });
   });
+
+  it('what takes a signature, and where it is given', async () => {
+    const approval = { approvers: [{ subjects: ['role:finance'], signed: true }] };
+    await requireApproval(app, approval, { name: 'signed', actions: ['ship'] });
+    await send(app, 'PATCH', `/api/v1/agents/${people.bot.id}`, { body: { capabilities: ['refund', 'send', 'ship'] } });
+    const asked = await pending(app, people.bot, { ...refund, action: 'ship' });
+    const id = String(asked.decisionId);
+    const link = `${app.url}/console/decisions/${id}`;
+    expect((await gov(['show', id])).output).toMatch(/needs +1 of role:finance, signed\n/);
+    for (const words of [
+      ['approve', id, '--yes'],
+      ['approve', id],
+    ]) {
+      const { exitCode, output, errors } = await gov(words);
+      expect({ exitCode, output: output + errors }).toEqual({
+        ...{ exitCode: 1, output: expect.stringContaining(`signed with a passkey. Open ${link} to approve it.`) },
+      });
+    }
+    const plain = await pending(app, people.bot, { ...refund, resourceId: 'orders/18' });
+    const together = await gov(['inbox', '--approve', '--yes', '--as', people.ann.id]);
+    expect(together.output).toMatch(new RegExp(`${String(plain.decisionId)} is approved\\.`));
+    expect((await gov(['reject', id, '--yes'])).exitCode).toBe(0);
+  });
 });

@@ -2,27 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { ROOT } from '../support/documents/markdown';
+import { freePort } from '../support/processes/free-port';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { describeInBrowser, type Page, TestBrowser } from './browser';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const SERVER = join(__dirname, 'oidc-server.mjs');
-
-/** A free port: the issuer has to know the redirect URI before the service starts. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 interface TrustedIssuer {
   readonly audience?: string;

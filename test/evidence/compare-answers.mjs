@@ -50,7 +50,7 @@ function shape({ effect, reason, policies, approval }) {
       approval.riskLevel,
       approval.decideWithin,
       approval.executeWithin,
-      approval.approvers.map((/** @type {any} */ group) => [group.subjects, group.approvals]),
+      approval.approvers.map((/** @type {any} */ group) => [group.subjects, group.approvals, group.signed]),
     ],
   });
 }

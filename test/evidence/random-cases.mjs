@@ -248,7 +248,7 @@ export function randomCases(seed) {
   }
 
   function group() {
-    return { subjects: distinct(some(subject, 1, 3)), approvals: 1 + below(chance(0.1) ? 10 : 3) };
+    return { subjects: distinct(some(subject, 1, 3)), approvals: 1 + below(chance(0.1) ? 10 : 3), signed: chance(0.2) };
   }
 
   function largeGroup() {

@@ -48,7 +48,7 @@ async function agents(prefix, count, kind) {
 
 function group() {
   const subjects = [...new Set(Array.from({ length: 1 + below(2) }, () => one(subjectsOfGroups)))];
-  return { subjects, approvals: 1 + below(2) };
+  return { subjects, approvals: 1 + below(2), signed: below(6) === 0 };
 }
 
 /** Of one of a few names, so that a new one takes the place of an older one. */

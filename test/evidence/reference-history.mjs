@@ -2,7 +2,7 @@ import { hashOf } from '../../verifier/canonical-json.mjs';
 import { evaluate, evaluateReview } from '../../verifier/evaluation/evaluate.mjs';
 import { isWithin, textOf, unitsOf, usesOf } from '../../verifier/evaluation/limits.mjs';
 import { areFilled } from '../../verifier/evaluation/matching.mjs';
-import { milliseconds, subjectsKey } from '../../verifier/evaluation/requirement.mjs';
+import { approvalKey, milliseconds } from '../../verifier/evaluation/requirement.mjs';
 import { isResourceMet } from '../../verifier/evaluation/resources.mjs';
 import { isStopping } from '../../verifier/evaluation/stops.mjs';
 import { isApproverMetBy } from '../../verifier/evaluation/subjects.mjs';
@@ -211,5 +211,5 @@ export class ReferenceHistory {
 
 /** @param {any} group */
 function keyOf(group) {
-  return `${subjectsKey(group)} ${group.approvals}`;
+  return `${approvalKey(group)} ${group.approvals}`;
 }

@@ -26,6 +26,8 @@ export class AgainstLog {
   #claims = new Map();
   /** Stops that are active so far. @type {Map<string, Json>} */
   #stops = new Map();
+  /** Passkeys that were removed so far. @type {Set<string>} */
+  #removed = new Set();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
   #agents = new Map();
 
@@ -43,6 +45,7 @@ export class AgainstLog {
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
     this.named = history.namedAgents;
+    this.passkeys = history.namedPasskeys;
     this.names = new Set([
       ...this.named.map(({ id }) => id),
       ...history.ofDecision.map(({ state }) => state.proposedBy),
@@ -65,6 +68,7 @@ export class AgainstLog {
     if (subjectType === 'claim' && state?.entityId === this.target) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
     if (subjectId === this.target && !state) this.#claims.clear();
+    if (action === 'passkey.removed') this.#removed.add(subjectId);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
@@ -77,6 +81,8 @@ export class AgainstLog {
       if (newest !== revision)
         this.#differ(sequence, `the agent ${id} was at revision ${newest}, not ${String(revision)}`);
     }
+    for (const { id } of this.passkeys.filter(({ before }) => before === sequence))
+      if (this.#removed.has(id)) this.#differ(sequence, `the passkey ${id} had been removed`);
     const rules = this.rules.get(audit.details.rules);
     if (rules !== undefined && canonicalJson([...rules.policies].sort()) !== canonicalJson([...this.#inForce].sort()))
       this.#differ(

@@ -53,6 +53,7 @@ const FORMS = {
   'grant.used_up': { agentId: acting },
   'grant.expired': { actors: SERVICE, agentId: acting },
   'grant.revoked': { agentId: acting },
+  'passkey.registered': { agentId: acting },
   'stop.created': {},
   'stop.lifted': {},
 };

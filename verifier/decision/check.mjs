@@ -4,6 +4,7 @@ import { AgainstLog } from './against-log.mjs';
 import { readDecisionFile } from './read-file.mjs';
 import { recompute } from './recompute.mjs';
 import { checkSeals } from './seals.mjs';
+import { madeSignatures } from './signatures.mjs';
 
 /**
  * Everything about a decision file, for the command line and for a page alike.
@@ -44,7 +45,7 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const file = readDecisionFile(text, findings);
   const checkpoint = file && (await checkSeals(file, keys, findings));
   if (file === undefined || checkpoint === undefined || findings.count > 0) return resultOf(findings);
-  const { outcome, report, history } = recompute(file);
+  const { outcome, report, history } = recompute(file, await madeSignatures(file.entries));
   const notes = [...NOT_SHOWN];
   if (feedLog !== undefined) {
     const log = new AgainstLog(file, history, checkpoint.size);

@@ -4,7 +4,7 @@ import { areFilled } from '../evaluation/matching.mjs';
 import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isResourceMet } from '../evaluation/resources.mjs';
 import { described, required } from './narration.mjs';
-import { asAgent, groupsMet } from './reviewer.mjs';
+import { asAgent, groupsFilled } from './reviewer.mjs';
 
 /**
  * Whether a grant could authorise what it did: as its reviewers gave it, for this, and as they could give it that day.
@@ -58,6 +58,7 @@ function expectMade(grant, decision, report) {
   report.expect('the agent of the grant', grant.agentId, decision['proposedBy']);
   if (decision['status'] === 'rejected') {
     report.expect('the approvals that were required', approvalsOf(approvers), 1);
+    if (approvers.some((/** @type {Json} */ { signed }) => signed)) report.differ('a signature was required');
     report.expect('the uses of the grant', grant.uses, 1);
     report.expect('the resources of the grant', grant.resources, null);
     report.expect('the end of the grant', grant.until, after(grant.createdAt, executeWithin));
@@ -127,7 +128,8 @@ function expectToday({ audit, sequence, timestamp }, { grant, decision, approval
     [...revisions.keys()],
     giving.map((/** @type {Json} */ { approverId }) => approverId),
   );
-  const filled = giving.map((/** @type {Json} */ { approverId }) => {
+  const filled = giving.map((/** @type {Json} */ review) => {
+    const { approverId } = review;
     const reviewer = history.agent(approverId, revisions.get(approverId), sequence);
     if (reviewer === undefined) {
       report.differ(
@@ -140,7 +142,7 @@ function expectToday({ audit, sequence, timestamp }, { grant, decision, approval
         .effect === 'deny';
     const counts = reviewer['status'] === 'active' && !isDenied;
     report.say(`${described(reviewer)} ${counts ? 'gave it' : 'gave it, and did not count any more'}.`);
-    return counts ? groupsMet(approval.approvers, reviewer) : [];
+    return counts ? groupsFilled(approval.approvers, reviewer, review) : [];
   });
   if (!areFilled(approval.approvers, filled)) report.differ('its reviewers could not approve this any more');
   else report.say(`What was required then, ${required(approval.approvers)}, they could still approve.`);

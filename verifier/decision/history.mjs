@@ -16,10 +16,16 @@ export class History {
   #stops = new Set();
   /** Which agents were asked for, at which revision, before which entry. @type {{ id: string, revision: unknown, before: number }[]} */
   namedAgents = [];
+  /** Which passkeys signed, before which entry. @type {{ id: string, before: number }[]} */
+  namedPasskeys = [];
 
-  /** @param {DecisionFile} file */
-  constructor({ executionId, entries, rules, policies }) {
+  /**
+   * @param {DecisionFile} file
+   * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made
+   */
+  constructor({ executionId, entries, rules, policies }, made) {
     this.entries = entries;
+    this.made = made;
     this.executionId = executionId;
     this.ofExecution = entries.filter((entry) => isAbout(entry, 'execution', executionId));
     /** Of the decision that it waited for, or whose rejection kept it from being asked again. @type {string | null} */
@@ -95,6 +101,21 @@ export class History {
     );
     if (found !== undefined) this.#named.add(found);
     return found?.['state'];
+  }
+
+  /**
+   * The entry that registered a passkey.
+   * @param {string} id
+   * @param {number} before
+   * @returns {Json | undefined}
+   */
+  passkey(id, before) {
+    const found = this.of('passkey', id).find(
+      (entry) => entry['action'] === 'passkey.registered' && entry['sequence'] < before,
+    );
+    this.namedPasskeys.push({ id, before });
+    if (found !== undefined) this.#named.add(found);
+    return found;
   }
 
   /**

@@ -81,7 +81,12 @@ function sample(policies) {
 
 /** @param {readonly Group[]} groups */
 export function required(groups) {
-  return listed(groups.map(({ subjects, approvals }) => `${approvals} of ${alternatives(subjects)}`));
+  return listed(
+    groups.map(
+      ({ subjects, approvals, signed }) =>
+        `${approvals} of ${alternatives(subjects)}${signed === true ? ', signed' : ''}`,
+    ),
+  );
 }
 
 /** @param {readonly string[]} subjects of a group */

@@ -298,9 +298,9 @@ function isAllowance(allowance) {
 
 /** @param {Json} group */
 function isGroup(group) {
-  const { subjects, approvals } = group;
+  const { subjects, approvals, signed } = group;
   return (
-    Object.keys(group).sort().join() === 'approvals,subjects' &&
+    Object.keys(group).sort().join() === (signed === true ? 'approvals,signed,subjects' : 'approvals,subjects') &&
     isListOf(subjects, isText) &&
     Number.isInteger(approvals)
   );

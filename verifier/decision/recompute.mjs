@@ -73,10 +73,11 @@ const DETAILS = [
 
 /**
  * @param {import('./read-file.mjs').DecisionFile} file
+ * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made
  * @returns {{ outcome: string, report: Report, history: History }}
  */
-export function recompute(file) {
-  const [history, report] = [new History(file), new Report()];
+export function recompute(file, made) {
+  const [history, report] = [new History(file, made), new Report()];
   const subjects = new Set([history.executionId, history.decisionId, history.grant?.['decisionId']]);
   if (history.ofExecution.length === 0) report.differ(`the file has no entry of the execution ${file.executionId}`);
   expectForwardTime(file.entries, report);

@@ -1,8 +1,8 @@
 import { areFilled } from '../evaluation/matching.mjs';
-import { subjectsKey } from '../evaluation/requirement.mjs';
+import { approvalKey } from '../evaluation/requirement.mjs';
 import { expectAuthorized, expectPolicies, recomputeVerdict } from './asking.mjs';
 import { described, named, required } from './narration.mjs';
-import { groupsMet } from './reviewer.mjs';
+import { groupsFilled } from './reviewer.mjs';
 import { approvalsIn } from './reviewing.mjs';
 
 /**
@@ -56,7 +56,7 @@ function isFilledBy(groups, { audit, sequence }, history, report) {
     return undefined;
   }
   report.say(`Still required: ${required(groups)}.`);
-  const kept = (decision['approvers'] ?? []).map(subjectsKey);
+  const kept = (decision['approvers'] ?? []).map(approvalKey);
   const revisions = new Map(
     (audit.details.approvers ?? []).map((/** @type {Json} */ { agentId, revision }) => [agentId, revision]),
   );
@@ -73,9 +73,9 @@ function isFilledBy(groups, { audit, sequence }, history, report) {
       report.say(`The approval of ${described(reviewer)} does not count.`);
       return [];
     }
-    const now = groupsMet(groups, reviewer);
+    const now = groupsFilled(groups, reviewer, review);
     return groups.flatMap((group, index) => {
-      const place = kept.indexOf(subjectsKey(group));
+      const place = kept.indexOf(approvalKey(group));
       return (place === -1 ? now.includes(index) : filled.includes(place)) ? [index] : [];
     });
   });

@@ -21,3 +21,13 @@ export function groupsMet(groups, agent) {
     subjects.some((pattern) => isApproverMetBy(pattern, reviewer)) ? [index] : [],
   );
 }
+
+/**
+ * @param {readonly import('../evaluation/requirement.mjs').Group[]} groups
+ * @param {Json} agent
+ * @param {Json} review by the agent
+ * @returns {number[]} indexes of those that the review fills: signed ones only with a signature
+ */
+export function groupsFilled(groups, agent, { signature }) {
+  return groupsMet(groups, agent).filter((index) => signature !== undefined || groups[index]?.signed !== true);
+}

@@ -2,7 +2,8 @@ import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { areFilled } from '../evaluation/matching.mjs';
 import { givenText, isWithin } from './granting.mjs';
 import { alternatives, described, listed, named, OPERATOR, sender } from './narration.mjs';
-import { asAgent, groupsMet } from './reviewer.mjs';
+import { asAgent, groupsFilled, groupsMet } from './reviewer.mjs';
+import { recomputeSignature } from './signatures.mjs';
 
 /**
  * Who approved or rejected a decision, as what, and whether that settled it.
@@ -39,7 +40,8 @@ export function recomputeReview(entry, history, report) {
  * @param {History} history
  * @param {Report} report
  */
-function recomputeReviewer({ state, audit, sequence, timestamp }, review, history, report) {
+function recomputeReviewer(entry, review, history, report) {
+  const { state, audit, sequence, timestamp } = entry;
   const { approverId, verdict } = review;
   const words = review['comment'] === null ? '' : `, with the words ${JSON.stringify(review['comment'])}`;
   if (approverId === null) {
@@ -52,7 +54,8 @@ function recomputeReviewer({ state, audit, sequence, timestamp }, review, histor
     return report.differ(
       `the file has no entry of the agent ${approverId} at revision ${audit.details.approverRevision}`,
     );
-  const groups = groupsMet(state.approvers ?? [], reviewer);
+  const met = groupsMet(state.approvers ?? [], reviewer);
+  const groups = verdict === 'approve' ? groupsFilled(state.approvers ?? [], reviewer, review) : met;
   const isProposer = approverId === state.proposedBy;
   if (isProposer && verdict === 'approve' && state.executionId !== undefined)
     report.differ('the agent approved its own execution');
@@ -62,14 +65,17 @@ function recomputeReviewer({ state, audit, sequence, timestamp }, review, histor
   if (state.approvers !== undefined) {
     report.expect('the groups of the review', review['groups'], groups);
     // Whoever asked may take it back.
-    if (groups.length === 0 && !(isProposer && verdict === 'reject'))
+    if (met.length === 0 && !(isProposer && verdict === 'reject'))
       report.differ(`${approverId} is in none of the groups that the decision names`);
+    else if (groups.length < met.length && groups.length === 0)
+      report.differ(`${approverId} gave no signature, which each of its groups needs`);
   }
   const as = groups.map((group) => alternatives(state.approvers[group].subjects));
   report.say(
     `${described(reviewer)} ${verdict === 'approve' ? 'approved' : 'rejected'} it${as.length === 0 ? '' : ` as ${listed(as)}`}${words}. It was sent with ${sender(audit.actor)}.`,
   );
   if (review['grant'] !== undefined) expectGiven(state, review, report);
+  if (review['signature'] !== undefined) recomputeSignature(entry, review, history, report);
   if (audit.actor.id === OPERATOR)
     report.note(`The review of entry ${sequence} was sent with the operator’s key, which can name any reviewer.`);
   expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report);

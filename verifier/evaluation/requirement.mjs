@@ -1,7 +1,7 @@
 /**
  * What several policies that require an approval require together: docs/policies.md.
  *
- * @typedef {{ subjects: readonly string[], approvals: number }} Group
+ * @typedef {{ subjects: readonly string[], approvals: number, signed?: true }} Group `signed`: only signed reviews fill it
  * @typedef {{ for: string, uses: number | null, wider: boolean }} Allowance the most that approvers may give at once
  * @typedef {{ riskLevel: string, approvers: readonly Group[], decideWithin: string, executeWithin: string, grant?: Allowance }} Requirement
  */
@@ -68,7 +68,7 @@ export function approvalsOf(groups) {
 }
 
 /**
- * A group with the subjects of an earlier one becomes part of it; the larger number counts.
+ * A group with the subjects of an earlier one becomes part of it; the larger number counts, and so does that one is signed.
  * @param {readonly Group[]} groups
  */
 function merged(groups) {
@@ -76,8 +76,8 @@ function merged(groups) {
   const bySubjects = new Map();
   for (const group of groups) {
     const key = subjectsKey(group);
-    const { subjects, approvals } = bySubjects.get(key) ?? group;
-    bySubjects.set(key, { subjects, approvals: Math.max(approvals, group.approvals) });
+    const { subjects, approvals, signed = group.signed } = bySubjects.get(key) ?? group;
+    bySubjects.set(key, { subjects, approvals: Math.max(approvals, group.approvals), ...(signed && { signed }) });
   }
   return [...bySubjects.values()];
 }
@@ -88,6 +88,14 @@ function merged(groups) {
  */
 export function subjectsKey({ subjects }) {
   return JSON.stringify([...new Set(subjects)].sort());
+}
+
+/**
+ * Equal for groups that ask the same of the same people, in whatever number.
+ * @param {Pick<Group, 'subjects' | 'signed'>} group
+ */
+export function approvalKey(group) {
+  return `${subjectsKey(group)} ${group.signed === true}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { allowanceText, givenText } from './grant-text.js';
+import { groupText } from './group-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
 import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
 import { limitTexts } from '../../typescript/src/limit-text.js';
@@ -114,10 +115,10 @@ export function printCase({ decision, execution, proposer, reasons, limits }: Ca
   }
   for (const reason of reasons) printPart('because of', reason);
   for (const limit of limits) printPart('used up', limit);
-  for (const { approverId, verdict, comment, grant } of reviews) {
+  for (const { approverId, verdict, comment, grant, signature } of reviews) {
     printPart(
       verdict === 'approve' ? 'approved by' : 'rejected by',
-      `${approverId ?? 'a key'}${comment === null ? '' : `: ${comment}`}`,
+      `${approverId ?? 'a key'}${signature ? `, signed with ${signature.passkeyId}` : ''}${comment === null ? '' : `: ${comment}`}`,
     );
     if (grant) printPart('and gave', givenText(grant));
   }
@@ -174,8 +175,8 @@ export function needs({ approvers, requiredApprovals, reviews }: Decision): stri
     return `${Math.max(0, requiredApprovals - given)} of anybody`;
   }
   const open = approvers.filter(({ approvals, given }) => given < approvals);
-  const texts = (open.length === 0 ? approvers : open).map(
-    ({ subjects, approvals, given }) => `${Math.max(1, approvals - given)} of ${subjects.join(', ')}`,
+  const texts = (open.length === 0 ? approvers : open).map((group) =>
+    groupText({ ...group, approvals: Math.max(1, group.approvals - group.given) }),
   );
   // A review counts in each group it fits, so all may look full while one person fills two of them.
   const people = open.length === 0 ? `, by ${NUMBERS[requiredApprovals] ?? requiredApprovals} different people` : '';

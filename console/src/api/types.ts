@@ -21,6 +21,7 @@ export type Verification = Schemas['VerificationResponse'];
 export type InclusionProof = Schemas['InclusionProofResponse'];
 export type ChainEntry = Schemas['ProvenanceProofResponse'];
 export type Oversight = Schemas['OversightResponse'];
+export type Passkey = Schemas['PasskeyResponse'];
 export type Stop = Schemas['StopResponse'];
 export type Grant = Schemas['GrantResponse'];
 export type Claim = Schemas['ClaimResponse'];

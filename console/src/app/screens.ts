@@ -11,10 +11,17 @@ import { Grants } from '../screens/grants/grants.js';
 import { Health } from '../screens/health/health.js';
 import { Policies } from '../screens/policies/policies.js';
 import { PolicyScreen } from '../screens/policies/policy.js';
-import { Proof } from '../screens/proof/proof.js';
 import { Inbox } from '../screens/inbox/inbox.js';
-import { OverviewScreen } from '../screens/overview/screen.js';
 import type { IconName } from '../ui/icons.js';
+import { lazyScreen } from '../ui/lazy-screen.js';
+
+// What not everybody opens, or needs much code.
+const Overview = lazyScreen('the overview', async () => (await import('../screens/overview/overview.js')).Overview);
+const Passkeys = lazyScreen<{ readonly id: string }>(
+  'the passkeys',
+  async () => (await import('../screens/passkeys/passkey-panel.js')).PasskeyPanel,
+);
+const Proof = lazyScreen('the proof', async () => (await import('../screens/proof/proof.js')).Proof);
 
 export interface Screen {
   /** The first part of its path below the console. */
@@ -30,7 +37,7 @@ export interface Screen {
 
 /** The screens in the navigation. */
 export const SCREENS: readonly Screen[] = [
-  { path: 'overview', name: 'Overview', icon: 'overview', scopes: ['audit'], component: OverviewScreen },
+  { path: 'overview', name: 'Overview', icon: 'overview', scopes: ['audit'], component: Overview },
   { path: 'inbox', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
   { path: 'activity', name: 'Activity', icon: 'activity', scopes: ['audit'], component: Activity },
   { path: 'explain', name: 'Explain', icon: 'explain', scopes: ['read', 'execute'], component: Explain },
@@ -59,6 +66,7 @@ export function homeOf(has: (scope: Scope) => boolean): string {
 export const RECORDS: ReadonlyMap<string, Pick<Screen, 'name' | 'scopes'> & Required<Pick<Screen, 'detail'>>> = new Map(
   [
     ['decisions', { name: 'Decision', scopes: ['review', 'read', 'propose'], detail: DecisionScreen }],
+    ['passkeys', { name: 'Passkeys', scopes: ['review', 'read'], detail: Passkeys }],
     ['executions', { name: 'Execution', scopes: ['read', 'review', 'execute'], detail: ExecutionScreen }],
   ],
 );

@@ -126,7 +126,7 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const [asks, setAsks] = useState(false);
   const unsaved = useUnsavedKeys();
   const drafts = useDrafts();
-  const { me } = useSession();
+  const { me, has } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
   const losses = [
@@ -141,6 +141,7 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
         <strong>{name}</strong>
         <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
         <SignedInUntil />
+        {me.agentId !== null && has('review') ? <Link to={`passkeys/${me.agentId}`}>Passkeys</Link> : null}
       </p>
       <p class={`mode ${mode}`} role="status">
         {MODES[mode]}

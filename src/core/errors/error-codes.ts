@@ -131,6 +131,8 @@ export const DENIAL_REASONS = [
   'not_this_principal',
   'own_agent',
   'not_an_approver',
+  'signature_required',
+  'signature_invalid',
   'approval_too_large',
   'limit_reached',
   'approval_rejected',

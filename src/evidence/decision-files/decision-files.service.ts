@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { contentErased, found } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
+import { DECISION } from '../../governance/decisions/decision.kind';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
@@ -87,6 +88,11 @@ export class DecisionFiles {
       if (added === undefined) throw new Error(`The claim ${claim} was never added: the database was altered.`);
       sequences.add(added.sequence);
     }
+    const ids = entries.flatMap(({ subjectType, subjectId }) =>
+      subjectType === DECISION.subjectType ? subjectId : [],
+    );
+    for (const decisionId of new Set(ids))
+      for (const sequence of await this.registrations(decisionId, checkpoint.size, leaving)) sequences.add(sequence);
     const rules = await this.rules.find(named.rules, leaving);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }
@@ -146,6 +152,21 @@ export class DecisionFiles {
     throw new Error(
       `Before the entry ${sequence} the agent ${agentId} was not of the revision ${revision}, which it names: the database was altered.`,
     );
+  }
+
+  /** Where each passkey was registered that signed a review of a decision up to a checkpoint. */
+  private async registrations(decisionId: string, size: number, leaving: AbortSignal): Promise<number[]> {
+    const decision = await this.past.find(DECISION, decisionId, size, SYSTEM_CALLER);
+    const found: number[] = [];
+    for (const { signature } of decision?.reviews ?? []) {
+      if (signature === undefined) continue;
+      const entries = await this.entriesAbout(signature.passkeyId, leaving);
+      const registered = entries.find(({ action }) => action === 'passkey.registered');
+      if (registered === undefined)
+        throw new Error(`The passkey ${signature.passkeyId} was never registered: the database was altered.`);
+      found.push(registered.sequence);
+    }
+    return found;
   }
 
   /** In RFC 8785 form: members in the order of their names. */

@@ -144,13 +144,14 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private async readersOf(recipients: readonly MailRecipient[]): Promise<Reader[]> {
     const ids = recipients.map(({ agentId }) => [agentId]);
     const agents = await this.records.allAmong(AGENT, ['id'], ids);
+    const judgeOf = await this.awaited.judges(agents);
     const byId = new Map(recipients.map((recipient) => [recipient.agentId, recipient]));
     return agents
       .sort((left, right) => left.createdSequence - right.createdSequence)
       .flatMap((agent) => {
         const recipient = byId.get(agent.id);
         if (recipient === undefined || agent.status !== 'active') return [];
-        return [{ agent, recipient, couldApprove: this.awaited.judgeOf(agent) }];
+        return [{ agent, recipient, couldApprove: judgeOf(agent) }];
       });
   }
 

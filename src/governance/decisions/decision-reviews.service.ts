@@ -7,7 +7,7 @@ import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { groupsOf } from '../policies/approval/approver-groups';
+import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
 import { ReviewPolicies, unboundRefusal } from './reviewers';
 import { expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -17,6 +17,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { GivenGrant } from '../policies/approval/grant-terms';
 import { mintGiven } from './grants/grant-changes';
 import { type Instead, requireOther, requireWithin, settleWithInstead } from './grants/review-terms';
+import { ReviewSignatures, signatureInvalid, signatureRequired } from './review-signatures';
 import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
 import type { Decision, Review, Verdict } from './decision.entity';
 
@@ -27,6 +28,8 @@ export interface ReviewRequest {
   readonly comment: string | null;
   /** The grant that an approval gives, if any. */
   readonly grant?: GivenGrant | null;
+  /** An AuthenticationResponseJSON, by which a passkey of the approver signs the approval. */
+  readonly signature?: JsonObject | null;
   /** The parameters that a rejection names in place of those asked for. */
   readonly instead?: JsonObject | null;
 }
@@ -50,8 +53,11 @@ interface AdmittedReview {
 interface Parties {
   readonly approver: Agent;
   readonly proposer: Agent | undefined;
-  /** The groups that the approver can approve for; null if the decision names none. */
+  /** The groups that the approver belongs to; null if the decision names none. */
   readonly groups: readonly number[] | null;
+  readonly isSigned: boolean;
+  /** Whether others are approved by the same request, which one signature could not cover. */
+  readonly isTogether: boolean;
 }
 
 interface Denial {
@@ -66,6 +72,7 @@ export class DecisionReviewsService {
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly policies: ReviewPolicies,
+    private readonly signatures: ReviewSignatures,
     private readonly configuration: Configuration,
   ) {}
 
@@ -74,6 +81,7 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
+    if ((request.signature ?? null) !== null) this.signatures.prepare();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
       const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
@@ -101,7 +109,7 @@ export class DecisionReviewsService {
       for (const { id, actionHash } of decisions) {
         const decision = found(await transaction.findVisible(DECISION, id), `decision ${id}`);
         if (decision.actionHash !== actionHash) throw conflict(`The action of the decision ${id} is another one.`);
-        const admitted = await this.admitted(transaction, decision, { ...request, verdict: 'approve' });
+        const admitted = await this.admitted(transaction, decision, { ...request, verdict: 'approve' }, true);
         if (admitted instanceof Refusal) return admitted;
         reviews.push(admitted);
       }
@@ -124,8 +132,9 @@ export class DecisionReviewsService {
     transaction: LedgerTransaction,
     decision: Decision,
     request: ReviewRequest,
+    isTogether = false,
   ): Promise<AdmittedReview | Refusal> {
-    const { verdict, comment, grant = null, instead = null } = request;
+    const { verdict, comment, grant = null, instead = null, signature: assertion = null } = request;
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
@@ -135,14 +144,29 @@ export class DecisionReviewsService {
     if (instead !== null) await requireOther(transaction, instead, decision, approverId);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;
+    if (assertion !== null) this.signatures.requireParty();
     const proposer = await transaction.find(AGENT, decision.proposedBy);
     const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
-    const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer, groups });
+    const isSigned = assertion !== null;
+    const parties = approver === null ? null : { approver, proposer, groups, isSigned, isTogether };
+    const denial = parties === null ? null : this.denialOf(decision, verdict, parties);
     if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
-    const given = { ...(groups !== null && { groups }), ...(grant !== null && { grant }) };
+    const signature =
+      assertion === null || approverId === null
+        ? null
+        : await this.signatures.kept(transaction, assertion, { decision, approverId, grant });
+    if (isSigned && signature === null)
+      return recordDenial(transaction, decision, { verdict, approverId }, { error: signatureInvalid(), policies: [] });
+    const filled =
+      groups !== null && verdict === 'approve' ? fillableBy(isSigned, groups, decision.approvers ?? []) : groups;
+    const given = {
+      ...(filled !== null && { groups: filled }),
+      ...(grant !== null && { grant }),
+      ...(signature !== null && { signature }),
+    };
     const review = { approverId, verdict, comment, createdAt: transaction.now, ...given };
-    if (instead === null || approver === null) return { decision, review, approver, instead: null };
-    const couldApprove = this.denialOf(decision, 'approve', { approver, proposer, groups }) === null;
+    if (instead === null || parties === null) return { decision, review, approver, instead: null };
+    const couldApprove = this.denialOf(decision, 'approve', parties) === null;
     return { decision, review, approver, instead: { parameters: instead, couldApprove } };
   }
 
@@ -162,13 +186,17 @@ export class DecisionReviewsService {
     return settled;
   }
 
-  private denialOf(decision: Decision, verdict: Verdict, { approver, proposer, groups }: Parties): Denial | null {
+  private denialOf(decision: Decision, verdict: Verdict, parties: Parties): Denial | null {
+    const { approver, proposer, groups } = parties;
     const error =
       selfApproval(decision, verdict, approver.id, this.configuration.allowSelfApproval) ??
       suspension(approver) ??
       proposerSuspension(verdict, proposer) ??
       approverFault(decision, verdict, approver, groups);
-    return error === null ? this.policyDenial(decision, verdict, approver) : { error, policies: [] };
+    if (error !== null) return { error, policies: [] };
+    const denied = this.policyDenial(decision, verdict, approver);
+    if (denied !== null || verdict === 'reject' || !lacksSignature(decision, parties)) return denied;
+    return { error: signatureRequired(), policies: [] };
   }
 
   private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
@@ -179,6 +207,13 @@ export class DecisionReviewsService {
     const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
     return { error: policyDenied({ id, name, version }, message), policies };
   }
+}
+
+/** Whether an approval would fill nothing without a signature, or one together with others less than it could. */
+function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether }: Parties): boolean {
+  if (isSigned || groups === null || approvers === null) return false;
+  const unsigned = fillableBy(false, groups, approvers).length;
+  return isTogether ? unsigned < groups.length : unsigned === 0;
 }
 
 /** A late review triggers the expiry: it is recorded, and the review is refused. */

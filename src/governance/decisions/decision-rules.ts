@@ -96,6 +96,11 @@ export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
+/** Whether some of its approvals have to be signed. */
+export function hasSignedGroup({ approvers }: Pick<Decision, 'approvers'>): boolean {
+  return approvers?.some(({ signed }) => signed === true) === true;
+}
+
 /** The words of the reviewer who rejected it; null unless it is rejected. @param instead of its execution */
 export function rejectionWords(
   { reviews }: Pick<Decision, 'reviews'>,

@@ -4,6 +4,7 @@ import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import type { GivenGrant, GrantAllowance } from '../policies/approval/grant-terms';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
+import type { PasskeySignature } from '../passkeys/webauthn';
 
 export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
@@ -18,11 +19,14 @@ export interface Review {
   readonly comment: string | null;
   readonly createdAt: string;
   /**
-   * Indexes of the approver groups that the reviewer could approve for at the time; absent if the decision names none.
+   * Indexes of the approver groups that the reviewer could approve for at the time, signed ones only with a signature; absent
+   * if the decision names none.
    */
   readonly groups?: readonly number[];
   /** The grant that the reviewer gave with an approval; absent if there was none. */
   readonly grant?: GivenGrant;
+  /** What a passkey of the reviewer made of exactly this approval; absent without one. */
+  readonly signature?: PasskeySignature;
 }
 
 /** The condition of the index of decisions that can expire. */

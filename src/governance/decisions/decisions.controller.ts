@@ -163,7 +163,7 @@ export class DecisionsController {
     summary: 'Approve a decision',
     description:
       'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
-      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver.',
+      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.',
   })
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
@@ -171,10 +171,11 @@ export class DecisionsController {
   async approve(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { approverId, comment, grant }: ApproveDecisionRequest,
+    @Body() { approverId, comment, grant, signature }: ApproveDecisionRequest,
   ): Promise<DecisionResponse> {
     const given = grant === undefined ? null : filledGrant(grant);
-    const review = { verdict: 'approve', approver: approverId, comment: comment ?? null, grant: given } as const;
+    const said = { approver: approverId, comment: comment ?? null, grant: given, signature: signature ?? null };
+    const review = { verdict: 'approve', ...said } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 

@@ -2,11 +2,13 @@ import { Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/agents.module';
 import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
+import { PasskeysModule } from '../passkeys/passkeys.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { AwaitingDecisions } from './approvers/awaiting-decisions';
 import { DecisionApproversService } from './approvers/decision-approvers.service';
 import { BoundReviewers, ReviewPolicies } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
+import { ReviewSignatures } from './review-signatures';
 import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.kind';
 import { DecisionsController } from './decisions.controller';
@@ -25,6 +27,7 @@ import { HeldGrants } from './grants/held-grants';
       migrations: [Grants1765400000000],
     }),
     AgentsModule,
+    PasskeysModule,
     PoliciesModule,
   ],
   controllers: [DecisionsController, GrantsController],
@@ -38,6 +41,7 @@ import { HeldGrants } from './grants/held-grants';
     HeldGrants,
     BoundReviewers,
     ReviewPolicies,
+    ReviewSignatures,
     DecisionApproversService,
     AwaitingDecisions,
   ],

@@ -28,8 +28,8 @@ import type { AskedPermit } from '../permits/asked-permit';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
-import { areFilled, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
-import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
+import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
+import { type ApproverGroup, areSameApprovals, wantedApprovals } from '../policies/approval/approval-requirement';
 
 /** An execution that was resumed, and the permit that was asked for with it; null if none is given. */
 export interface ResumedExecution {
@@ -170,10 +170,10 @@ async function requiredExecution(transaction: LedgerTransaction, id: string): Pr
 
 async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {
   const approvals: Approval[] = [];
-  for (const { verdict, approverId, groups = [] } of reviews) {
+  for (const { verdict, approverId, groups = [], signature } of reviews) {
     const approver =
       verdict === 'reject' || approverId === null ? undefined : await transaction.find(AGENT, approverId);
-    if (approver !== undefined) approvals.push({ approver, groups });
+    if (approver !== undefined) approvals.push({ approver, groups, isSigned: signature !== undefined });
   }
   return approvals;
 }
@@ -218,6 +218,7 @@ function recordDenied(
 export interface Approval {
   readonly approver: Agent;
   readonly groups: readonly number[];
+  readonly isSigned: boolean;
 }
 
 /**
@@ -230,9 +231,9 @@ export function approvalFault(
   decided: readonly ApproverGroup[],
   approvals: readonly Approval[],
 ): DomainError | null {
-  const named = required.map(({ subjects }) => decided.findIndex((group) => areEqualSets(group.subjects, subjects)));
+  const named = required.map((group) => decided.findIndex((other) => areSameApprovals(group, other)));
   const counting = approvals.filter(({ approver }) => approver.status === 'active');
-  const fillable = counting.map((approval) => fillableBy(approval, required, named));
+  const fillable = counting.map((approval) => filledBy(approval, required, named));
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
     'approval_insufficient',
@@ -241,12 +242,12 @@ export function approvalFault(
 }
 
 /** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
-function fillableBy(
-  { approver, groups }: Approval,
+function filledBy(
+  { approver, groups, isSigned }: Approval,
   required: readonly ApproverGroup[],
   named: readonly number[],
 ): FillableGroups {
-  const now = groupsOf(approver, required);
+  const now = fillableBy(isSigned, groupsOf(approver, required), required);
   return required.flatMap((_, index) => {
     const then = named[index] ?? -1;
     const isMet = then === -1 ? now.includes(index) : groups.includes(then);

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PASSKEY } from './passkey.entity';
+import { PasskeyHolders } from './passkey-holders';
 import { PasskeysController } from './passkeys.controller';
 import { Passkeys1765500000000 } from './passkeys.migration';
 import { PasskeysService } from './passkeys.service';
@@ -9,6 +10,7 @@ import { PasskeysService } from './passkeys.service';
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [PASSKEY], migrations: [Passkeys1765500000000] })],
   controllers: [PasskeysController],
-  providers: [PasskeysService],
+  providers: [PasskeysService, PasskeyHolders],
+  exports: [PasskeyHolders],
 })
 export class PasskeysModule {}

@@ -13,7 +13,7 @@ import { findAgent } from '../agents/find-agent';
 import { challengeOf, GOOD_FOR_MS, RegistrationChallenges } from './challenges';
 import { PASSKEY, type Passkey } from './passkey.entity';
 import { relyingParty } from './relying-party';
-import { creationOptions, keptSignature, madeCredential } from './webauthn';
+import { creationOptions, keptSignature, loadProtocol, madeCredential } from './webauthn';
 
 /** Most passkeys of one person. */
 const MOST = 10;
@@ -73,7 +73,8 @@ export class PasskeysService {
       const { credentialId } = made;
       if ((await transaction.findAll(PASSKEY, { credentialId })).length > 0)
         throw conflict('This passkey is registered already.');
-      if (held.length > 0) await this.requireSigned(held, signature, { agentId, credentialId, verdict: 'register' });
+      if (held.length > 0 || signature !== null)
+        await this.requireSigned(held, signature, { agentId, credentialId, verdict: 'register' });
       const id = transaction.newId(PASSKEY);
       const passkey = { id, agentId, name, ...made, rpId: party.id, createdAt: transaction.now };
       return transaction.insert(PASSKEY, passkey, { action: 'passkey.registered', agentId });
@@ -85,9 +86,10 @@ export class PasskeysService {
     const { id: agentId } = await this.person(idOrName, ({ id }) => {
       if (caller.agentId !== id && !caller.grants.has('admin')) throw notThisAgent();
     });
+    loadProtocol();
     return this.ledger.prefetching(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
       const passkey = found(await ownedBy(transaction, agentId, passkeyId), 'passkey');
-      if (caller.agentId === agentId) {
+      if (caller.agentId === agentId || signature !== null) {
         const held = await transaction.findAll(PASSKEY, { agentId });
         await this.requireSigned(held, signature, { agentId, passkeyId, verdict: 'remove' });
       }

@@ -8,11 +8,20 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** @throws CONFLICT without a public URL, or with one of which WebAuthn makes no relying party. */
-export function relyingParty(publicUrl: string | null): RelyingParty {
-  if (publicUrl === null) throw conflict('Passkeys need PUBLIC_URL, whose host they are made for; it is not set.');
+/** Null without a public URL, and with one of which WebAuthn makes no relying party. */
+export function partyOf(publicUrl: string | null): RelyingParty | null {
+  if (publicUrl === null) return null;
   const { origin, hostname } = new URL(publicUrl);
-  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
-    throw conflict('Passkeys are made for a host name, and the host of PUBLIC_URL is an IP address.');
-  return { id: hostname, origin };
+  return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? { id: hostname, origin } : null;
+}
+
+/** @throws CONFLICT where there is none. */
+export function relyingParty(publicUrl: string | null): RelyingParty {
+  const party = partyOf(publicUrl);
+  if (party !== null) return party;
+  throw conflict(
+    publicUrl === null
+      ? 'Passkeys need PUBLIC_URL, whose host they are made for; it is not set.'
+      : 'Passkeys are made for a host name, and the host of PUBLIC_URL is an IP address.',
+  );
 }

@@ -14,7 +14,13 @@ const [TYPE, ALGORITHM, FIRST, SECOND, THIRD] = [1, 3, -1, -2, -3];
 
 const load = createRequire(__filename);
 
-/** Only services with passkeys need it, and it takes a fifth of a second to load. */
+/** Before a command whose time is short, as it takes a fifth of a second. */
+export function loadProtocol(): void {
+  protocol();
+  helpers();
+}
+
+/** Only services with passkeys need it. */
 function protocol(): typeof Protocol {
   return load('@simplewebauthn/server') as typeof Protocol;
 }
@@ -88,7 +94,7 @@ export async function keptSignature(
   party: RelyingParty,
   challenge: string,
 ): Promise<PasskeySignature | null> {
-  const passkey = held.find(({ credentialId }) => credentialId === assertion['id']);
+  const passkey = held.find(({ credentialId, rpId }) => credentialId === assertion['id'] && rpId === party.id);
   if (passkey === undefined) return null;
   return unlessFaulty(async () => {
     const response = assertion as unknown as Protocol.AuthenticationResponseJSON;

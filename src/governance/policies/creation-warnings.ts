@@ -8,7 +8,9 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { Turn } from '../../core/concurrency/turn';
-import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
+import { PasskeyHolders } from '../passkeys/passkey-holders';
+import { ApproverGroups } from './approval/approver-groups';
+import { type ApprovalRequirement, type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import { parseSubject, type SubjectPattern } from './patterns/subjects';
 import type { PolicyContent } from './policy-content';
 import { conditionWarnings, mistakenName, mistakenSubjects, policyWarnings } from './policy-warnings';
@@ -39,6 +41,8 @@ const CHUNK = 1_000;
 const BOTH = ['execute', 'entities'] as const;
 const OWN_CLAIMS =
   'Conditions on claims, while a key bound to an agent has both scopes, execute and entities: an agent could write the claims itself.';
+const UNSIGNED =
+  "approval.riskLevel is critical and no group is signed: whoever has taken over a reviewer's session, or drives their browser, can approve.";
 /** Only a request says who that is. */
 const SOME_PERSON: Found = { isMatched: true, byMachines: false };
 
@@ -52,6 +56,7 @@ export class CreationWarnings {
     private readonly records: RecordReader,
     private readonly history: RecordHistory,
     private readonly listed: ListedValues,
+    private readonly holders: PasskeyHolders,
     private readonly modules: ModuleRef,
   ) {}
 
@@ -73,6 +78,7 @@ export class CreationWarnings {
     const agents = new Set((await findAgents(this.history, mistaken)).keys());
     const isWriting = policies.some(hasClaim) && this.modules.get(IssuedKeys, { strict: false }).someBoundHas(BOTH);
     const looked = await this.looked([...approvers.values()]);
+    const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const warnings = new Map<PolicyContent, string[]>();
     for (const policy of policies) {
       if (turn.isOver) await turn.next();
@@ -80,7 +86,7 @@ export class CreationWarnings {
         const found = group.subjects.map((subject) =>
           subject === PRINCIPAL ? SOME_PERSON : foundBy(approvers.get(subject), looked),
         );
-        return approverWarnings(group, index, found);
+        return approverWarnings(group, index, found, unheld.has(group));
       });
       const ofSubjects = mistakenSubjects(policy.subjects, agents);
       warnings.set(policy, [
@@ -88,6 +94,7 @@ export class CreationWarnings {
         ...ofSubjects,
         ...conditionWarnings(policy),
         ...ofApprovers,
+        ...(policy.approval !== null && isUnsigned(policy.approval) ? [UNSIGNED] : []),
         ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
       ]);
     }
@@ -109,6 +116,22 @@ export class CreationWarnings {
     };
   }
 
+  /** The signed groups that nobody with a passkey belongs to. */
+  private async unheld(groups: readonly ApproverGroup[]): Promise<ReadonlySet<ApproverGroup>> {
+    const asked = groups.filter(({ signed, subjects }) => signed === true && !subjects.includes(PRINCIPAL));
+    const unheld = new Set(asked);
+    if (asked.length === 0) return unheld;
+    const members = new ApproverGroups(asked);
+    for await (const ids of this.holders.all()) {
+      const keys = [...ids].map((id) => [id]);
+      for (const agent of await this.records.allAmong(AGENT, ['id'], keys))
+        if (agent.status === 'active')
+          for (const group of members.of(agent).flatMap((index) => asked[index] ?? [])) unheld.delete(group);
+      if (unheld.size === 0) break;
+    }
+    return unheld;
+  }
+
   private async isAny(conditions: readonly Condition[]): Promise<boolean> {
     for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
     return false;
@@ -125,11 +148,21 @@ function hasClaim({ conditions }: PolicyContent): boolean {
   return conditions.some((condition) => 'claim' in condition);
 }
 
-/** Says if currently nobody could approve for a group, or if a machine could. */
-function approverWarnings({ subjects }: ApproverGroup, index: number, found: readonly Found[]): string[] {
+function isUnsigned({ riskLevel, approvers }: ApprovalRequirement): boolean {
+  return riskLevel === 'critical' && !approvers.some(({ signed }) => signed === true);
+}
+
+/** Says if currently nobody could approve for a group, or sign for it, or if a machine could. */
+function approverWarnings(
+  { subjects }: ApproverGroup,
+  index: number,
+  found: readonly Found[],
+  isUnheld: boolean,
+): string[] {
   const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
   return [
     ...(found.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
+    ...(isUnheld ? [`Nobody with a passkey matches ${group}, which is signed.`] : []),
     ...(found.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
   ];
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
+import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
 import { LimitUsage } from './limits/limit-usage';
 import { MissingSums } from './limits/missing-sums';
@@ -17,6 +18,7 @@ import { POLICY } from './policy.entity';
       kinds: [POLICY],
       migrations: [Limits1765200000000],
     }),
+    PasskeysModule,
   ],
   controllers: [PoliciesController],
   providers: [PoliciesService, ActivePolicies, PastPolicies, PastRules, CreationWarnings, MissingSums, LimitUsage],

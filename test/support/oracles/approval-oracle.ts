@@ -22,11 +22,17 @@ export function combinedByRule(approvals: readonly (ApprovalRequirement | null)[
     const index = groups.findIndex((other) => sameSet(other, group));
     const known = groups[index];
     if (known === undefined) groups.push(group);
-    else groups[index] = { ...known, approvals: Math.max(known.approvals, group.approvals) };
+    else
+      groups[index] = {
+        ...known,
+        ...group,
+        subjects: known.subjects,
+        approvals: Math.max(known.approvals, group.approvals),
+      };
   }
   return {
     riskLevel: [...all].sort((a, b) => RISKS.indexOf(b.riskLevel) - RISKS.indexOf(a.riskLevel))[0]?.riskLevel ?? 'low',
-    approvers: groups.map(({ subjects, approvals: needed }) => ({ subjects, approvals: needed })),
+    approvers: groups,
     decideWithin: shortest(all.map(({ decideWithin }) => decideWithin)),
     executeWithin: shortest(all.map(({ executeWithin }) => executeWithin)),
   };

@@ -163,7 +163,7 @@ function verdictOf({ effect, requirement }: Evaluation): PlannedVerdict {
 
 function textOf({ effect, approvers = [] }: PlannedVerdict): string {
   return `${effect} ${approvers
-    .map(({ subjects, approvals }) => `${[...new Set(subjects)].sort().join()} ${approvals}`)
+    .map(({ subjects, approvals, signed = false }) => `${[...new Set(subjects)].sort().join()} ${approvals} ${signed}`)
     .sort()
     .join(';')}`;
 }

@@ -1,3 +1,4 @@
+import type { ApproverGroup } from '../../../src/governance/policies/approval/approval-requirement';
 import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
 
 export const TYPES = ['a', 'b', 'doc', 'other', 'c d'];
@@ -90,9 +91,10 @@ export function randomPolicies(
 }
 
 function approval(random: Random): PlannedPolicy['approval'] {
-  const group = (): { subjects: string[]; approvals: number } => ({
+  const group = (): ApproverGroup => ({
     subjects: random.some(['role:r', 'role:s', '*']),
     approvals: 1 + random.below(2),
+    ...(random.below(4) === 0 && { signed: true }),
   });
   return {
     riskLevel: 'low',

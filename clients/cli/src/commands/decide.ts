@@ -14,7 +14,7 @@ import { grantText } from '../grant-text.js';
 import { jsonObject } from '../json-option.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
 import { requireWanted } from '../question.js';
-import { client, SettingsError } from '../settings.js';
+import { client, settings, SettingsError } from '../settings.js';
 import { listed, wholeNumber } from './list.js';
 import { type Execution, type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
@@ -101,11 +101,14 @@ async function showInbox(options: InboxOptions): Promise<void> {
 /** With the hashes of what is shown: what has become another action meanwhile is not approved. */
 async function approveTogether(
   governance: GovernanceClient,
-  waiting: readonly Decision[],
+  all: readonly Decision[],
   { as, approverId, comment, json, yes }: InboxOptions & { readonly approverId: string | null },
 ): Promise<void> {
   if (approverId === null) throw new SettingsError('Your key is bound to no agent: name the reviewer with --as.');
   if (as !== undefined) await warnOfSigningForOthers(governance, as);
+  const waiting = all.filter((decision) => !isSigned(decision));
+  for (const { id } of all.filter(isSigned)) printError(`${id} takes a signature: ${consoleLink(id)}`);
+  if (waiting.length === 0) return;
   if (yes !== true) {
     const executions = await executionsOf(governance, waiting);
     for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null));
@@ -145,7 +148,7 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
     ...(grant === null ? {} : { grant }),
     ...(instead === undefined ? {} : { instead: { parameters: { ...instead } } }),
   };
-  const decision: Decision = await governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body });
+  const decision = await sent(id, () => governance.post(`/api/v1/decisions/{id}/${verb}`, { path: { id }, body }));
   if (json === true) {
     printJson(decision);
     return;
@@ -153,6 +156,29 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
   printDecided(decision);
   if ((grant !== null || instead !== undefined) && decision.status !== 'proposed')
     await printGiven(governance, id, verb);
+}
+
+/** A signature comes from a device, which only a browser reaches. @throws SettingsError that says where, if it takes one */
+async function sent(id: string, send: () => Promise<Decision>): Promise<Decision> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof GovernanceError) || error.reason !== 'signature_required') throw error;
+    throw toSign(id);
+  }
+}
+
+function toSign(id: string): SettingsError {
+  return new SettingsError(`This approval is signed with a passkey. Open ${consoleLink(id)} to approve it.`);
+}
+
+function consoleLink(id: string): string {
+  return `${settings().url}/console/decisions/${encodeURIComponent(id)}`;
+}
+
+/** Whether a group asks for signatures. */
+function isSigned({ approvers }: Decision): boolean {
+  return approvers?.some(({ signed }) => signed === true) === true;
 }
 
 /** @throws SettingsError for what says how much is given, without how long. */
@@ -196,8 +222,10 @@ async function warnOfSigningForOthers(governance: GovernanceClient, as: string):
 async function confirm(governance: GovernanceClient, verb: Verb, id: string): Promise<void> {
   const asked = await caseOf(governance, id);
   printCase(asked);
+  const { status, approvers } = asked.decision;
   // What is settled is refused by the service, which says what it is.
-  if (asked.decision.status !== 'proposed') return;
+  if (status !== 'proposed') return;
+  if (verb === 'approve' && approvers?.every(({ signed }) => signed === true) === true) throw toSign(id);
   await (verb === 'approve'
     ? requireWanted('Approve?', 'Nothing was approved')
     : requireWanted('Reject?', 'Nothing was rejected'));

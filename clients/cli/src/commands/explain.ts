@@ -8,6 +8,7 @@ import { type PrincipalOptions, withPrincipalOptions } from '../principal-option
 import { client } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 import { limitTexts } from '../../../typescript/src/limit-text.js';
+import { groupText } from '../group-text.js';
 
 /** Policies that are looked up, to save the rate limit. */
 const MOST_LOOKED_UP = 5;
@@ -56,8 +57,7 @@ function printVerdict({ effect, reason, policies, approval, grantId }: Schemas['
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
   for (const { name, version, id } of policies) printLine(plain(`  decided by ${name} ${version} (${id})`));
   if (grantId !== undefined) printLine(plain(`  approved before, by the grant ${grantId}: gov show ${grantId}`));
-  for (const { subjects, approvals } of approval?.approvers ?? [])
-    printLine(plain(`  needs ${approvals} of ${subjects.join(', ')}`));
+  for (const group of approval?.approvers ?? []) printLine(plain(`  needs ${groupText(group)}`));
 }
 
 /** What refuses it before any policy: the stop, or the capabilities that the agent has. */

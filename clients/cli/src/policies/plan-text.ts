@@ -1,4 +1,5 @@
 import type { Schemas } from '../../../typescript/src/index.js';
+import { groupText } from '../group-text.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
 type Effect = Plan['effects'][number];
@@ -124,7 +125,7 @@ function isLooser(from: Verdict, to: Verdict): boolean {
 
 export function verdictText({ effect, approvers = [] }: Verdict): string {
   const names = { allow: 'allow', deny: 'deny', require_approval: 'approval', no_policy: 'no policy (default effect)' };
-  const groups = approvers.map(({ subjects, approvals }) => `${approvals} of ${subjects.join(', ')}`);
+  const groups = approvers.map(groupText);
   return groups.length === 0 ? names[effect] : `${names[effect]} by ${groups.join(' and ')}`;
 }
 

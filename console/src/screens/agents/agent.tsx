@@ -91,6 +91,11 @@ function View({ agent, changed }: ViewProps): JSX.Element {
             </>
           ) : null}
         </dl>
+        {kind === 'human' ? (
+          <p>
+            <Link to={`passkeys/${agent.id}`}>Passkeys</Link>
+          </p>
+        ) : null}
         {isOwn ? (
           <p class="quiet">Your key acts as it, so somebody else changes it.</p>
         ) : session.has(scope) ? (

@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   proposer: 'requested it',
   suspended: 'is suspended, or the agent that requested it is',
   reviewed: 'has already reviewed it',
+  no_passkey: 'has no passkey to sign it',
   policy_denied: 'a policy forbids it',
 };
 
@@ -32,10 +33,10 @@ export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JS
         {groups === null ? (
           <Group name="anybody who can approve" given={given} needed={requiredApprovals} />
         ) : (
-          groups.map(({ subjects, approvals, given: inGroup }) => (
+          groups.map(({ subjects, approvals, given: inGroup, signed }) => (
             <Group
               key={subjects.join(' ')}
-              name={listText(subjects.map(subjectText), 'or')}
+              name={`${listText(subjects.map(subjectText), 'or')}${signed ? ', signed with a passkey' : ''}`}
               given={inGroup}
               needed={approvals}
             />
@@ -84,11 +85,12 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
   if (reviews.length === 0) return <p class="quiet">Nobody has reviewed it yet.</p>;
   return (
     <ul class="reviews">
-      {reviews.map(({ approverId, verdict, comment, grant, createdAt }) => (
+      {reviews.map(({ approverId, verdict, comment, grant, createdAt, signature }) => (
         <li key={`${approverId ?? ''} ${createdAt}`}>
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
           <strong>{approverId === null ? 'The holder of an unbound key' : nameOf(approverId)}</strong>{' '}
           <Ago at={createdAt} />
+          {signature ? <span> signed with a passkey</span> : null}
           {grant ? <span> for {givenText(grant)}</span> : null}
           {comment === null || comment === '' ? null : <q class="text">{revealedProse(comment)}</q>}
         </li>

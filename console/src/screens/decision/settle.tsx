@@ -34,7 +34,14 @@ const WHY: Readonly<Record<string, string>> = {
   proposer: 'You requested it, so others decide.',
   // It cannot be the caller: a suspended agent is signed out.
   suspended: 'The agent that requested it is suspended, so nobody can approve it now.',
+  no_passkey: 'It has to be signed, and you have no passkey yet: add one under Passkeys, where your name is.',
   policy_denied: 'A policy forbids you to approve it.',
+};
+
+const STEPS: Readonly<Record<NonNullable<Step>, string>> = {
+  checking: 'Checking that everything is still as it is shown …',
+  signing: 'Confirm it on your device …',
+  sending: 'Sending it …',
 };
 
 /** Approve or reject: at the end of the page, after everything there is to see. */
@@ -72,16 +79,17 @@ interface ChoiceProps extends SettleProps {
   readonly approvers: Approvers;
 }
 
-type Step = 'checking' | 'sending' | null;
+type Step = 'checking' | 'signing' | 'sending' | null;
 
 interface ReviewBody {
   readonly approverId: string;
   readonly comment?: string;
   readonly grant?: Given;
+  readonly signature?: Record<string, unknown>;
 }
 
 function Choice({ decision, parameters, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
-  const { me, patientClient, promptClient } = useSession();
+  const { me, client, patientClient, promptClient } = useSession();
   const { agentId: mine } = me;
   const [comment, setComment, dropComment] = useComment(decision);
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
@@ -99,8 +107,12 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   const able = approvers.data.filter((approver) => approver.able && !recorded.includes(approver.agentId));
   // The chosen reviewer may have reviewed in the meantime.
   const approverId = mine ?? (able.some(({ agentId }) => agentId === chosen) ? chosen : '');
-  const mayApprove = able.some(({ agentId }) => agentId === approverId);
+  const chosenOne = able.find(({ agentId }) => agentId === approverId);
+  const mayApprove = chosenOne !== undefined;
   const own = approvers.data.find(({ agentId }) => agentId === mine);
+  /** Whether a signature of the reviewer counts for more. */
+  const isSigned =
+    decision.approvers?.some(({ signed }, index) => signed && chosenOne?.groups.includes(index)) === true;
   const isRisky = decision.riskLevel === 'high' || decision.riskLevel === 'critical';
   const isLooking = useLook(refusal);
   const isOpen = useRef(true);
@@ -124,6 +136,8 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   /** A busy service may record it only later: before each attempt, everything has to be as it is shown. */
   const approve = async (body: ReviewBody): Promise<Decision | null> => {
     const end = Date.now() + PATIENCE;
+    /** Made once: it is for this approval, whenever it is taken. */
+    let signature: Record<string, unknown> | null = null;
     for (;;) {
       setStep('checking');
       const found = await differences(scrutinyAfter(refusal));
@@ -133,9 +147,16 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       }
       // Whoever has left the page does not approve.
       if (!isOpen.current) return null;
+      if (isSigned && signature === null) {
+        setStep('signing');
+        const { approvalOf, signedBy } = await import('../passkeys/passkey-signing.js');
+        signature = await signedBy(client, approverId, approvalOf(decision, approverId, given));
+        if (!isOpen.current) return null;
+      }
       setStep('sending');
+      const signed = { ...body, ...(signature !== null && { signature }) };
       try {
-        return await promptClient.post('/api/v1/decisions/{id}/approve', { path: { id: decision.id }, body });
+        return await promptClient.post('/api/v1/decisions/{id}/approve', { path: { id: decision.id }, body: signed });
       } catch (error) {
         if (!(error instanceof GovernanceError) || error.status !== 429 || Date.now() > end) throw error;
       }
@@ -239,7 +260,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           Reject
         </button>
         <span class="help" role="status">
-          {step === 'checking' ? 'Checking that everything is still as it is shown …' : howRecorded(mine, approverId)}
+          {step === null ? `${isSigned ? 'Your device signs it. ' : ''}${howRecorded(mine, approverId)}` : STEPS[step]}
         </span>
       </div>
       {/* Not where the first button is: a double click is one touch. */}

@@ -21,8 +21,8 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
   const open = approvers.filter(({ approvals, given }) => given < approvals);
   // Reviews that fit several groups count in each, so all groups may look full while an approval is missing.
   const parts = (open.length === 0 ? approvers : open).map(
-    ({ subjects, approvals, given }) =>
-      `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}`,
+    ({ subjects, approvals, given, signed }) =>
+      `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
   );
   return `needs ${listText(parts, 'and')}${open.length === 0 ? `, by ${peopleText(requiredApprovals)}` : ''}`;
 }

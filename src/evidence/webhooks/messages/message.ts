@@ -1,5 +1,6 @@
 import type { Decision } from '../../../governance/decisions/decision.entity';
 import type { Execution } from '../../../governance/executions/execution.entity';
+import { hasSignedGroup } from '../../../governance/decisions/decision-rules';
 import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
 import { shownText } from '../../../core/values/shown-text';
 import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
@@ -85,8 +86,8 @@ export function messageOf(
 }
 
 /** Whether a click in the message can decide. Where a signature is needed, it cannot. */
-export function isForClicks({ status, approvers }: Decision): boolean {
-  return status === 'proposed' && !(approvers ?? []).some((group) => 'signed' in group && group.signed === true);
+export function isForClicks(decision: Decision): boolean {
+  return decision.status === 'proposed' && !hasSignedGroup(decision);
 }
 
 /** The page of the console on which it is decided. */

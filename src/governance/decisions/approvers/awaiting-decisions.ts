@@ -10,7 +10,8 @@ import { RecordReader } from '../../../ledger/reading/record-reader';
 import type { Condition, Page, PageRequest } from '../../../ledger/record-page';
 import { arraysOfOne } from '../../../ledger/records/statements';
 import { onlyAgentSeen } from '../../../ledger/records/visibility';
-import { groupsOf } from '../../policies/approval/approver-groups';
+import { PasskeyHolders } from '../../passkeys/passkey-holders';
+import { fillableBy, groupsOf } from '../../policies/approval/approver-groups';
 import { Turn } from '../../../core/concurrency/turn';
 import { decisionResource, isExpired } from '../decision-rules';
 import type { Decision } from '../decision.entity';
@@ -32,6 +33,8 @@ export const JUDGED = [
   'approvers',
 ] as const satisfies readonly (keyof OpenDecision)[];
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
+/** Whether an agent could approve a decision now. */
+type Judge = (decision: OpenDecision) => boolean;
 const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
 
 /** The result of a search: the sequences of the page's rows and of the one after it. */
@@ -50,6 +53,7 @@ export class AwaitingDecisions {
     private readonly records: RecordReader,
     private readonly ledger: LedgerService,
     private readonly policies: ReviewPolicies,
+    private readonly holders: PasskeyHolders,
     private readonly suspended: SuspendedAgents,
     private readonly configuration: Configuration,
   ) {}
@@ -78,7 +82,7 @@ export class AwaitingDecisions {
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: known === null ? null : position, atOnce: CHUNK };
     const places: number[] = [];
-    const couldApprove = this.judgeOf(agent);
+    const couldApprove = (await this.judges([agent]))(agent);
     const turn = new Turn();
     let [total, offset] = [0, request.offset];
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
@@ -95,8 +99,13 @@ export class AwaitingDecisions {
     return { places, total: known ?? total };
   }
 
-  /** Whether the agent could approve a decision now. */
-  judgeOf(agent: Agent): (decision: OpenDecision) => boolean {
+  /** Makes a judge for each of these agents. */
+  async judges(agents: readonly Agent[]): Promise<(agent: Agent) => Judge> {
+    const signing = await this.holders.among(agents.map(({ id }) => id));
+    return (agent) => this.judgeOf(agent, signing.has(agent.id));
+  }
+
+  private judgeOf(agent: Agent, hasPasskey: boolean): Judge {
     const { allowSelfApproval: mayApproveOwn } = this.configuration;
     /** By what policies see of a decision, which many share. */
     const forbidden = new Map<string, boolean>();
@@ -108,9 +117,13 @@ export class AwaitingDecisions {
     };
     return (decision) => {
       if (isExpired(decision, this.ledger.now)) return false;
-      if (decision.approvers !== null && groupsOf(agent, decision.approvers).length === 0) return false;
+      const { approvers } = decision;
+      const groups = approvers === null ? null : groupsOf(agent, approvers);
+      if (groups?.length === 0) return false;
+      const lacksPasskey = groups !== null && fillableBy(hasPasskey, groups, approvers ?? []).length === 0;
       const isProposerSuspended = this.suspended.has(decision.proposedBy);
-      const terms = { mayApproveOwn, isProposerSuspended, isForbidden: () => isForbidden(decision) };
+      const isForbiddenTo = (): boolean => isForbidden(decision);
+      const terms = { mayApproveOwn, isProposerSuspended, lacksPasskey, isForbidden: isForbiddenTo };
       return inability(decision, agent, terms) === null;
     };
   }

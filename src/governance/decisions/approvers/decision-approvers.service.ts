@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../../agents/agent.entity';
-import { ApproverGroups, areFilled, type FillableGroups } from '../../policies/approval/approver-groups';
-import { approvalsOf, fillableGroups, isExpired, isOpen, selfApproval } from '../decision-rules';
+import { ApproverGroups, areFilled, fillableBy, type FillableGroups } from '../../policies/approval/approver-groups';
+import { approvalsOf, fillableGroups, hasSignedGroup, isExpired, isOpen, selfApproval } from '../decision-rules';
 import type { Decision } from '../decision.entity';
 import { suspension } from '../../agents/find-agent';
 import { Configuration } from '../../../core/config/configuration';
@@ -11,11 +11,12 @@ import { LedgerService } from '../../../ledger/ledger.service';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import type { Condition, PageRequest } from '../../../ledger/record-page';
 import { Turn } from '../../../core/concurrency/turn';
+import { PasskeyHolders } from '../../passkeys/passkey-holders';
 import { DECISION } from '../decision.kind';
 import { ReviewPolicies } from '../reviewers';
 
 /** Why an agent could not approve a decision, in order of precedence. */
-export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'policy_denied'] as const;
+export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
 export type Inability = (typeof INABILITIES)[number];
 
 /** A decision without its free-form content. */
@@ -30,6 +31,8 @@ export interface AbilityTerms {
   readonly mayApproveOwn: boolean;
   /** Whether the agent that proposed the decision is suspended: then nobody can approve it. */
   readonly isProposerSuspended: boolean;
+  /** Whether it could fill no group, for want of a passkey. */
+  readonly lacksPasskey: boolean;
   readonly isForbidden: () => boolean;
 }
 
@@ -37,11 +40,12 @@ export interface AbilityTerms {
 export function inability(
   decision: OpenDecision,
   { id, status }: Pick<Agent, 'id' | 'status'>,
-  { mayApproveOwn, isProposerSuspended, isForbidden }: AbilityTerms,
+  { mayApproveOwn, isProposerSuspended, lacksPasskey, isForbidden }: AbilityTerms,
 ): Inability | null {
   if (selfApproval(decision, 'approve', id, mayApproveOwn) !== null) return 'proposer';
   if (status !== 'active' || isProposerSuspended) return 'suspended';
   if (decision.reviews.some(({ approverId }) => approverId === id)) return 'reviewed';
+  if (lacksPasskey) return 'no_passkey';
   return isForbidden() ? 'policy_denied' : null;
 }
 
@@ -82,6 +86,14 @@ export interface DecisionApprovers {
   readonly feasible: boolean | null;
 }
 
+/** An agent that belongs to a group. */
+interface Candidate {
+  readonly agent: ListedAgent;
+  readonly groups: FillableGroups;
+  /** Those of its groups that it could fill now: signed ones only with a passkey. */
+  readonly fillable: FillableGroups;
+}
+
 /** Lists who can approve a decision, and whether they are enough. */
 @Injectable()
 export class DecisionApproversService {
@@ -89,6 +101,7 @@ export class DecisionApproversService {
     private readonly records: RecordReader,
     private readonly ledger: LedgerService,
     private readonly policies: ReviewPolicies,
+    private readonly holders: PasskeyHolders,
     private readonly configuration: Configuration,
   ) {}
 
@@ -115,40 +128,40 @@ export class DecisionApproversService {
       if (!isShown && total > MOST_ASKED) continue;
       const approver = judge(found);
       if (isShown) shown.push(approver);
-      if (approver.able && total <= MOST_ASKED) able.push(approver.groups);
+      if (approver.able && total <= MOST_ASKED) able.push(found.fillable);
     }
     const isEnough = this.canBeDecided(decision) && isFeasible(decision, able);
     const isKnown = isEnough || total <= MOST_ASKED || !this.canBeDecided(decision);
     return { approvers: shown, total, feasible: isKnown ? isEnough : null };
   }
 
-  /** The agents that match a group, with the groups they match; without groups, every active agent. */
-  private async *candidates(
-    decision: Decision,
-    leaving: AbortSignal,
-  ): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
-    const groups = decision.approvers === null ? null : new ApproverGroups(decision.approvers);
+  /** The agents that match a group; without groups, every active agent. */
+  private async *candidates(decision: Decision, leaving: AbortSignal): AsyncGenerator<Candidate> {
+    const { approvers } = decision;
+    const groups = approvers === null ? null : new ApproverGroups(approvers);
     const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
     const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
       leaving.throwIfAborted();
-      for (const agent of agents) {
-        const matched = groups?.of(agent) ?? [];
-        if (groups === null || matched.length > 0) yield [agent, matched];
-      }
+      const found = agents.map((agent) => ({ agent, groups: groups?.of(agent) ?? [] }));
+      const matching = groups === null ? found : found.filter((one) => one.groups.length > 0);
+      const signing = hasSignedGroup(decision)
+        ? await this.holders.among(matching.map(({ agent }) => agent.id))
+        : new Set();
+      for (const one of matching)
+        yield { ...one, fillable: fillableBy(signing.has(one.agent.id), one.groups, approvers ?? []) };
     }
   }
 
-  private async judgeOf(
-    decision: Decision,
-  ): Promise<(candidate: readonly [ListedAgent, FillableGroups]) => DecisionApprover> {
+  private async judgeOf(decision: Decision): Promise<(candidate: Candidate) => DecisionApprover> {
     const proposer = await this.records.find(AGENT, decision.proposedBy);
     const isProposerSuspended = proposer !== undefined && suspension(proposer) !== null;
     const { allowSelfApproval: mayApproveOwn } = this.configuration;
     const isOver = !this.canBeDecided(decision);
-    return ([agent, groups]) => {
+    return ({ agent, groups, fillable }) => {
       const isForbidden = (): boolean => this.policies.denying(decision, 'approve', agent).length > 0;
-      const terms: AbilityTerms = { mayApproveOwn, isProposerSuspended, isForbidden };
+      const lacksPasskey = groups.length > 0 && fillable.length === 0;
+      const terms: AbilityTerms = { mayApproveOwn, isProposerSuspended, lacksPasskey, isForbidden };
       const why = inability(decision, agent, terms);
       return { agent, groups, able: why === null && !isOver, why };
     };

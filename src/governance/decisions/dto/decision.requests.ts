@@ -17,6 +17,7 @@ import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/qu
 import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
+import { SignatureField } from '../../passkeys/dto/passkey.fields';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
 import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.fields';
@@ -97,6 +98,12 @@ export class ApproveDecisionRequest {
 
   @GrantField()
   readonly grant?: OfferedGrant;
+
+  @SignatureField(
+    '`{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; ' +
+      'of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`. Required to fill a signed group',
+  )
+  readonly signature?: JsonObject;
 }
 
 const MOST_TOGETHER = 50;

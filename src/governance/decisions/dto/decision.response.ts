@@ -36,6 +36,21 @@ export class GivenGrantResponse {
   readonly parameters!: 'same' | 'any';
 }
 
+/** What a device signed: bytes are base64url. */
+export class SignatureResponse {
+  @ApiProperty({ example: sampleId('psk') })
+  readonly passkeyId!: string;
+
+  @ApiProperty({ example: 'SZYN' })
+  readonly authenticatorData!: string;
+
+  @ApiProperty({ example: 'eyJ0' })
+  readonly clientDataJSON!: string;
+
+  @ApiProperty({ example: 'MEUC' })
+  readonly signature!: string;
+}
+
 export class ReviewResponse {
   @ApiProperty({
     type: String,
@@ -58,7 +73,9 @@ export class ReviewResponse {
     type: [Number],
     nullable: true,
     example: null,
-    description: 'Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.',
+    description:
+      'Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without ' +
+      '`approvers`.',
   })
   readonly groups!: readonly number[] | null;
 
@@ -68,8 +85,23 @@ export class ReviewResponse {
   })
   readonly grant?: GivenGrantResponse;
 
-  static from(this: void, { approverId, verdict, comment, createdAt, groups, grant }: Review): ReviewResponse {
-    return { approverId, verdict, comment, createdAt, groups: groups ?? null, ...(grant && { grant }) };
+  @ApiPropertyOptional({
+    type: SignatureResponse,
+    description: 'What a passkey of the reviewer made of exactly this approval; absent without one.',
+  })
+  readonly signature?: SignatureResponse;
+
+  static from(this: void, review: Review): ReviewResponse {
+    const { approverId, verdict, comment, createdAt, groups = null, grant, signature } = review;
+    return {
+      approverId,
+      verdict,
+      comment,
+      createdAt,
+      groups,
+      ...(grant && { grant }),
+      ...(signature && { signature }),
+    };
   }
 }
 
@@ -87,6 +119,9 @@ export class DecisionApproversResponse {
     description: 'Approvals so far that may count for the group.',
   })
   readonly given!: number;
+
+  @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any does.' })
+  readonly signed?: true;
 }
 
 export class DecisionResponse {
@@ -260,8 +295,8 @@ export class ApproverResponse {
     nullable: true,
     example: null,
     description:
-      'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; a ' +
-      'policy denies it `decision:approve`. Null when none does.',
+      'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of ' +
+      'its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.',
   })
   readonly why!: Inability | null;
 

@@ -5,7 +5,7 @@ import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
-import { areFilled, groupsOf } from '../../policies/approval/approver-groups';
+import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
 import { type GivenGrant, type GrantAllowance, lengthOf } from '../../policies/approval/grant-terms';
 import { matchesAsAllow } from '../../policies/patterns/resource-match';
 import type { Decision, Review } from '../decision.entity';
@@ -30,11 +30,18 @@ export interface GrantedAction {
 /** What a grant is good for, and how long. */
 export type GrantTerms = Pick<Grant, 'resources' | 'parametersHash' | 'until' | 'uses'>;
 
-/** A grant with the decision that gave it, and the agents that reviewed it as they are now. */
+/** Who gave a grant, as it is now. */
+export interface GrantReviewer {
+  readonly agent: Agent;
+  /** Whether its review is signed. */
+  readonly isSigned: boolean;
+}
+
+/** A grant with the decision that gave it, and its reviewers. */
 export interface KnownGrant {
   readonly grant: Grant;
   readonly decision: Decision;
-  readonly reviewers: readonly Agent[];
+  readonly reviewers: readonly GrantReviewer[];
 }
 
 /** What is required of a grant today. */
@@ -99,13 +106,14 @@ function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
 
 /** Whether its reviewers could give it today, its uses aside. */
 export function holds({ grant, decision, reviewers }: KnownGrant, terms: TodaysTerms): boolean {
-  const { requirement, now, isForbidden } = terms;
+  const { now, isForbidden } = terms;
+  const { approvers, grant: allowed } = terms.requirement;
   // A grant made with a rejection is its reviewer's own choice: no policy has to allow it.
-  if (decision.status === 'approved' && !isWithin(grant, requirement.grant, now)) return false;
-  const counting = reviewers.filter((reviewer) => reviewer.status === 'active' && !isForbidden(reviewer));
+  if (decision.status === 'approved' && !isWithin(grant, allowed, now)) return false;
+  const counting = reviewers.filter(({ agent }) => agent.status === 'active' && !isForbidden(agent));
   return areFilled(
-    requirement.approvers,
-    counting.map((reviewer) => groupsOf(reviewer, requirement.approvers)),
+    approvers,
+    counting.map(({ agent, isSigned }) => fillableBy(isSigned, groupsOf(agent, approvers), approvers)),
   );
 }
 

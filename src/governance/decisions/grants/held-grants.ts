@@ -13,7 +13,15 @@ import { spelledPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.kind';
 import { ReviewPolicies } from '../reviewers';
 import { type Grant, GRANT } from './grant.entity';
-import { givingReviews, type GrantedAction, holds, type KnownGrant, meeting, parametersHashOf } from './grant-rules';
+import {
+  givingReviews,
+  type GrantedAction,
+  type GrantReviewer,
+  holds,
+  type KnownGrant,
+  meeting,
+  parametersHashOf,
+} from './grant-rules';
 
 /** The newest rejections of an agent's action that are looked at. */
 const MOST_REJECTED = 100;
@@ -94,7 +102,7 @@ export class HeldGrants {
       return holds(one, { requirement, now, isForbidden });
     });
     if (found === undefined) return null;
-    const approvers = found.reviewers.map(({ id, revision }) => ({ agentId: id, revision }));
+    const approvers = found.reviewers.map(({ agent: { id, revision } }) => ({ agentId: id, revision }));
     return { grant: found.grant, approvers };
   }
 }
@@ -120,10 +128,10 @@ async function isRejectedAlike(transaction: LedgerTransaction, asked: GrantedAct
 async function knownGrant(records: Records, grant: Grant): Promise<KnownGrant> {
   const decision = await records.find(DECISION, grant.decisionId);
   if (decision === undefined) throw new Error(`The decision of the grant ${grant.id} is gone.`);
-  const reviewers: Agent[] = [];
-  for (const { approverId } of givingReviews(decision)) {
-    const reviewer = approverId === null ? undefined : await records.find(AGENT, approverId);
-    if (reviewer !== undefined) reviewers.push(reviewer);
+  const reviewers: GrantReviewer[] = [];
+  for (const { approverId, signature } of givingReviews(decision)) {
+    const agent = approverId === null ? undefined : await records.find(AGENT, approverId);
+    if (agent !== undefined) reviewers.push({ agent, isSigned: signature !== undefined });
   }
   return { grant, decision, reviewers };
 }

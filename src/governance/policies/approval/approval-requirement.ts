@@ -12,6 +12,8 @@ export interface ApproverGroup {
   readonly subjects: readonly string[];
   /** Number of approvals, by different reviewers. */
   readonly approvals: number;
+  /** Only a review that is signed with a passkey counts; absent: any does. */
+  readonly signed?: true;
 }
 
 /** What has to be approved before an action may proceed, combined from all policies that require it. */
@@ -26,9 +28,12 @@ export interface ApprovalRequirement {
   readonly grant?: GrantAllowance;
 }
 
-/** The approvals in words: "1 of role:security and 2 of role:finance". */
+/** The approvals in words: "1 of role:security and 2 of role:finance, signed". */
 export function wantedApprovals(groups: readonly ApproverGroup[]): string {
-  return groups.map(({ subjects, approvals }) => `${approvals} of ${subjects.join(', ')}`).join(' and ');
+  const wanted = groups.map(
+    ({ subjects, approvals, signed }) => `${approvals} of ${subjects.join(', ')}${signed === true ? ', signed' : ''}`,
+  );
+  return wanted.join(' and ');
 }
 
 /** Whether two requirements are the same: the same sets of subjects with the same numbers, in any order. */
@@ -44,7 +49,12 @@ export function areSameApprovers(left: readonly ApproverGroup[], right: readonly
 }
 
 function isSameGroup(left: ApproverGroup, right: ApproverGroup): boolean {
-  return left.approvals === right.approvals && areEqualSets(left.subjects, right.subjects);
+  return left.approvals === right.approvals && areSameApprovals(left, right);
+}
+
+/** Whether two groups ask the same of the same people, in whatever number. */
+export function areSameApprovals(left: ApproverGroup, right: ApproverGroup): boolean {
+  return left.signed === right.signed && areEqualSets(left.subjects, right.subjects);
 }
 
 const MOST_GROUPS = 50;
@@ -55,7 +65,8 @@ const setKeys = new WeakMap<readonly string[], string>();
 
 /**
  * Combines the requirements of several policies, the oldest first: all their groups in order, where groups with the
- * same set of subjects are merged into the first one with the larger number; the highest risk; the shortest durations.
+ * same set of subjects are merged into the first one with the larger number, signed if one of them is; the highest risk; the
+ * shortest durations.
  * One that {@link isTooLarge} may be incomplete. Null if there are none.
  */
 export function combinedRequirement(requirements: readonly ApprovalRequirement[]): ApprovalRequirement | null {
@@ -68,9 +79,9 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
     for (const group of requirement.approvers) {
       const key = setKeyOf(group.subjects);
       const known = groups.get(key);
-      if (known !== undefined && known.approvals >= group.approvals) continue;
-      approvals += group.approvals - (known?.approvals ?? 0);
-      groups.set(key, { subjects: known?.subjects ?? group.subjects, approvals: group.approvals });
+      const both = known === undefined ? group : merged(known, group);
+      approvals += both.approvals - (known?.approvals ?? 0);
+      groups.set(key, both);
     }
     // Further requirements could only make it larger.
     if (groups.size > MOST_GROUPS || approvals > MOST_APPROVALS) break;
@@ -83,6 +94,11 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   return { riskLevel, approvers, decideWithin, executeWithin, ...(grant !== null && { grant }) };
 }
 
+function merged({ subjects, approvals, signed }: ApproverGroup, other: ApproverGroup): ApproverGroup {
+  const isSigned = (signed ?? other.signed) === true;
+  return { subjects, approvals: Math.max(approvals, other.approvals), ...(isSigned && { signed: true as const }) };
+}
+
 /** As an approver: the registered person on whose behalf the agent acts. If there is none, nobody matches. */
 export const PRINCIPAL = 'principal';
 
@@ -90,9 +106,9 @@ export const PRINCIPAL = 'principal';
 export function requirementFor(requirement: ApprovalRequirement, personId: string | null): ApprovalRequirement {
   if (personId === null || !requirement.approvers.some(({ subjects }) => subjects.includes(PRINCIPAL)))
     return requirement;
-  const named = ({ subjects, approvals }: ApproverGroup): ApproverGroup => ({
-    subjects: subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject)),
-    approvals,
+  const named = (group: ApproverGroup): ApproverGroup => ({
+    ...group,
+    subjects: group.subjects.map((subject) => (subject === PRINCIPAL ? `agent:${personId}` : subject)),
   });
   const approvers = requirement.approvers.map(named);
   // Another group may name that person itself.

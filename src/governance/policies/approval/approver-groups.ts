@@ -63,6 +63,15 @@ export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGro
   return agent === null ? [] : new ApproverGroups(groups).of(agent);
 }
 
+/** Those of the groups that a review by one of their members fills: a signed one only with a signature. */
+export function fillableBy(
+  isSigned: boolean,
+  matched: FillableGroups,
+  groups: readonly ApproverGroup[],
+): FillableGroups {
+  return isSigned ? matched : matched.filter((index) => groups[index]?.signed !== true);
+}
+
 /** Groups of approvers, compiled once to match many agents. */
 export class ApproverGroups {
   private readonly groups: readonly ReadonlySet<string>[];

@@ -21,7 +21,10 @@ import { type GrantAllowance, grantDurationFault, MOST_USES } from './grant-term
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
 /** A group of approvers as a client sends it. */
-export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{ readonly approvals: number }>;
+export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{
+  readonly approvals: number;
+  readonly signed: boolean;
+}>;
 
 /** The `approval` of a policy as a client sends it; null counts as left out. */
 export type GivenApproval = Optional<
@@ -38,6 +41,11 @@ const GROUP = objectShape({
       '`principal` is the registered person on whose behalf the agent acts.',
   }),
   approvals: member(integerShape(1, 10), { optional: true, default: 1, description: 'By different reviewers.' }),
+  signed: member(booleanShape(), {
+    optional: true,
+    default: false,
+    description: 'Whether only a review that the reviewer signed with a passkey counts.',
+  }),
 });
 
 /** Groups of approvers, as a client sends them. */
@@ -101,9 +109,13 @@ export function areDistinctApprovers(value: unknown): value is readonly GivenGro
   return found === undefined || found.length === 0;
 }
 
-/** Fills in defaults: one approval. */
+/** Fills in defaults: one approval, unsigned. */
 export function filledGroups(given: readonly GivenGroup[]): ApproverGroup[] {
-  return given.map(({ subjects, approvals }) => ({ subjects, approvals: approvals ?? 1 }));
+  return given.map(({ subjects, approvals, signed }) => ({
+    subjects,
+    approvals: approvals ?? 1,
+    ...(signed === true && { signed }),
+  }));
 }
 
 /** Fills in defaults: one person, or as many as the risk level requires; a day to decide, an hour to execute. */

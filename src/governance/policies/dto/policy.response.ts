@@ -17,6 +17,9 @@ export class ApproverGroupResponse {
 
   @ApiMember('By different reviewers.', { type: 'integer', example: 1 })
   readonly approvals!: number;
+
+  @ApiMember('Only reviews signed with a passkey count; absent: any does.', { required: false, example: true })
+  readonly signed?: true;
 }
 
 export class GrantAllowanceResponse {
@@ -53,8 +56,7 @@ export class ApprovalResponse {
     this: void,
     { riskLevel, approvers, decideWithin, executeWithin, grant }: ApprovalRequirement,
   ): ApprovalResponse {
-    const groups = approvers.map(({ subjects, approvals }) => ({ subjects, approvals }));
-    return { riskLevel, approvers: groups, decideWithin, executeWithin, ...(grant && { grant }) };
+    return { riskLevel, approvers, decideWithin, executeWithin, ...(grant && { grant }) };
   }
 }
 

@@ -50,10 +50,14 @@ function listOf<Item>(item: fc.Arbitrary<Item>, minLength: number, maxLength: nu
   return fc.array(item, { minLength, maxLength });
 }
 
-const group = fc.record({
-  subjects: fc.shuffledSubarray(['role:ops', 'kind:human', '*', 'bot', 'agt_1'], { minLength: 1 }),
-  approvals: fc.integer({ min: 1, max: 10 }),
-});
+const group = fc.record(
+  {
+    subjects: fc.shuffledSubarray(['role:ops', 'kind:human', '*', 'bot', 'agt_1'], { minLength: 1 }),
+    approvals: fc.integer({ min: 1, max: 10 }),
+    signed: fc.constant(true as const),
+  },
+  { requiredKeys: ['subjects', 'approvals'] },
+);
 const duration = fc.constantFrom('PT60S', 'PT1M', 'PT1H', 'P1D', 'PT24H', 'P1W', 'P7D', 'P1DT1S');
 const approval = fc.record({
   riskLevel: fc.constantFrom(...RISK_LEVELS),

@@ -14,16 +14,21 @@ export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
 
 /** A verdict as a text key; groups of approvers are compared as sets. */
 export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
-  const groups = approvers.map(({ subjects, approvals }) => `${setKeyOf(subjects)} ${approvals}`);
+  const groups = approvers.map(({ subjects, approvals, signed }) =>
+    [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
+  );
   return `${effect} ${groups.sort().join()}`;
 }
 
 /** Whether a requirement is covered by that of other policies of the same level. */
 export function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
-  return approval.approvers.every(({ subjects, approvals }) =>
+  return approval.approvers.every(({ subjects, approvals, signed }) =>
     matched.some(({ rules }) =>
       rules.approval?.approvers.some(
-        (group) => group.approvals >= approvals && setKeyOf(group.subjects) === setKeyOf(subjects),
+        (group) =>
+          group.approvals >= approvals &&
+          (signed !== true || group.signed === true) &&
+          setKeyOf(group.subjects) === setKeyOf(subjects),
       ),
     ),
   );

@@ -1,0 +1,123 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/use-feed.js';
+import { useLoad } from '../../api/load.js';
+import { useNames } from '../../api/use-names.js';
+import { useSession } from '../../api/session.js';
+import type { Passkey } from '../../api/types.js';
+import { textOf, useFormSending } from '../../ui/form-sending.js';
+import { revealed } from '../../ui/format.js';
+import { Panel, Problem, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { passkeysOf, registerPasskey, signedBy } from './passkey-signing.js';
+
+/** The passkeys of a person, who adds and removes them; an administrator removes them, too. */
+export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Element {
+  const { client, me, has } = useSession();
+  const nameOf = useNames();
+  const list = useLoad(() => passkeysOf(client, agentId), [client, agentId]);
+  useFeed(list.reload, ({ action }) => action.startsWith('passkey.'));
+  const isOwn = me.agentId === agentId;
+  return (
+    <>
+      <h1>{isOwn ? 'Your passkeys' : `The passkeys of ${nameOf(agentId)}`}</h1>
+      <Panel title="Passkeys">
+        <p>
+          With a passkey, a device signs an approval that nobody else can give: not whoever has the key of the person,
+          nor what drives their browser.
+        </p>
+        <When of={list} what="the passkeys">
+          {(passkeys) => (
+            <>
+              {passkeys.length === 0 ? <p class="quiet">There is none yet.</p> : null}
+              <ul class="rows">
+                {passkeys.map((passkey) => (
+                  <Row key={passkey.id} of={passkey} mayRemove={isOwn || has('admin')} done={list.reload} />
+                ))}
+              </ul>
+              {isOwn && has('review') ? <Adding isFirst={passkeys.length === 0} done={list.reload} /> : null}
+            </>
+          )}
+        </When>
+      </Panel>
+    </>
+  );
+}
+
+interface RowProps {
+  readonly of: Passkey;
+  readonly mayRemove: boolean;
+  readonly done: () => void;
+}
+
+function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: RowProps): JSX.Element {
+  const { client, me } = useSession();
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const content = { agentId, passkeyId: id, verdict: 'remove' };
+      const signature = me.agentId === agentId ? await signedBy(client, agentId, content) : null;
+      const path = { id: agentId, passkeyId: id };
+      await client.post('/api/v1/agents/{id}/passkeys/{passkeyId}/remove', {
+        path,
+        body: { ...(signature && { signature }) },
+      });
+      done();
+    } catch (reason) {
+      setError(reason);
+    }
+    setBusy(false);
+  };
+  return (
+    <li>
+      <div class="row">
+        <span class="row-what">
+          <strong>
+            <bdi>{revealed(name)}</bdi>
+          </strong>
+          <span class="row-who">
+            for {revealed(rpId)}, since <At at={createdAt} />
+          </span>
+        </span>
+        {mayRemove ? (
+          <span class="row-state buttons">
+            <button type="button" disabled={busy} onClick={() => void remove()} aria-label={`Remove ${revealed(name)}`}>
+              Remove
+            </button>
+          </span>
+        ) : null}
+      </div>
+      {error === null ? null : <Problem error={error} />}
+    </li>
+  );
+}
+
+function Adding({ isFirst, done }: { readonly isFirst: boolean; readonly done: () => void }): JSX.Element {
+  const { client, me } = useSession();
+  const { error, busy, onSubmit } = useFormSending(async (given) => {
+    await registerPasskey(client, me.agentId ?? '', textOf(given, 'name').trim());
+    done();
+  });
+  return (
+    <form class="form" onSubmit={onSubmit}>
+      <label>
+        Name of the device
+        <input name="name" required maxLength={100} autocomplete="off" />
+      </label>
+      <p class="help">
+        {isFirst
+          ? 'The first one is taken on your key alone. If one is listed here that is not yours, tell an administrator.'
+          : 'You confirm twice: on the new device, and with a passkey that you have.'}
+      </p>
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={busy}>
+          Add a passkey
+        </button>
+      </div>
+      {error === null ? null : <Problem error={error} />}
+    </form>
+  );
+}

@@ -1,0 +1,55 @@
+import { startAuthentication, startRegistration, WebAuthnError } from '@simplewebauthn/browser';
+import { base64UrlOf } from '../../../../verifier/bytes.mjs';
+import { canonicalJson } from '../../../../verifier/canonical-json.mjs';
+import { sha256 } from '../../../../verifier/primitives.mjs';
+import { Fault } from '../../api/fault.js';
+import type { Decision, GovernanceClient, Passkey, Review } from '../../api/types.js';
+
+/** What a device made, as the service takes it. */
+type Made = Record<string, unknown>;
+
+/** What approving a decision signs. @param grant with all its members; null without one */
+export function approvalOf(decision: Decision, agentId: string, grant: Review['grant'] | null): object {
+  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
+  const verdict = 'approve';
+  return executionId === null
+    ? { agentId, context, decisionId, description, riskLevel, title, verdict }
+    : { actionHash, agentId, decisionId, ...(grant && { grant }), verdict };
+}
+
+/** Asks the device of a person to sign; null where the person has no passkey for this host. */
+export async function signedBy(client: GovernanceClient, agentId: string, content: object): Promise<Made | null> {
+  const passkeys = await passkeysOf(client, agentId);
+  const usable = passkeys.filter(({ rpId }) => rpId === location.hostname);
+  if (usable.length === 0) return null;
+  const challenge = base64UrlOf(sha256(canonicalJson(content)));
+  const allowCredentials = usable.map(({ credentialId: id }) => ({ id, type: 'public-key' as const }));
+  const optionsJSON = { challenge, rpId: location.hostname, allowCredentials, userVerification: 'required' as const };
+  return made(() => startAuthentication({ optionsJSON }));
+}
+
+/** Registers a passkey, which one that the person already has signs. */
+export async function registerPasskey(client: GovernanceClient, agentId: string, name: string): Promise<Passkey> {
+  const path = { id: agentId };
+  // The service answers with what WebAuthn specifies.
+  const optionsJSON = (await client.post('/api/v1/agents/{id}/passkeys/options', { path })) as unknown;
+  const credential = await made(() => startRegistration({ optionsJSON } as Parameters<typeof startRegistration>[0]));
+  const signature = await signedBy(client, agentId, { agentId, credentialId: credential['id'], verdict: 'register' });
+  const body = { credential, name, ...(signature && { signature }) };
+  return client.post('/api/v1/agents/{id}/passkeys', { path, body });
+}
+
+export async function passkeysOf(client: GovernanceClient, id: string): Promise<readonly Passkey[]> {
+  return (await client.get('/api/v1/agents/{id}/passkeys', { path: { id }, query: {} })).data;
+}
+
+async function made(ask: () => Promise<unknown>): Promise<Made> {
+  try {
+    return (await ask()) as Made;
+  } catch (error) {
+    const isKnown = error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
+    throw isKnown
+      ? new Fault('This device has a passkey of yours already.', 'Use another device for another passkey.')
+      : new Fault('The device made no signature.', 'Try again, and confirm it on the device that has the passkey.');
+  }
+}

@@ -1,0 +1,117 @@
+import { base64UrlOf, bytesOfBase64Url, hexOf } from '../bytes.mjs';
+import { canonicalJson } from '../canonical-json.mjs';
+import { hasSignedBytes, sha256, sha256Hex } from '../primitives.mjs';
+import { named, sender } from './narration.mjs';
+
+/**
+ * What the devices of reviewers signed: assertions of WebAuthn (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion),
+ * as far as they say who approved what.
+ *
+ * @typedef {import('./read-file.mjs').Json} Json
+ * @typedef {import('./history.mjs').History} History
+ * @typedef {import('./report.mjs').Report} Report
+ */
+
+const MEMBERS = ['authenticatorData', 'clientDataJSON', 'passkeyId', 'signature'];
+/** Flags of authenticator data: somebody touched the device, and it knew who. */
+const PRESENT_AND_VERIFIED = 0x05;
+const [HASH_BYTES, LEAST_BYTES] = [32, 37];
+
+/**
+ * The signatures in a file that the keys of their passkeys made, whatever they are about: only this has to be waited for.
+ * @param {readonly Json[]} entries
+ * @returns {Promise<ReadonlySet<string>>} each in its canonical form
+ */
+export async function madeSignatures(entries) {
+  const keys = new Map(
+    entries.flatMap(({ action, subjectId, state }) =>
+      action === 'passkey.registered' ? [[subjectId, bytesIn(state?.publicKey)]] : [],
+    ),
+  );
+  /** @type {Map<string, Json>} */
+  const signatures = new Map();
+  for (const { subjectType, state } of entries) {
+    if (subjectType !== 'decision') continue;
+    for (const { signature } of state.reviews) if (signature) signatures.set(canonicalJson(signature), signature);
+  }
+  /** @type {Set<string>} */
+  const made = new Set();
+  for (const [text, { passkeyId, authenticatorData, clientDataJSON, signature }] of signatures) {
+    const [key, data, client] = [keys.get(passkeyId), bytesIn(authenticatorData), bytesIn(clientDataJSON)];
+    const bytes = bytesIn(signature);
+    if (key === undefined || data === undefined || client === undefined || bytes === undefined) continue;
+    if (await hasSignedBytes(key, Uint8Array.of(...data, ...sha256(client)), bytes)) made.add(text);
+  }
+  return made;
+}
+
+/**
+ * @param {Json} entry of the review
+ * @param {Json} review the last one
+ * @param {History} history
+ * @param {Report} report
+ */
+export function recomputeSignature({ state, sequence }, { approverId, verdict, grant, signature }, history, report) {
+  if (verdict !== 'approve' || Object.keys(signature).sort().join() !== MEMBERS.join())
+    return report.differ('the review has a signature that this verifier does not know');
+  const registration = history.passkey(signature.passkeyId, sequence);
+  if (registration === undefined)
+    return report.differ(`the file has no entry that registered the passkey ${signature.passkeyId} before`);
+  const { state: passkey, audit, timestamp } = registration;
+  report.expect('whose passkey signed', passkey.agentId, approverId);
+  if (!history.made.has(canonicalJson(signature))) report.differ('the key of the passkey did not make this signature');
+  const client = clientIn(signature);
+  const challenge = base64UrlOf(sha256(canonicalJson(signedOf(state, approverId, grant))));
+  report.expect('what the browser was asked for', client['type'], 'webauthn.get');
+  report.expect('the challenge that was signed', client['challenge'], challenge);
+  if (!isOriginOf(client['origin'], passkey.rpId))
+    report.differ(`it was signed on ${JSON.stringify(client['origin'])}, which is not the service at ${passkey.rpId}`);
+  const data = bytesIn(signature.authenticatorData) ?? new Uint8Array();
+  report.expect('for which host it was signed', hexOf(data.subarray(0, HASH_BYTES)), sha256Hex(passkey.rpId));
+  const flags = data.length < LEAST_BYTES ? 0 : Number(data[HASH_BYTES]);
+  if ((flags & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED)
+    report.differ('the device did not verify who touched it');
+  report.say(
+    `The device with the passkey ${named(passkey.name)} (${signature.passkeyId}) verified its user and signed exactly this approval, on ${named(client['origin'])}. ` +
+      `That passkey was registered for ${approverId} at ${timestamp}, with ${sender(audit.actor)}.`,
+  );
+}
+
+/**
+ * What a device is asked to sign for an approval.
+ * @param {Json} decision
+ * @param {string} agentId of the reviewer
+ * @param {Json} [grant]
+ */
+function signedOf({ id: decisionId, executionId, actionHash, title, description, context, riskLevel }, agentId, grant) {
+  const verdict = 'approve';
+  if (executionId === undefined) return { agentId, context, decisionId, description, riskLevel, title, verdict };
+  return { actionHash, agentId, decisionId, verdict, ...(grant && { grant }) };
+}
+
+/**
+ * @param {Json} signature
+ * @returns {Json}
+ */
+function clientIn({ clientDataJSON }) {
+  try {
+    return Object(JSON.parse(new TextDecoder().decode(bytesIn(clientDataJSON))));
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * @param {unknown} origin
+ * @param {string} host
+ */
+function isOriginOf(origin, host) {
+  const [scheme, authority = ''] = String(origin).split('://');
+  const isSafe = scheme === 'https' || (scheme === 'http' && host === 'localhost');
+  return isSafe && authority.replace(/:\d+$/u, '') === host;
+}
+
+/** @param {unknown} text base64url */
+function bytesIn(text) {
+  return typeof text === 'string' ? bytesOfBase64Url(text) : undefined;
+}
