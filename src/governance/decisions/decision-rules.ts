@@ -1,6 +1,7 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { conflict, permissionDenied, type DomainError, type RejectionWords } from '../../core/errors/domain-error';
+import { endOf } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled } from '../policies/approval/approver-groups';
@@ -94,6 +95,12 @@ export function cancelled(decision: Decision, now: string): Decision {
 /** Whether it can still be decided. */
 export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
+}
+
+/** ISO 8601: up to when a rejection is binding, at most for a day. */
+export function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
+  const dayLater = endOf('P1D', resolvedAt ?? createdAt);
+  return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
 /** What whoever rejected it said; null unless it is rejected. @param instead of its execution */

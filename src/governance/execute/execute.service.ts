@@ -10,7 +10,7 @@ import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LimitUse } from '../policies/limits/limit';
-import { askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
+import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
 import { takeUses } from './limit-uses';
 import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
@@ -88,7 +88,7 @@ export class ExecuteService {
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
-    if ('serving' in answer) return this.authoriseBy(transaction, asked, basis, answer.serving);
+    if ('serving' in answer) return this.authoriseBy(transaction, asked, basis, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -114,10 +114,9 @@ export class ExecuteService {
     transaction: LedgerTransaction,
     asked: AskedExecution,
     basis: DecisionBasis,
-    { grant, approvers }: ServingGrant,
+    { serving: { grant, approvers }, waiting }: GrantAnswer,
   ): Promise<Execution> {
     const { outcome, runBy } = this.runner.startOf(asked.action);
-    const waiting = await openRequestsFor(transaction, asked);
     const authorised = { outcome, ...asked, runBy, grantId: grant.id };
     const note = decidedNote(asked, 'execution.authorized', { ...basis, grantId: grant.id }, approvers);
     const execution = transaction.insert(EXECUTION, authorised, note);
@@ -162,6 +161,8 @@ export class ExecuteService {
     return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }
 }
+
+type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;
 
 /** What is replayed, and what is required of it now. */
 interface Replayed {
