@@ -139,8 +139,8 @@ export class ExecuteService {
   }
 
   /**
-   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well;
-   * otherwise the request is answered as a new one.
+   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well; nothing is
+   * replayed that is stopped. Otherwise the request is answered as a new one.
    */
   private async answerInstead(
     transaction: LedgerTransaction,
@@ -151,9 +151,9 @@ export class ExecuteService {
     const asker = await requiredAsker(transaction, idOrName, request);
     // The token of a replay may name another principal.
     const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
-    if (isSame && first.outcome !== 'authorized') return null;
-    // It has taken from limits what it takes.
     const { agent, principal } = asker;
+    if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
+    // It has taken from limits what it takes.
     const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
     const { refusal, requirement } = aside;
     if (isSame && refusal === null && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
