@@ -50,7 +50,7 @@ const sqlite = {
 /** What can differ on PostgreSQL: storage, locks, pages, leases. The refusal of a field cannot. By room. */
 const ON_POSTGRES = {
   access: ['api-keys', 'caller-end', 'key-lookups'],
-  approvals: ['approvals', 'approved-together', 'many-approvers', 'rejections', 'request-lists', 'resumes'],
+  approvals: ['approvals', 'approved-together', 'grants', 'many-approvers', 'rejections', 'request-lists', 'resumes'],
   database: ['files', 'refused-database', 'replaced-tables', 'schema-version', 'upgrades'],
   decisions: ['decisions', 'decision-expiry'],
   erasures: ['erasures', 'evidence-slice', 'kept-answers', 'one-statement', 'put-back', 'refused-by-another'],
@@ -77,7 +77,7 @@ const ON_POSTGRES = {
     ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],
     ...['refused-callers', 'tampering', 'verification'],
   ],
-  webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test'],
+  webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test', 'slack'],
 };
 
 /** @param {string} folder */
