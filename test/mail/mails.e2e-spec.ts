@@ -42,7 +42,7 @@ describe('Mails', () => {
     expect((await put('eve', 'eve@example.com')).status).toBe(204);
     const { decisionId } = await pending(app, people.bot, {
       resourceId: 'mail/1',
-      parameters: { note: 'https://evil.example \u202etxet', amount: 80 },
+      parameters: { note: 'https://evil.example WWW.evil.example \u202etxet', amount: 80 },
     });
     await server.until(1);
     const [mail] = server.received;
@@ -56,7 +56,7 @@ describe('Mails', () => {
       'On: payment/mail/1',
       'Risk: high',
       '"amount": 80',
-      'https: //evil.example \\u202etxet',
+      'https: //evil.example WWW. evil.example \\u202etxet',
     ])
       expect(text).toContain(said);
     expect(text).toContain(`https://governance.example.com/console/decisions/${decisionId}`);
