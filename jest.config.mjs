@@ -53,6 +53,7 @@ const ON_POSTGRES = {
   approvals: [
     'approvals',
     'approved-together',
+    'grants',
     'many-approvers',
     'rejections',
     'request-lists',
@@ -85,7 +86,7 @@ const ON_POSTGRES = {
     ...['audit', 'checkpoints', 'decision-files', 'derived-data-chunks', 'kept-checkpoint', 'provenance'],
     ...['refused-callers', 'tampering', 'verification'],
   ],
-  webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test'],
+  webhooks: ['changed-endpoints', 'changed-filters', 'effects', 'interrupted-test', 'slack'],
 };
 
 /** @param {string} folder */

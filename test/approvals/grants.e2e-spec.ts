@@ -3,6 +3,7 @@ import type { AgentResponse } from '../../src/governance/agents/dto/agent.respon
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
+import { moveTime, restoreTime } from '../support/database/moved-time';
 import { ask, approve, company, type Company, DECISIONS, execution, order, pending, reject, resume } from './support';
 
 const GRANTS = '/api/v1/grants';
@@ -242,6 +243,8 @@ describe('Grants', () => {
     expect((await revoke(id, await keyOf(people.bot, ['execute']))).status).toBe(403);
     expect((await revoke(id, await keyOf(people.ann, ['review']))).body).toMatchObject({ id, status: 'revoked' });
     expect((await revoke(id)).status).toBe(409);
+    // What it is comes before who asks.
+    expect((await revoke(id, await keyOf(people.ben, ['review']))).status).toBe(409);
     expect((await ask(app, people.bot, place)).status).toBe(202);
     for (const key of [undefined, (await issueKey(app, { scopes: ['review'] })).secret])
       expect((await revoke((await granted(order())).id, key)).status).toBe(200);
@@ -357,5 +360,24 @@ describe('Grants', () => {
         ['instead.parameters'],
       ]);
     });
+  });
+
+  // The last one, as the ledger's clock does not go back.
+  it('for more than was asked for serve what was rejected for somebody else, or a day ago', async () => {
+    const asked = { action: 'send', resourceId: 'again/1' };
+    const forBob = { ...asked, onBehalfOf: { subject: 'user:bob' } };
+    await reject(app, (await pending(app, people.bot, asked)).decisionId, people.ann);
+    const wide = { for: 'P2D', resources: ['again/*'] };
+    for (const other of [asked, forBob])
+      await give((await pending(app, people.bot, { ...other, resourceId: 'again/2' })).decisionId, wide);
+    expect((await ask(app, people.bot, forBob)).status).toBe(200);
+    expect((await ask(app, people.bot, { ...asked, resourceId: '/again/1' })).status).toBe(202);
+    await moveTime(25 * 3_600_000);
+    try {
+      for (const resourceId of ['/again/1', 'again/1'])
+        expect((await ask(app, people.bot, { ...asked, resourceId })).status).toBe(200);
+    } finally {
+      await restoreTime();
+    }
   });
 });

@@ -16,6 +16,8 @@ const RESOURCES = ['a/1', 'a/1', 'b/1'];
 
 /** What was answered with an execution that was there before. @type {Record<string, any>[]} */
 const repeated = [];
+/** What nothing that is asked may lead to. @type {Record<string, any>[]} */
+const failed = [];
 
 /** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<{ status: number, body: any }>} */
 async function call(method, path, body) {
@@ -25,6 +27,7 @@ async function call(method, path, body) {
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
+  if (answer.status >= 500) failed.push({ name: 'a failure', method, path, body, text });
   return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
 }
 
@@ -112,7 +115,12 @@ class History {
         ...common,
         name: `asked ${this.number}`,
         effect: 'require_approval',
-        approval: { approvers, riskLevel: this.one(['low', 'high']), ...(this.below(8) > 0 && { grant }) },
+        approval: {
+          approvers,
+          riskLevel: this.one(['low', 'high']),
+          decideWithin: this.one(['P1D', 'P1D', 'PT1S']),
+          ...(this.below(8) > 0 && { grant }),
+        },
       },
       {
         ...common,
@@ -213,5 +221,6 @@ for (const [id, served] of reference.served) {
   const { body } = await call('GET', `/grants/${id}`);
   if (body.used !== served) reference.differ('the uses of a grant', { id, served, used: body.used });
 }
-const { differences, counts } = reference;
+const { counts } = reference;
+const differences = [...failed, ...reference.differences];
 process.stdout.write(JSON.stringify({ differences: differences.length, first: differences.slice(0, SHOWN), counts }));

@@ -1,77 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { SMTPServer } from 'smtp-server';
 import { approve, company, type Company, pending, requireApproval } from '../approvals/support';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, issueKey, propose } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
-
-/** A mail as its reader gets it. */
-interface Received {
-  readonly to: readonly string[];
-  readonly source: string;
-}
-
-/** A mail server that keeps what it takes, unless it refuses. */
-class MailServer {
-  readonly received: Received[] = [];
-  refuses: (address: string) => boolean = () => false;
-
-  private constructor(private readonly server: SMTPServer) {}
-
-  static async start(): Promise<MailServer> {
-    const mails: MailServer[] = [];
-    const server = new SMTPServer({
-      ...{ authOptional: true, disabledCommands: ['STARTTLS'], logger: false },
-      onRcptTo: ({ address }, _session, done) =>
-        done(
-          mails[0]?.refuses(address) === true
-            ? Object.assign(new Error('No such mailbox'), { responseCode: 550 })
-            : null,
-        ),
-      onData: (stream, session, done) => {
-        const chunks: Buffer[] = [];
-        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-        stream.on('end', () => {
-          const to = session.envelope.rcptTo.map(({ address }) => address);
-          mails[0]?.received.push({ to, source: Buffer.concat(chunks).toString() });
-          done();
-        });
-      },
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const started = new MailServer(server);
-    mails.push(started);
-    return started;
-  }
-
-  get url(): string {
-    return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
-  }
-
-  async until(count: number): Promise<void> {
-    for (let looks = 0; looks < 600 && this.received.length < count; looks += 1) await sleep(50);
-    expect(this.received.length).toBeGreaterThanOrEqual(count);
-  }
-
-  close(): Promise<void> {
-    return new Promise((resolve) => this.server.close(() => resolve()));
-  }
-}
-
-/** The text of a mail, decoded as a mail program does. */
-function textOf({ source }: Received): string {
-  const [head = '', ...body] = source.split('\r\n\r\n');
-  const text = body.join('\n\n').replaceAll('\r\n', '\n');
-  if (/content-transfer-encoding: base64/i.test(head)) return Buffer.from(text, 'base64').toString();
-  if (!/content-transfer-encoding: quoted-printable/i.test(head)) return text;
-  const bytes = text
-    .replace(/=\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString();
-}
+import { MailServer, textOf } from './mail-server';
 
 const SETTINGS = {
   MAIL_FROM: 'governance@example.com',
@@ -107,7 +42,7 @@ describe('Mails', () => {
     expect((await put('eve', 'eve@example.com')).status).toBe(204);
     const { decisionId } = await pending(app, people.bot, {
       resourceId: 'mail/1',
-      parameters: { note: 'https://evil.example \u202etxet', amount: 80 },
+      parameters: { note: 'https://evil.example WWW.evil.example \u202etxet', amount: 80 },
     });
     await server.until(1);
     const [mail] = server.received;
@@ -121,7 +56,7 @@ describe('Mails', () => {
       'On: payment/mail/1',
       'Risk: high',
       '"amount": 80',
-      'https: //evil.example \\u202etxet',
+      'https: //evil.example WWW. evil.example \\u202etxet',
     ])
       expect(text).toContain(said);
     expect(text).toContain(`https://governance.example.com/console/decisions/${decisionId}`);

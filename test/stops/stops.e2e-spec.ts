@@ -104,6 +104,17 @@ describe('A stop', () => {
       expect(verdictOf(await execute(app, 'read', 'bot', { 'Idempotency-Key': 'second' }))).toBe('allowed');
     });
 
+    it('refuses the replay of an answer that is no "go", too', async () => {
+      const headers = { 'Idempotency-Key': 'asked' };
+      const approval = { approvers: [{ subjects: ['agent:ann'], approvals: 1 }] };
+      await createPolicy(app, { effect: 'require_approval', actions: ['ask'], priority: 5, approval });
+      expect(verdictOf(await execute(app, 'ask', 'bot', headers))).toBe('202');
+      const made = await stop(app, { actions: ['ask'] });
+      expect(verdictOf(await execute(app, 'ask', 'bot', headers))).toBe('stopped');
+      await lift(app, made);
+      expect(verdictOf(await execute(app, 'ask', 'bot', headers))).toBe('202');
+    });
+
     it('refuses a resume, while people go on approving and callers reporting', async () => {
       const approval = { approvers: [{ subjects: ['agent:ann'], approvals: 1 }] };
       const requiring = { effect: 'require_approval', actions: ['pay'], priority: 5, approval };

@@ -101,6 +101,11 @@ describe('Slack', () => {
     return replies;
   }
 
+  /** What was written into the input. */
+  function commented(value: string): Parsed {
+    return { state: { values: { comment: { comment: { type: 'plain_text_input', value } } } } };
+  }
+
   async function asked(resourceId: string, parameters: object = { amount: 80 }): Promise<string> {
     return String((await pending(app, people.bot, { resourceId, parameters })).decisionId);
   }
@@ -135,8 +140,7 @@ describe('Slack', () => {
     expect(buttonsOf(form)).toEqual(['approve', 'reject_with_comment']);
     expect((form.blocks as Parsed[]).some(({ type }) => type === 'input')).toBe(true);
     expect((await decision(id)).status).toBe('proposed');
-    const state = { values: { comment: { comment: { type: 'plain_text_input', value: ' Too <much> ' } } } };
-    const [reply] = await click('BEN', 'reject_with_comment', id, { state });
+    const [reply] = await click('BEN', 'reject_with_comment', id, commented(' Too <much> '));
     expect(JSON.stringify(reply)).toContain('A decision was rejected');
     expect((await decision(id)).reviews).toMatchObject([{ verdict: 'reject', comment: 'Too <much>' }]);
     const silent = await asked('slack/3');
@@ -216,13 +220,27 @@ describe('Slack', () => {
       expect([body, await post(body)]).toEqual([body, 400]);
     for (const payload of [{}, null, 7, [], clicked('ANN', 'other', 'x'), clicked('ANN', 'approve', { toString: 1 })])
       expect([payload, await post(formOf(payload))]).toEqual([payload, 200]);
-    const state = { values: { comment: { comment: { value: 'x'.repeat(2_001) } } } };
-    expect(await post(formOf(clicked('ANN', 'reject_with_comment', 'x', { state })))).toBe(400);
+    const long = commented('x'.repeat(2_001));
+    expect(await post(formOf(clicked('ANN', 'reject_with_comment', 'x', long)))).toBe(400);
     expect(await post(formOf({ ...clicked('ANN', 'other', 'x'), filler: 'x'.repeat(900_000) }))).toBe(200);
     expect(await post(`payload=${'x'.repeat(1_048_576)}`)).toBe(413);
     const unsigned = `POST ${PLACE} HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n${'x'.repeat(1_000_000)}`;
     expect(await sendRaw(app, unsigned)).toMatch(/^HTTP\/1.1 401 /);
+    for (const text of ['\u0000', '\ud800'])
+      for (const payload of [
+        clicked('ANN', 'reject_with_comment', 'x', commented(text)),
+        clicked('ANN', 'approve', text),
+        clicked(text, 'approve', 'x'),
+      ])
+        expect([payload, await post(formOf(payload))]).toEqual([payload, 400]);
     expect(told).toEqual([]);
+  });
+
+  it('takes a comment of as many characters as a reviewer may write elsewhere', async () => {
+    const id = await asked('slack/8');
+    const comment = '😀'.repeat(2_000);
+    await click('ANN', 'reject_with_comment', id, commented(comment));
+    expect((await decision(id)).reviews).toMatchObject([{ comment }]);
   });
 
   it('tells nobody but Slack what came of a click', async () => {

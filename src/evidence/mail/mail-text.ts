@@ -2,7 +2,7 @@ import { CUT, type Message } from '../webhooks/messages/message';
 
 /** Mail programs make links of what looks like one, whoever wrote it. */
 export function escapeForMail(text: string): string {
-  return text.replaceAll('://', ': //');
+  return text.replaceAll('://', ': //').replace(/www\./gi, '$& ');
 }
 
 export interface MailText {

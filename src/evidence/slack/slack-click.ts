@@ -1,4 +1,6 @@
 import { invalidField } from '../../core/errors/domain-error';
+import { toJsonValue } from '../../core/json/json-value';
+import { textFault } from '../../http/validation/value-rules';
 import { CLICKS, COMMENT, type Click } from '../webhooks/messages/slack-message';
 
 /** What somebody did with a message. */
@@ -28,8 +30,8 @@ export function readClick(body: string): SlackClick | null {
   const team = textIn(payload, 'user', 'team_id') ?? textIn(payload, 'team', 'id');
   if (action === undefined || decisionId === undefined || user === undefined || team === undefined) return null;
   const comment = textIn(payload, 'state', 'values', COMMENT, COMMENT, 'value')?.trim() ?? '';
-  if (comment.length > LONGEST_COMMENT)
-    throw invalidField('payload', `must have a comment of at most ${LONGEST_COMMENT} characters`);
+  const fault = textFault(comment, { max: LONGEST_COMMENT, mayBeBlank: true });
+  if (fault !== undefined) throw invalidField('payload', `has a comment that ${fault}`);
   return {
     ...{ action, decisionId, slackId: `${team}/${user}`, comment: comment === '' ? null : comment },
     responseUrl: slackUrl(textIn(payload, 'response_url')),
@@ -46,9 +48,10 @@ function slackUrl(text: string | undefined): string | null {
   return protocol === 'https:' && HOSTS.has(hostname) && port === '' && username === '' ? text : null;
 }
 
+/** Undefined where it is no JSON, or has texts that no record can hold. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return toJsonValue(JSON.parse(text), 'payload');
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { conflict, permissionDenied, type DomainError, type RejectionWords } from '../../core/errors/domain-error';
+import { endOf } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled } from '../policies/approval/approver-groups';
@@ -99,6 +100,12 @@ export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
 /** Whether some of its approvals have to be signed. */
 export function hasSignedGroup({ approvers }: Pick<Decision, 'approvers'>): boolean {
   return approvers?.some(({ signed }) => signed === true) === true;
+}
+
+/** ISO 8601: up to when a rejection is binding, at most for a day. */
+export function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
+  const dayLater = endOf('P1D', resolvedAt ?? createdAt);
+  return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
 /** The words of the reviewer who rejected it; null unless it is rejected. @param instead of its execution */

@@ -1,6 +1,6 @@
 import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { DECISION, proposedNote } from '../decisions/decision.kind';
-import { isExpired, rejectionWords } from '../decisions/decision-rules';
+import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
 import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
@@ -15,8 +15,6 @@ import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */
 const MOST_READ = 100;
-/** The longest time that a rejection is binding. */
-const REJECTION_HOLDS = 'P1D';
 const TITLE_LENGTH = 500;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
@@ -39,12 +37,12 @@ export interface AskingTerms {
 
 /**
  * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; why the agent is refused; or
- * the grant that makes it unnecessary.
+ * the grant that makes it unnecessary, and the requests of all runs for which that is so.
  */
 export type ApprovalAnswer =
   | { readonly execution: Execution; readonly isNew: boolean }
   | { readonly refusal: DomainError; readonly decisionId: string | null }
-  | { readonly serving: ServingGrant };
+  | { readonly serving: ServingGrant; readonly waiting: readonly OpenRequest[] };
 
 /**
  * Asks for the approval of an action. A repeated request of the same run gets the current answer; a rejection is binding in
@@ -64,13 +62,17 @@ export async function askForApproval(
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
   const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
   const serving = await grant();
-  const open = await openRequests(transaction, [...pending, ...approved]);
-  const same = open.filter(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
+  const ofAllRuns = serving === null ? [] : await allRequestsFor(transaction, asked);
+  const own = new Map([...pending, ...approved].map((request) => [request.id, request]));
+  const open = await openRequests(transaction, [...own.values(), ...ofAllRuns.filter(({ id }) => !own.has(id))]);
+  const same = open.filter(
+    ({ request, decision }) => own.has(request.id) && areSameApprovers(decision.approvers ?? [], requirement.approvers),
+  );
   const approval = same.find(({ request }) => request.outcome === 'approved');
   if (approval !== undefined) return { execution: await executionOf(transaction, approval.request), isNew: false };
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return rejection;
-  if (serving !== null) return { serving };
+  if (serving !== null) return { serving, waiting: open };
   const [waiting] = same;
   if (waiting !== undefined) return { execution: await executionOf(transaction, waiting.request), isNew: false };
   refuseTooManyPending(pendingOfAgent, maxPending);
@@ -85,9 +87,15 @@ export async function openRequestsFor(
   const { actionHash } = asked;
   const found = await transaction.asked(askedOfOpen(transaction, actionHash));
   if (found.every((rows) => rows.length === 0)) return [];
+  return openRequests(transaction, await allRequestsFor(transaction, asked));
+}
+
+async function allRequestsFor(
+  transaction: LedgerTransaction,
+  { actionHash }: Pick<AskedExecution, 'actionHash'>,
+): Promise<Request[]> {
   const pending = await requestsFor(transaction, { actionHash, outcome: 'pending_approval' });
-  const approved = await requestsFor(transaction, { actionHash, outcome: 'approved' });
-  return openRequests(transaction, [...pending, ...approved]);
+  return [...pending, ...(await requestsFor(transaction, { actionHash, outcome: 'approved' }))];
 }
 
 /** What {@link openRequestsFor} asks first: it hardly ever finds any. */
@@ -134,12 +142,6 @@ async function rejectionAmong(
     return { refusal: rejectedError(decision, instead), decisionId: decision.id };
   }
   return undefined;
-}
-
-/** ISO 8601. */
-function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
-  const dayLater = endOf(REJECTION_HOLDS, resolvedAt ?? createdAt);
-  return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
 }
 
 function rejectedError(decision: Decision, instead: Execution['instead']): DomainError {

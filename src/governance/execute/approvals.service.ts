@@ -121,13 +121,17 @@ export class ApprovalsService {
   }
 
   private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
-    if (first.outcome !== 'authorized') return null;
     const execution = await requiredExecution(transaction, first.id);
+    if (first.outcome !== 'authorized' && !(await this.isStopped(transaction, execution))) return null;
     // It has taken from limits what it takes.
     const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
       this.permissions.limitsAside(transaction, agent, execution, principal, execution.id);
     const held = await this.held(transaction, execution, aside);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
+  }
+
+  private async isStopped(transaction: LedgerTransaction, execution: Execution): Promise<boolean> {
+    return this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
   }
 
   /** Checks the approval against the agent and the policies as they are now. */
@@ -136,8 +140,7 @@ export class ApprovalsService {
     execution: Execution,
     permissionOf: (agent: Agent, principal: Principal | null) => Permission | Promise<Permission>,
   ): Promise<Held> {
-    const agent = await transaction.find(AGENT, execution.agentId);
-    if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
+    const agent = await requiredAgent(transaction, execution);
     const { onBehalfOf } = execution;
     const kept = onBehalfOf === null ? null : { ...onBehalfOf, roles: onBehalfOf.roles ?? [] };
     const principal = kept === null ? null : await foundPrincipal(transaction, kept);
@@ -166,6 +169,12 @@ async function requiredExecution(transaction: LedgerTransaction, id: string): Pr
   const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
   requireActsAs(transaction.caller, execution.agentId);
   return execution;
+}
+
+async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
+  const agent = await transaction.find(AGENT, agentId);
+  if (agent === undefined) throw new Error(`The agent of the execution ${id} is gone.`);
+  return agent;
 }
 
 async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {

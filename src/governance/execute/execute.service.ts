@@ -10,7 +10,7 @@ import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LimitUse } from '../policies/limits/limit';
-import { askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
+import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
 import { takeUses } from './limit-uses';
 import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
@@ -97,7 +97,7 @@ export class ExecuteService {
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
-    if ('serving' in answer) return this.authoriseBy(transaction, { asked, permit }, basis, answer.serving);
+    if ('serving' in answer) return this.authoriseBy(transaction, { asked, permit }, basis, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -124,10 +124,9 @@ export class ExecuteService {
     transaction: LedgerTransaction,
     { asked, permit }: Permitted,
     basis: DecisionBasis,
-    { grant, approvers }: ServingGrant,
+    { serving: { grant, approvers }, waiting }: GrantAnswer,
   ): Promise<Execution> {
     const { outcome, runBy } = this.runner.startOf(asked.action);
-    const waiting = await openRequestsFor(transaction, asked);
     const authorised = { outcome, ...asked, runBy, grantId: grant.id };
     const granted = { ...basis, grantId: grant.id, ...audienceOf(authorised, permit) };
     const note = decidedNote(asked, 'execution.authorized', granted, approvers);
@@ -151,8 +150,8 @@ export class ExecuteService {
   }
 
   /**
-   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well;
-   * otherwise the request is answered as a new one.
+   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well; nothing is
+   * replayed that is stopped. Otherwise the request is answered as a new one.
    */
   private async answerInstead(
     transaction: LedgerTransaction,
@@ -163,9 +162,9 @@ export class ExecuteService {
     const asker = await requiredAsker(transaction, idOrName, request);
     // The token of a replay may name another principal.
     const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
-    if (isSame && first.outcome !== 'authorized') return null;
-    // It has taken from limits what it takes.
     const { agent, principal } = asker;
+    if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
+    // It has taken from limits what it takes.
     const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
     const { refusal, requirement } = aside;
     if (isSame && refusal === null && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
@@ -179,6 +178,8 @@ interface Permitted {
   readonly asked: AskedExecution;
   readonly permit: AskedPermit | undefined;
 }
+
+type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;
 
 /** What is replayed, and what is required of it now. */
 interface Replayed {

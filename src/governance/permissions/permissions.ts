@@ -334,6 +334,11 @@ export class Permissions {
     return this.decided({ agent, principal }, asked, now, facts);
   }
 
+  /** Whether a stop covers what an agent asks for. */
+  isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
+    return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
+  }
+
   /** For a replay: as if no limit had been reached. @param executionId what is replayed, which is not earlier than itself. */
   async limitsAside(
     transaction: Pick<LedgerTransaction, 'now' | 'asked'>,

@@ -48,12 +48,12 @@ export class GrantsService {
   async revoke(caller: Caller, id: string, reason: string | null): Promise<UsedGrant> {
     const revoked = await this.ledger.prefetching(byId(GRANT, id)).write(caller, async (transaction) => {
       const grant = found(await transaction.findVisible(GRANT, id), 'grant');
-      await requireGiver(transaction, grant);
       const isOver = grant.status === 'active' && grant.until <= transaction.now;
       if (isOver) await DUE_GRANTS.settle(transaction, grant);
       const obstacle = revocationConflict(isOver ? { ...grant, status: 'expired' } : grant);
       // That it has expired is to be kept.
       if (obstacle !== null) return new Refusal(obstacle);
+      await requireGiver(transaction, grant);
       return revokeGrant(transaction, grant, reason);
     });
     return this.withUse(revoked);

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { endOf } from '../../../core/values/duration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { LedgerTransaction } from '../../../ledger/ledger-transaction';
 import type { GovernedRow, RecordKind } from '../../../ledger/record-kind';
@@ -11,6 +10,7 @@ import type { ApprovalRequirement } from '../../policies/approval/approval-requi
 import { type CountedAgent, EXECUTION } from '../../executions/execution.entity';
 import { spelledPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.kind';
+import { rejectionEnd } from '../decision-rules';
 import { ReviewPolicies } from '../reviewers';
 import { type Grant, GRANT } from './grant.entity';
 import {
@@ -25,7 +25,7 @@ import {
 
 /** The newest rejections of an agent's action that are looked at. */
 const MOST_REJECTED = 100;
-const OF_REJECTED = ['resourceId', 'parameters', 'completedAt', 'createdAt'] as const;
+const OF_REJECTED = ['resourceId', 'parameters', 'decisionId'] as const;
 /** Grants read at once. */
 const CHUNK = 1_000;
 
@@ -108,21 +108,23 @@ export class HeldGrants {
 }
 
 /**
- * Whether the same was rejected within the last day, in whichever spelling of the resource: what a reviewer refused must not
- * come in by a grant for more than was asked for.
+ * Whether a rejection of the same, in whichever spelling of the resource, is still binding: what a reviewer refused must not come
+ * in by a grant for more than was asked for.
  */
 async function isRejectedAlike(transaction: LedgerTransaction, asked: GrantedAction): Promise<boolean> {
-  const { agentId, action, resourceType } = asked;
-  const where = { agentId, action, resourceType, outcome: 'rejected' } as const;
+  const { agentId, action, resourceType, onBehalfOf: principal } = asked;
+  const where = { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
   const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
   const path = spelledPath(asked.resourceId);
   const parameters = parametersHashOf(asked.parameters);
-  return rejected.some(
-    (one) =>
-      spelledPath(one.resourceId) === path &&
-      parametersHashOf(one.parameters) === parameters &&
-      endOf('P1D', one.completedAt ?? one.createdAt) > transaction.now,
+  const alike = rejected.filter(
+    (one) => spelledPath(one.resourceId) === path && parametersHashOf(one.parameters) === parameters,
   );
+  for (const { decisionId } of alike) {
+    const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
+    if (decision !== undefined && rejectionEnd(decision) > transaction.now) return true;
+  }
+  return false;
 }
 
 async function knownGrant(records: Records, grant: Grant): Promise<KnownGrant> {

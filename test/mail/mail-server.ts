@@ -1,0 +1,70 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as its reader gets it. */
+export interface Received {
+  readonly to: readonly string[];
+  readonly source: string;
+}
+
+/** A mail server that keeps what it takes, unless it refuses. */
+export class MailServer {
+  readonly received: Received[] = [];
+  refuses: (address: string) => boolean = () => false;
+  /** Before it confirms a mail that it has taken. */
+  taken: () => Promise<unknown> = () => Promise.resolve();
+
+  private constructor(private readonly server: SMTPServer) {}
+
+  static async start(): Promise<MailServer> {
+    const mails: MailServer[] = [];
+    const server = new SMTPServer({
+      ...{ authOptional: true, disabledCommands: ['STARTTLS'], logger: false },
+      onRcptTo: ({ address }, _session, done) =>
+        done(
+          mails[0]?.refuses(address) === true
+            ? Object.assign(new Error('No such mailbox'), { responseCode: 550 })
+            : null,
+        ),
+      onData: (stream, session, done) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const to = session.envelope.rcptTo.map(({ address }) => address);
+          mails[0]?.received.push({ to, source: Buffer.concat(chunks).toString() });
+          void mails[0]?.taken().then(() => done());
+        });
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const started = new MailServer(server);
+    mails.push(started);
+    return started;
+  }
+
+  get url(): string {
+    return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
+  }
+
+  async until(count: number): Promise<void> {
+    for (let looks = 0; looks < 600 && this.received.length < count; looks += 1) await sleep(50);
+    expect(this.received.length).toBeGreaterThanOrEqual(count);
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
+}
+
+/** The text of a mail, decoded as a mail program does. */
+export function textOf({ source }: Received): string {
+  const [head = '', ...body] = source.split('\r\n\r\n');
+  const text = body.join('\n\n').replaceAll('\r\n', '\n');
+  if (/content-transfer-encoding: base64/i.test(head)) return Buffer.from(text, 'base64').toString();
+  if (!/content-transfer-encoding: quoted-printable/i.test(head)) return text;
+  const bytes = text
+    .replace(/=\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
