@@ -10,6 +10,7 @@ export interface ActivityFilter {
   /** An id or a name. */
   readonly agentId?: string;
   readonly outcome?: AuditEntry['outcome'];
+  readonly entityId?: string;
   readonly from?: string;
   readonly to?: string;
 }
@@ -33,6 +34,7 @@ export function matches(entry: AuditEntry, filter: ActivityFilter, agentId: stri
     (action === undefined || entry.action === action) &&
     (filter.agentId === undefined || (agentId !== null && entry.agentId === agentId)) &&
     (outcome === undefined || entry.outcome === outcome) &&
+    (filter.entityId === undefined || entry.entityId === filter.entityId) &&
     (from === undefined || entry.timestamp >= from) &&
     (to === undefined || entry.timestamp <= to)
   );
