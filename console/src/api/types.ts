@@ -23,6 +23,7 @@ export type ChainEntry = Schemas['ProvenanceProofResponse'];
 export type Oversight = Schemas['OversightResponse'];
 export type Stop = Schemas['StopResponse'];
 export type Grant = Schemas['GrantResponse'];
+export type UsedLimit = Schemas['UsedLimitResponse'];
 export type Webhook = Schemas['WebhookWithDeliveryResponse'];
 export type Claim = Schemas['ClaimResponse'];
 export type Checkpoint = Schemas['CheckpointResponse'];
