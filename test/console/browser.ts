@@ -60,13 +60,15 @@ export class TestBrowser {
 
   private constructor(private readonly browser: Browser) {}
 
-  static async launch(): Promise<TestBrowser> {
+  /** @param textSize pixels of text whose size a page leaves open, as the reader has set them in the browser. */
+  static async launch(textSize = 16): Promise<TestBrowser> {
     const path = chromiumPath();
     if (path === null) throw new Error('These tests need Chromium, on the path or at CHROMIUM_PATH.');
     const { chromium } = createRequire(join(CONSOLE, 'package.json'))('playwright-core') as {
       chromium: { launch(options: object): Promise<Browser> };
     };
-    const args = ['--no-sandbox', `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`];
+    const settings = `--blink-settings=defaultFontSize=${textSize},defaultFixedFontSize=${(textSize * 13) / 16}`;
+    const args = ['--no-sandbox', settings, `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`];
     return new TestBrowser(await chromium.launch({ executablePath: path, args }));
   }
 

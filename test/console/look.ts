@@ -23,3 +23,12 @@ export async function withAxe(page: Page): Promise<void> {
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
+
+/** What the page holds, without what it only has not thrown away yet. */
+export async function held(page: Page): Promise<{ readonly nodes: number; readonly listeners: number }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters');
+  await session.detach();
+  return { nodes, listeners: jsEventListeners };
+}

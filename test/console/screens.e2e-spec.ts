@@ -1,6 +1,6 @@
 import { addClaim, createEntity, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
+import { describeInBrowser, type Page, signIn, TestBrowser } from './browser';
 import { askToPay, companyStage } from './company';
 import { overflow, violations, withAxe } from './look';
 
@@ -12,13 +12,17 @@ const SCREENS = [
   'Policies',
   'Grants',
   'Agents and keys',
+  'Entities',
+  'Webhooks',
   'Proof',
   'Health',
 ];
 const LOOKS = [
   { width: 1280, dark: false },
   { width: 390, dark: true },
+  { width: 1280, dark: true, textSize: 32 },
 ];
+const WITH_RECORDS = ['Policies', 'Agents and keys', 'Entities', 'Webhooks', 'Inbox'];
 
 /** Records whether the field for the key has the focus at the moment when it appears. */
 const WATCH_FIELD = `new MutationObserver(() => {
@@ -43,12 +47,16 @@ describeInBrowser("The console's screens", () => {
   let decisionId: string;
 
   beforeAll(async () => {
-    ({ decisionId } = await askToPay(stage.company));
+    const { company } = stage;
+    ({ decisionId } = await askToPay(company));
+    const body = { url: 'https://hooks.example.com/governance', actions: ['decision.*'] };
+    await send(company.program, 'POST', '/api/v1/webhooks', { key: company.program.key, body });
   });
 
-  it.each(LOOKS)('are accessible to everybody and fit their window: %j', async (look) => {
+  it.each(LOOKS)('are accessible to everybody and fit their window: %j', async ({ textSize, ...look }) => {
     const { program } = stage.company;
-    const page = await stage.browser.open(`${program.url}/console`, look);
+    const browser = textSize === undefined ? stage.browser : await TestBrowser.launch(textSize);
+    const page = await browser.open(`${program.url}/console`, look);
     await withAxe(page);
     expect(await violations(page)).toEqual([]);
     await page.getByText('can use its API_KEY, or the key that it printed').waitFor();
@@ -61,7 +69,7 @@ describeInBrowser("The console's screens", () => {
       expect([name, await violations(page), await overflow(page)]).toEqual([name, [], 0]);
       expect([name, await overlaps(page)]).toEqual([name, []]);
     }
-    for (const path of ['Policies', 'Agents and keys', 'Inbox']) {
+    for (const path of WITH_RECORDS) {
       await navigation.getByRole('link', { name: path }).click();
       await page.getByRole('heading', { level: 1, name: path }).waitFor();
       await page.getByRole('main').getByRole('listitem').getByRole('link').first().click();
@@ -69,6 +77,10 @@ describeInBrowser("The console's screens", () => {
       expect([path, await violations(page), await overflow(page)]).toEqual([path, [], 0]);
     }
     await page.getByRole('button', { name: 'Approve' }).waitFor();
+    if (browser !== stage.browser) {
+      expect(browser.takeFaults()).toEqual([]);
+      await browser.close();
+    }
   });
 
   it('can be used with the keyboard alone', async () => {

@@ -15,6 +15,8 @@ export interface NameSource {
 /** This many records are looked up one by one, then one per interval; further ones are shown by their ids until then. */
 const MOST_ASKED = 20;
 const ASK_EVERY = 10_000;
+/** Names that are kept: a page that is open for days sees many more. */
+const MOST_KEPT = 5_000;
 /** Milliseconds between two requests for the newest records. */
 const RENEW_EVERY = 60_000;
 
@@ -49,6 +51,10 @@ export class Names {
       this.known.set(id, name);
       this.asked.add(id);
       this.outdated.delete(id);
+    }
+    for (const id of [...this.known.keys()].slice(0, -MOST_KEPT)) {
+      this.known.delete(id);
+      this.asked.delete(id);
     }
     this.notify();
   }

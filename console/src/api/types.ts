@@ -24,5 +24,7 @@ export type Oversight = Schemas['OversightResponse'];
 export type Passkey = Schemas['PasskeyResponse'];
 export type Stop = Schemas['StopResponse'];
 export type Grant = Schemas['GrantResponse'];
+export type UsedLimit = Schemas['UsedLimitResponse'];
+export type Webhook = Schemas['WebhookWithDeliveryResponse'];
 export type Claim = Schemas['ClaimResponse'];
 export type Checkpoint = Schemas['CheckpointResponse'];

@@ -5,23 +5,13 @@ import { ExecutionScreen } from '../screens/activity/execution.js';
 import { Agents } from '../screens/agents/agents.js';
 import { AgentScreen } from '../screens/agents/agent.js';
 import { DecisionScreen } from '../screens/decision/decision.js';
-import { Explain } from '../screens/explain/explain.js';
 import { GrantScreen } from '../screens/grants/grant.js';
 import { Grants } from '../screens/grants/grants.js';
-import { Health } from '../screens/health/health.js';
 import { Policies } from '../screens/policies/policies.js';
 import { PolicyScreen } from '../screens/policies/policy.js';
 import { Inbox } from '../screens/inbox/inbox.js';
 import type { IconName } from '../ui/icons.js';
-import { lazyScreen } from '../ui/lazy-screen.js';
-
-// What not everybody opens, or needs much code.
-const Overview = lazyScreen('the overview', async () => (await import('../screens/overview/overview.js')).Overview);
-const Passkeys = lazyScreen<{ readonly id: string }>(
-  'the passkeys',
-  async () => (await import('../screens/passkeys/passkey-panel.js')).PasskeyPanel,
-);
-const Proof = lazyScreen('the proof', async () => (await import('../screens/proof/proof.js')).Proof);
+import { later } from './later.js';
 
 export interface Screen {
   /** The first part of its path below the console. */
@@ -35,12 +25,22 @@ export interface Screen {
   readonly detail?: FunctionComponent<{ readonly id: string }>;
 }
 
+const Overview = later(async () => (await import('../screens/overview/overview.js')).Overview);
+const Passkeys = later(async () => (await import('../screens/passkeys/passkey-panel.js')).PasskeyPanel);
+const laterScreens = async () => (await import('./later-screens.js')).LATER_SCREENS;
+
 /** The screens in the navigation. */
 export const SCREENS: readonly Screen[] = [
   { path: 'overview', name: 'Overview', icon: 'overview', scopes: ['audit'], component: Overview },
   { path: 'inbox', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
   { path: 'activity', name: 'Activity', icon: 'activity', scopes: ['audit'], component: Activity },
-  { path: 'explain', name: 'Explain', icon: 'explain', scopes: ['read', 'execute'], component: Explain },
+  {
+    path: 'explain',
+    name: 'Explain',
+    icon: 'explain',
+    scopes: ['read', 'execute'],
+    component: later(async () => (await laterScreens()).Explain),
+  },
   {
     ...{ path: 'policies', name: 'Policies', icon: 'policies', scopes: ['read'] },
     ...{ component: Policies, detail: PolicyScreen },
@@ -53,8 +53,34 @@ export const SCREENS: readonly Screen[] = [
     ...{ path: 'agents', name: 'Agents and keys', icon: 'agents', scopes: ['read'] },
     ...{ component: Agents, detail: AgentScreen },
   },
-  { path: 'proof', name: 'Proof', icon: 'proof', scopes: ['audit'], component: Proof },
-  { path: 'health', name: 'Health', icon: 'health', scopes: ['read'], component: Health },
+  {
+    ...{ path: 'entities', name: 'Entities', icon: 'entities', scopes: ['read'] },
+    ...{
+      component: later(async () => (await laterScreens()).Entities),
+      detail: later(async () => (await laterScreens()).EntityScreen),
+    },
+  },
+  {
+    ...{ path: 'webhooks', name: 'Webhooks', icon: 'webhooks', scopes: ['admin'] },
+    ...{
+      component: later(async () => (await laterScreens()).Webhooks),
+      detail: later(async () => (await laterScreens()).WebhookScreen),
+    },
+  },
+  {
+    path: 'proof',
+    name: 'Proof',
+    icon: 'proof',
+    scopes: ['audit'],
+    component: later(async () => (await laterScreens()).Proof),
+  },
+  {
+    path: 'health',
+    name: 'Health',
+    icon: 'health',
+    scopes: ['read'],
+    component: later(async () => (await laterScreens()).Health),
+  },
 ];
 
 /** The screen that the console opens with. */

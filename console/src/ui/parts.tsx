@@ -27,6 +27,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   deny: 'bad',
   failed: 'bad',
   failure: 'bad',
+  failing: 'bad',
   revoked: 'bad',
   suspended: 'warn',
   require_approval: 'warn',

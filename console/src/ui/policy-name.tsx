@@ -4,6 +4,10 @@ import { revealed } from './format.js';
 import { Link } from './link.js';
 
 /** A policy's name and version, linked to its page. */
-export function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
+export function PolicyName({
+  policy: { id, name, version },
+}: {
+  readonly policy: Omit<PolicyReference, 'effect'>;
+}): JSX.Element {
   return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
 }

@@ -1,7 +1,10 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { serviceNow } from '../../api/clock.js';
 import type { AuditEntry } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { Options } from '../../ui/options.js';
+import { PERIODS } from '../../ui/periods.js';
 import { SENTENCES } from './sentences.js';
 
 /** The names of the parameters of the API. */
@@ -10,6 +13,7 @@ export interface ActivityFilter {
   /** An id or a name. */
   readonly agentId?: string;
   readonly outcome?: AuditEntry['outcome'];
+  readonly entityId?: string;
   readonly from?: string;
   readonly to?: string;
 }
@@ -33,10 +37,14 @@ export function matches(entry: AuditEntry, filter: ActivityFilter, agentId: stri
     (action === undefined || entry.action === action) &&
     (filter.agentId === undefined || (agentId !== null && entry.agentId === agentId)) &&
     (outcome === undefined || entry.outcome === outcome) &&
+    (filter.entityId === undefined || entry.entityId === filter.entityId) &&
     (from === undefined || entry.timestamp >= from) &&
     (to === undefined || entry.timestamp <= to)
   );
 }
+
+/** Milliseconds of the periods that end now. */
+const LENGTHS = { '24h': 86_400_000, '30d': 30 * 86_400_000 } as const;
 
 interface FiltersProps {
   readonly filter: ActivityFilter;
@@ -44,15 +52,21 @@ interface FiltersProps {
 }
 
 export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
-  const change = (name: keyof ActivityFilter, value: string): void => {
-    const others = Object.entries(filter).filter(([known]) => known !== name);
-    onChange(Object.fromEntries(value === '' ? others : [...others, [name, value]]));
+  const isLimited = filter.from !== undefined || filter.to !== undefined;
+  const [period, setPeriod] = useState<string>(isLimited ? 'own' : '');
+  const change = (changes: { readonly [Name in keyof ActivityFilter]: string }): void =>
+    onChange(Object.fromEntries(Object.entries({ ...filter, ...changes }).filter(([, value]) => value !== '')));
+  const choose = (chosen: string): void => {
+    setPeriod(chosen);
+    if (chosen === '24h' || chosen === '30d')
+      change({ from: new Date(serviceNow() - LENGTHS[chosen]).toISOString(), to: '' });
+    else if (chosen === '') change({ from: '', to: '' });
   };
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <label>
         What
-        <select value={filter.action ?? ''} onChange={(event) => change('action', event.currentTarget.value)}>
+        <select value={filter.action ?? ''} onChange={(event) => change({ action: event.currentTarget.value })}>
           <option value="">Everything</option>
           <Options of={Object.entries(SENTENCES)} />
         </select>
@@ -61,31 +75,34 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
         label="Agent"
         placeholder="Everybody"
         defaultValue={filter.agentId ?? ''}
-        onChange={(idOrName) => change('agentId', idOrName)}
+        onChange={(agentId) => change({ agentId })}
       />
       <label>
         Outcome
-        <select value={filter.outcome ?? ''} onChange={(event) => change('outcome', event.currentTarget.value)}>
+        <select value={filter.outcome ?? ''} onChange={(event) => change({ outcome: event.currentTarget.value })}>
           <option value="">Any</option>
           <Options of={OUTCOMES.map((outcome) => [outcome, outcome])} />
         </select>
       </label>
       <label>
-        From
-        <input
-          type="datetime-local"
-          defaultValue={localOf(filter.from)}
-          onChange={(event) => change('from', isoOf(event.currentTarget.value))}
-        />
+        Period
+        <select value={period} onChange={(event) => choose(event.currentTarget.value)}>
+          <option value="">Any time</option>
+          <Options of={PERIODS} />
+        </select>
       </label>
-      <label>
-        To
-        <input
-          type="datetime-local"
-          defaultValue={localOf(filter.to)}
-          onChange={(event) => change('to', isoOf(event.currentTarget.value))}
-        />
-      </label>
+      {period === 'own'
+        ? (['from', 'to'] as const).map((end) => (
+            <label key={end} class="moment">
+              {end === 'from' ? 'From' : 'To'}
+              <input
+                type="datetime-local"
+                defaultValue={localOf(filter[end])}
+                onChange={(event) => change({ [end]: isoOf(event.currentTarget.value) })}
+              />
+            </label>
+          ))
+        : null}
     </form>
   );
 }

@@ -110,6 +110,9 @@ export function subjectLink({ subjectType, subjectId }: Pick<AuditEntry, 'subjec
     execution: 'executions',
     policy: 'policies',
     agent: 'agents',
+    entity: 'entities',
+    grant: 'grants',
+    webhook: 'webhooks',
   };
   const screen = screens[subjectType];
   return screen === undefined ? null : `${screen}/${subjectId}`;

@@ -2,14 +2,15 @@ import type { JSX } from 'preact';
 import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
-import type { Agent, Evaluation } from '../../api/types.js';
+import type { Agent, Evaluation, Policy } from '../../api/types.js';
 import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { AgentForm } from './agent-form.js';
 import { Suspension } from './suspension.js';
-import { samples, type Sample } from './samples.js';
+import { means, samples, type Sample } from './samples.js';
+import { UsedByAgent } from '../policies/used-limits.js';
 import { isObserved } from './observed.js';
 
 /** The longest page of a list, and the longest batch of evaluations. */
@@ -27,6 +28,8 @@ interface Rights {
   /** Numbers of policies in force, and of samples, that were left out. */
   readonly policiesLeft: number;
   readonly samplesLeft: number;
+  /** Policies in force with limits that are about the agent. */
+  readonly limited: readonly Policy[];
 }
 
 /** An agent, and what it may do. */
@@ -112,6 +115,9 @@ function View({ agent, changed }: ViewProps): JSX.Element {
           {(data) => <RightsView of={data} />}
         </When>
       </Panel>
+      {rights.data === null || rights.data.limited.length === 0 ? null : (
+        <UsedByAgent agentId={agent.id} policies={rights.data.limited} />
+      )}
     </div>
   );
 }
@@ -154,8 +160,11 @@ async function loadRights({ client }: Session, agent: Agent, signal: AbortSignal
   const { data, total } = await client.get('/api/v1/policies', { query, signal });
   const all = samples(agent, data);
   const asked = all.slice(0, MOST);
+  const isAbout = ({ limits, subjects }: Policy): boolean =>
+    limits.length > 0 && subjects.some((subject) => means(subject, agent));
   const left = { policiesLeft: total - data.length, samplesLeft: all.length - asked.length };
-  if (asked.length === 0) return { rights: [], ...left };
+  const limited = data.filter(isAbout);
+  if (asked.length === 0) return { rights: [], ...left, limited };
   const requests = asked.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
   const found = await client.post('/api/v1/policies/evaluate', { body: { agent: agent.id, requests }, signal });
   const results = 'results' in found ? found.results : [];
@@ -163,5 +172,5 @@ async function loadRights({ client }: Session, agent: Agent, signal: AbortSignal
     const answer = results[index];
     return answer === undefined ? [] : [{ sample, effect: answer.effect, reason: answer.reason }];
   });
-  return { rights, ...left };
+  return { rights, ...left, limited };
 }

@@ -57,7 +57,7 @@ function isConditionalFor({ conditions, resources, resourceTypes }: Policy, samp
 }
 
 /** Whether a subject of a policy is the agent, or one of its kind or roles. */
-function means(subject: string, { id, name, kind, roles }: Omit<Agent, 'capabilities'>): boolean {
+export function means(subject: string, { id, name, kind, roles }: Omit<Agent, 'capabilities'>): boolean {
   const own = ['*', 'agent:*', id, name, `agent:${id}`, `agent:${name}`, `kind:${kind}`];
   const ofRoles = roles.length === 0 ? [] : ['role:*', ...roles.map((role) => `role:${role}`)];
   return [...own, ...ofRoles].includes(subject);

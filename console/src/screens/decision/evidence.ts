@@ -10,10 +10,10 @@ export interface Evidence {
   readonly used: readonly Claim[];
 }
 
-/** Sorts claims by what they are about. `given`: the values in the request, as text. */
+/** Sorts claims by what they are about, contradictory ones first. `given`: the values in the request, as text. */
 export function evidenceIn(claims: readonly Claim[], given: ReadonlySet<string>): readonly Evidence[] {
   const predicates = [...new Set(claims.map(({ predicate }) => predicate))];
-  return predicates.map((predicate) => {
+  const evidence = predicates.map((predicate) => {
     const same = claims.filter((claim) => claim.predicate === predicate);
     return {
       predicate,
@@ -23,6 +23,7 @@ export function evidenceIn(claims: readonly Claim[], given: ReadonlySet<string>)
       used: same.filter(({ value }) => typeof value !== 'boolean' && given.has(String(value))),
     };
   });
+  return [...evidence.filter(({ values }) => values > 1), ...evidence.filter(({ values }) => values === 1)];
 }
 
 /** Whether another value is more certain. */

@@ -31,8 +31,19 @@ export function Known({ known: { id, found }, before, given }: KnownProps): JSX.
   const { entity, claims } = found;
   const shown = before?.found ?? null;
   const seen = shown === null ? null : newestOf(shown.claims);
-  // Further pages belong to these claims only.
-  return <Claims key={`${claims.total} ${newestOf(claims)}`} {...{ entity, first: claims, seen, given }} />;
+  const name = revealed(entity.name);
+  return (
+    <article class="entity">
+      <h3>
+        <bdi>{name}</bdi> <small class="exact">{revealed(entity.type)}</small> <code class="id">{entity.id}</code>
+      </h3>
+      {Object.keys(entity.properties).length === 0 ? null : (
+        <Json value={entity.properties} label={`Properties of ${name}`} />
+      )}
+      {/* Further pages belong to these claims only. */}
+      <Claims key={`${claims.total} ${newestOf(claims)}`} {...{ entity, first: claims, seen, given, heading: 'h4' }} />
+    </article>
+  );
 }
 
 interface ClaimsProps {
@@ -41,10 +52,12 @@ interface ClaimsProps {
   /** The newest claim that was shown before; null if they are all shown for the first time. */
   readonly seen: string | null;
   readonly given: ReadonlySet<string>;
+  /** Of each kind of claim. */
+  readonly heading: 'h3' | 'h4';
 }
 
 /** Every claim about an entity: a page at a time, with the number that remain. */
-function Claims({ entity, first, seen, given }: ClaimsProps): JSX.Element {
+export function Claims({ entity, first, seen, given, heading }: ClaimsProps): JSX.Element {
   const session = useSession();
   const [{ data, total, nextCursor }, setPage] = useState<ClaimPage>(first);
   const [error, setError] = useState<unknown>(null);
@@ -65,16 +78,10 @@ function Claims({ entity, first, seen, given }: ClaimsProps): JSX.Element {
     setBusy(false);
   };
   return (
-    <article class="entity">
-      <h3>
-        <bdi>{name}</bdi> <small class="exact">{revealed(entity.type)}</small> <code class="id">{entity.id}</code>
-      </h3>
-      {Object.keys(entity.properties).length === 0 ? null : (
-        <Json value={entity.properties} label={`Properties of ${name}`} />
-      )}
+    <div class="entity">
       {data.length === 0 ? <p class="quiet">There are no claims about it.</p> : null}
       {evidenceIn(data, given).map((evidence) => (
-        <Predicate key={evidence.predicate} of={evidence} seen={seen} />
+        <Predicate key={evidence.predicate} of={evidence} seen={seen} heading={heading} />
       ))}
       {error === null ? null : <Problem error={error} />}
       {nextCursor === undefined ? null : (
@@ -87,17 +94,16 @@ function Claims({ entity, first, seen, given }: ClaimsProps): JSX.Element {
           </button>
         </>
       )}
-    </article>
+    </div>
   );
 }
 
-interface PredicateProps {
+interface PredicateProps extends Pick<ClaimsProps, 'seen' | 'heading'> {
   readonly of: Evidence;
-  readonly seen: string | null;
 }
 
 /** All claims of one kind, side by side if they contradict each other. */
-function Predicate({ of: evidence, seen }: PredicateProps): JSX.Element {
+function Predicate({ of: evidence, seen, heading: Heading }: PredicateProps): JSX.Element {
   const { predicate, claims, values } = evidence;
   const isContradictory = values > 1;
   // The decision may depend on which of several values is meant.
@@ -105,10 +111,10 @@ function Predicate({ of: evidence, seen }: PredicateProps): JSX.Element {
   const doubtful = used.filter((claim) => isDoubtful(claim, evidence));
   return (
     <div class={`predicate ${isContradictory ? 'contradictory' : ''}`}>
-      <h4>
+      <Heading>
         <bdi class="exact">{revealed(predicate)}</bdi>{' '}
         {isContradictory ? <Badge value="high" text={`${numberText(values)} contradicting values`} /> : null}
-      </h4>
+      </Heading>
       {doubtful.length === 0 ? null : (
         <p class="notice warn">The request uses a value that is less certain than another one.</p>
       )}

@@ -10,9 +10,7 @@ import { Table } from './tables.js';
 type Bucket = Oversight['requests'][number];
 
 const WIDTH = 720;
-const HEIGHT = 180;
-/** Below the bars there is room for the times. */
-const FOOT = 20;
+const HEIGHT = 160;
 /** From the bottom of a bar to its top. */
 const LAYERS = [
   ['allowed', 'allowed'],
@@ -46,9 +44,7 @@ export function Requests({ of: { requests, to } }: { readonly of: Oversight }): 
           rows={requests.map((bucket, index) => ({
             key: bucket.start,
             name: (
-              <Link to={`activity?${within({ from: bucket.start, to: endOf(index) })}`}>
-                {utcTime(bucket.start).slice(0, 'YYYY-MM-DD HH:MM'.length)}
-              </Link>
+              <Link to={`activity?${within({ from: bucket.start, to: endOf(index) })}`}>{shortUtc(bucket.start)}</Link>
             ),
             numbers: [
               ...[bucket.allowed, bucket.approval_requested, bucket.denied],
@@ -64,43 +60,42 @@ export function Requests({ of: { requests, to } }: { readonly of: Oversight }): 
 function Bars({ requests, label }: { readonly requests: readonly Bucket[]; readonly label: string }): JSX.Element {
   const most = Math.max(1, ...requests.map((bucket) => LAYERS.reduce((sum, [key]) => sum + bucket[key], 0)));
   const step = WIDTH / Math.max(1, requests.length);
-  const room = HEIGHT - FOOT;
   const [first, last] = [requests[0], requests.at(-1)];
   return (
-    <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
-      <text x="0" y="11">
-        {numberText(most)}
-      </text>
-      <line x1="0" x2={WIDTH} y1={room} y2={room} />
-      {requests.map((bucket, index) => {
-        let top = room;
-        return LAYERS.map(([key]) => {
-          const height = (bucket[key] / most) * (room - 16);
-          top -= height;
-          return height === 0 ? null : (
-            <rect
-              key={`${bucket.start} ${key}`}
-              class={`bar ${key}`}
-              x={index * step + step * 0.1}
-              y={top}
-              width={step * 0.8}
-              height={height}
-            />
-          );
-        });
-      })}
+    <figure class="chart">
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        <line x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
+        {requests.map((bucket, index) => {
+          let top = HEIGHT;
+          return LAYERS.map(([key]) => {
+            const height = (bucket[key] / most) * HEIGHT;
+            top -= height;
+            return height === 0 ? null : (
+              <rect
+                key={`${bucket.start} ${key}`}
+                class={`bar ${key}`}
+                x={index * step + step * 0.1}
+                y={top}
+                width={step * 0.8}
+                height={height}
+              />
+            );
+          });
+        })}
+      </svg>
       {first === undefined || last === undefined ? null : (
-        <>
-          <text x="0" y={HEIGHT - 4}>
-            {utcTime(first.start).slice(0, 'YYYY-MM-DD HH:MM'.length)}
-          </text>
-          <text x={WIDTH} y={HEIGHT - 4} text-anchor="end">
-            {utcTime(last.start).slice(0, 'YYYY-MM-DD HH:MM'.length)} UTC
-          </text>
-        </>
+        <figcaption class="quiet">
+          <span>{shortUtc(first.start)}</span>
+          <span>{numberText(most)} at most</span>
+          <span>{shortUtc(last.start)} UTC</span>
+        </figcaption>
       )}
-    </svg>
+    </figure>
   );
+}
+
+function shortUtc(iso: string): string {
+  return utcTime(iso).slice(0, 'YYYY-MM-DD HH:MM'.length);
 }
 
 function sumOf(requests: readonly Bucket[], key: (typeof LAYERS)[number][0]): number {

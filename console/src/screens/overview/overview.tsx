@@ -7,6 +7,7 @@ import { useQuery } from '../../app/router.js';
 import { counted, numberText, revealed, utcTime, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Panel, When } from '../../ui/parts.js';
+import { PolicyName } from '../../ui/policy-name.js';
 import { useCreationHere } from '../inbox/creation.js';
 import { Welcome } from '../inbox/welcome.js';
 import { Attention } from './attention.js';
@@ -51,11 +52,12 @@ export function Overview(): JSX.Element {
               <Welcome creation={creation} />
             ) : null}
             <Attention of={data} />
+            <Unused of={data.report} reload={found.reload} />
             <Requests of={data.report} />
             <Refusals of={data.report} />
             <Approvals of={data.report} />
             <Agents of={data.report} />
-            <Policies of={data.report} reload={found.reload} />
+            <Policies of={data.report} />
             <Evidence of={data.report} />
           </div>
         )}
@@ -71,6 +73,26 @@ function unfold(): void {
 
 interface Part {
   readonly of: Oversight;
+}
+
+/** The authority that nobody uses. */
+function Unused({ of: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
+  const { has } = useSession();
+  const mayRemove = has('policies');
+  if (unused.length === 0) return null;
+  return (
+    <Panel title="Authority that nobody uses" aside={<Serves as="policies" />}>
+      <Table
+        label="Policies in force that decided nothing"
+        columns={['In force, and decided nothing', ...(mayRemove ? ['Removal'] : [])]}
+        rows={unused.map((policy) => ({
+          key: policy.id,
+          name: <PolicyName policy={policy} />,
+          numbers: mayRemove ? [<Removal key={policy.id} of={policy} done={reload} />] : [],
+        }))}
+      />
+    </Panel>
+  );
 }
 
 function Refusals({ of: report }: Part): JSX.Element {
@@ -120,7 +142,9 @@ function Approvals({ of: report }: Part): JSX.Element {
               one.agentId === null ? (
                 'keys without a name'
               ) : (
-                <Link to={`agents/${one.agentId}`}>{revealed(one.name ?? one.agentId)}</Link>
+                <Link to={`activity?agentId=${one.agentId}&${within(report)}`}>
+                  {revealed(one.name ?? one.agentId)}
+                </Link>
               ),
             numbers: [one.approved, one.rejected, one.withinTenSeconds],
           }))}
@@ -132,18 +156,18 @@ function Approvals({ of: report }: Part): JSX.Element {
   );
 }
 
-function Agents({ of: { agents } }: Part): JSX.Element {
+function Agents({ of: report }: Part): JSX.Element {
   return (
     <Panel title="Agents" aside={<Serves as="agents" />}>
-      {agents.length === 0 ? (
+      {report.agents.length === 0 ? (
         <p class="quiet">No agent asked for anything.</p>
       ) : (
         <Table
           label="Requests by agent"
           columns={['Agent', 'Allowed', 'Asked for approval', 'Denied']}
-          rows={agents.map(({ agentId, name, allowed, denied, approvals }) => ({
+          rows={report.agents.map(({ agentId, name, allowed, denied, approvals }) => ({
             key: agentId,
-            name: <Link to={`agents/${agentId}`}>{revealed(name)}</Link>,
+            name: <Link to={`activity?agentId=${agentId}&${within(report)}`}>{revealed(name)}</Link>,
             numbers: [allowed, approvals, denied],
           }))}
           bars
@@ -153,40 +177,25 @@ function Agents({ of: { agents } }: Part): JSX.Element {
   );
 }
 
-function Policies({ of: { policies, unused }, reload }: Part & { readonly reload: () => void }): JSX.Element {
-  const { has } = useSession();
-  const mayRemove = has('policies');
+function Policies({ of: { policies } }: Part): JSX.Element {
   return (
     <Panel title="Policies" aside={<Serves as="policies" />}>
-      {policies.length === 0 ? null : (
+      {policies.length === 0 ? (
+        <p class="quiet">No policy decided anything.</p>
+      ) : (
         <Table
           label="Policies that decided"
           columns={['Policy', 'Decided']}
           rows={policies.map(({ policy, decided }) => ({
             key: policy.id,
-            name: policyLink(policy),
+            name: <PolicyName policy={policy} />,
             numbers: [decided],
           }))}
           bars
         />
       )}
-      {unused.length === 0 ? null : (
-        <Table
-          label="Policies in force that decided nothing"
-          columns={['In force, and decided nothing', ...(mayRemove ? ['Removal'] : [])]}
-          rows={unused.map((policy) => ({
-            key: policy.id,
-            name: policyLink(policy),
-            numbers: mayRemove ? [<Removal key={policy.id} of={policy} done={reload} />] : [],
-          }))}
-        />
-      )}
     </Panel>
   );
-}
-
-function policyLink({ id, name, version }: Oversight['unused'][number]): JSX.Element {
-  return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
 }
 
 function Evidence({ of: report }: Part): JSX.Element {
@@ -202,7 +211,7 @@ function Evidence({ of: report }: Part): JSX.Element {
         </Tile>
         <Tile name="Grants given, and used" serves="grants">
           <Link to={`activity?action=grant.created&${within(report)}`}>{numberText(grants.minted)}</Link>,{' '}
-          {numberText(grants.used)}
+          <Link to="grants">{numberText(grants.used)}</Link>
         </Tile>
         <Tile name="Entries of the ledger" serves="chain">
           <Link to="proof">{numberText(chain.size)}</Link>

@@ -3,14 +3,10 @@ import { serviceNow } from '../../api/clock.js';
 import type { Oversight } from '../../api/types.js';
 import { go } from '../../app/router.js';
 import { Options } from '../../ui/options.js';
+import { PERIODS } from '../../ui/periods.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const CHOICES = [
-  ['24h', 'Last 24 hours'],
-  ['30d', 'Last 30 days'],
-  ['own', 'Own'],
-] as const;
 
 /** What the address of the page names: the end of an own period is its last day. */
 export type Chosen =
@@ -66,7 +62,7 @@ export function PeriodForm({ chosen }: { readonly chosen: Chosen }): JSX.Element
             value === 'own' ? showOwn(own.from, own.to) : show(value === '24h' ? '?last=24h' : '')
           }
         >
-          <Options of={CHOICES} />
+          <Options of={PERIODS} />
         </select>
       </label>
       {chosen.last === 'own' ? (

@@ -11,6 +11,7 @@ import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { Draft } from './draft.js';
+import { UsedOfPolicy } from './used-limits.js';
 
 /** One policy and the other versions of its name. */
 export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
@@ -71,6 +72,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
         {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <Json value={bodyOf(policy)} label="Policy as JSON" />
       </Panel>
+      {policy.limits.length === 0 ? null : <UsedOfPolicy policy={policy} />}
       <Panel title="Versions">
         <ul class="history">
           {versions.data.map((one) => (

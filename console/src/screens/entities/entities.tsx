@@ -1,0 +1,106 @@
+import type { JSX, TargetedSubmitEvent } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { usePages } from '../../api/pages.js';
+import { useSession } from '../../api/session.js';
+import { useFeed } from '../../api/use-feed.js';
+import { go } from '../../app/router.js';
+import { textOf } from '../../ui/form-sending.js';
+import { counted, revealed } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Options } from '../../ui/options.js';
+import { PagesEnd } from '../../ui/pages-end.js';
+import { Empty, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+
+const ID = /^ent_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** What agents work with: the newest, or those of a type and a name. */
+export function Entities(): JSX.Element {
+  const { client } = useSession();
+  const [filter, setFilter] = useState<{ type?: string; name?: string }>({});
+  const list = usePages(filter, (query, signal) => client.get('/api/v1/entities', { query, signal }));
+  useFeed(
+    () => {
+      if (!list.isDeep) list.reload();
+    },
+    ({ action }) => action.startsWith('entity.'),
+  );
+  const types = [...new Set(list.data?.data.map(({ type }) => type))];
+  return (
+    <>
+      <header class="screen-head">
+        <div>
+          <h1>Entities</h1>
+          <p class="quiet">What agents work with, and what is known about it.</p>
+        </div>
+      </header>
+      <Search types={types} onSearch={setFilter} />
+      <When of={list} what="the entities">
+        {({ data, total }) =>
+          total === 0 ? (
+            <Empty title="There are none.">
+              <p>An entity is found by its exact type and name, or by its id.</p>
+            </Empty>
+          ) : (
+            <>
+              <ul class="rows">
+                {data.map(({ id, type, name, createdAt }) => (
+                  <li key={id}>
+                    <Link to={`entities/${id}`} class="row">
+                      <span class="row-who exact">{revealed(type)}</span>
+                      <span class="row-what">
+                        <strong>
+                          <bdi>{revealed(name)}</bdi>
+                        </strong>
+                        <code class="id">{id}</code>
+                      </span>
+                      <span class="row-state">
+                        <span>
+                          since <At at={createdAt} />
+                        </span>
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+              <PagesEnd of={list} text={counted(total, 'entity', 'entities')} />
+            </>
+          )
+        }
+      </When>
+    </>
+  );
+}
+
+interface SearchProps {
+  /** Those of what is loaded. */
+  readonly types: readonly string[];
+  readonly onSearch: (filter: { type?: string; name?: string }) => void;
+}
+
+function Search({ types, onSearch }: SearchProps): JSX.Element {
+  const list = useId();
+  const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const [type, name] = [textOf(given, 'type').trim(), textOf(given, 'name').trim()];
+    if (ID.test(name)) go(`entities/${name}`);
+    else onSearch({ ...(type !== '' && { type }), ...(name !== '' && { name }) });
+  };
+  return (
+    <form class="filters" role="search" aria-label="Search" onSubmit={search}>
+      <label>
+        Type
+        <input name="type" list={list} maxLength={100} autocomplete="off" placeholder="Any" />
+        <datalist id={list}>
+          <Options of={types.map((type) => [type, revealed(type)])} />
+        </datalist>
+      </label>
+      <label>
+        Name or id
+        <input name="name" type="search" maxLength={255} autocomplete="off" placeholder="Any" />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  );
+}

@@ -1,0 +1,90 @@
+import type { JSX } from 'preact';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import { useFeed } from '../../api/use-feed.js';
+import { counted, revealed } from '../../ui/format.js';
+import { Json } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { Trail } from '../activity/trail.js';
+import { newestOf } from '../decision/changes.js';
+import { evidenceIn } from '../decision/evidence.js';
+import { Claims } from '../decision/known.js';
+import { type KnownEntity, loadKnown } from '../decision/meant.js';
+
+/** No request is looked at here whose values claims could hold. */
+const NONE: ReadonlySet<string> = new Set();
+
+/** One entity: what is claimed of it, what contradicts that, and its history, which stays when it is deleted. */
+export function EntityScreen({ id }: { readonly id: string }): JSX.Element {
+  const session = useSession();
+  const found = useLoad((signal) => loadKnown(session, [id], signal), [session, id]);
+  useFeed(
+    found.reload,
+    ({ action, subjectId, entityId }) => subjectId === id || (entityId === id && action.startsWith('claim.')),
+  );
+  return (
+    <>
+      <Link to="entities" class="back">
+        ← Entities
+      </Link>
+      <div class="decision">
+        <When of={found} what="the entity">
+          {([known]) => (known === undefined ? null : <View of={known} />)}
+        </When>
+        <Panel title="History">
+          {session.has('audit') ? (
+            <Trail key={id} filter={{ entityId: id }} />
+          ) : (
+            <Needs scope="audit" what="Seeing its history" />
+          )}
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function View({ of: { id, found } }: { readonly of: KnownEntity }): JSX.Element {
+  if (found === null)
+    return (
+      <header>
+        <h1 class="exact">{revealed(id)}</h1>
+        <p class="notice warn">It is not registered, or not any more.</p>
+      </header>
+    );
+  const { entity, claims } = found;
+  const contradictions = evidenceIn(claims.data, NONE).filter(({ values }) => values > 1).length;
+  return (
+    <>
+      <header>
+        <h1>
+          <bdi>{revealed(entity.name)}</bdi> <span class="quiet exact">{revealed(entity.type)}</span>
+        </h1>
+        <p class="facts">
+          {contradictions === 0 ? null : <Badge value="high" text={counted(contradictions, 'contradiction')} />}
+          <span>
+            since <At at={entity.createdAt} />
+          </span>
+          {entity.revision === 1 ? null : (
+            <span>
+              changed <At at={entity.updatedAt} />
+            </span>
+          )}
+          <code class="id">{id}</code>
+        </p>
+      </header>
+      {Object.keys(entity.properties).length === 0 ? null : (
+        <Panel title="Properties">
+          <Json value={entity.properties} label="Properties" />
+        </Panel>
+      )}
+      <Panel title="Claims">
+        <Claims
+          key={`${claims.total} ${newestOf(claims)}`}
+          {...{ entity, first: claims, seen: null, given: NONE, heading: 'h3' }}
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Webhook } from '../../api/types.js';
+
+/** How its deliveries fare. */
+export interface DeliveryState {
+  readonly tone: 'good' | 'warn' | 'bad';
+  readonly text: string;
+  /** Whether resuming would do something. */
+  readonly mayResume: boolean;
+}
+
+const GONE = 410;
+
+/** What became of the last delivery, and why nothing is delivered any more where that is so. */
+export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'delivery'>): DeliveryState {
+  const { lastAttemptAt, lastStatus, nextAttemptAt } = delivery;
+  if (status === 'failing') {
+    const end = 'Nothing is delivered until it is resumed; nothing is lost until then.';
+    const why =
+      lastStatus === GONE
+        ? 'The endpoint answered 410, which means that it is gone for good.'
+        : `Deliveries were not confirmed for 72 hours. At last ${answerText(lastStatus)}.`;
+    return { tone: 'bad', text: `${why} ${end}`, mayResume: true };
+  }
+  if (nextAttemptAt !== null)
+    return {
+      ...{ tone: 'warn', mayResume: true },
+      text: `The last delivery was not confirmed: ${answerText(lastStatus)}. Those that follow wait for it.`,
+    };
+  if (lastAttemptAt === null) return { tone: 'good', text: 'Nothing had to be delivered yet.', mayResume: false };
+  return { tone: 'good', text: 'The last delivery was confirmed.', mayResume: false };
+}
+
+/** What an endpoint answered, in the middle of a sentence. */
+export function answerText(status: number | null): string {
+  if (status === null)
+    return 'there was no answer: its name was not found, its address is not allowed, it could not be reached, or it took too long';
+  if (status >= 300 && status < 400) return `the endpoint answered ${status}, and redirects are not followed`;
+  return `the endpoint answered ${status}`;
+}

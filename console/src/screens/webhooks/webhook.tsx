@@ -1,0 +1,194 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useLoad, useReloads } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Webhook } from '../../api/types.js';
+import { useNames } from '../../api/use-names.js';
+import { useFeed } from '../../api/use-feed.js';
+import { textOf, useFormSending } from '../../ui/form-sending.js';
+import { listText, numberText, revealed, revealedProse } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Panel, Problem, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { answerText, deliveryState } from './state.js';
+
+const EVERY = 10_000;
+
+interface Shown {
+  readonly webhook: Webhook;
+  /** Sequence of the newest entry. */
+  readonly newest: number;
+}
+
+/** One webhook: how its deliveries fare, and what can be done about it. */
+export function WebhookScreen({ id }: { readonly id: string }): JSX.Element {
+  const { client } = useSession();
+  const found = useLoad(
+    async (signal): Promise<Shown> => {
+      const [webhook, { provenanceEntries: newest }] = await Promise.all([
+        client.get('/api/v1/webhooks/{id}', { path: { id }, signal }),
+        client.get('/api/v1/stats', { signal }),
+      ]);
+      return { webhook, newest };
+    },
+    [client, id],
+  );
+  useReloads(found, EVERY);
+  useFeed(found.reload, ({ subjectId }) => subjectId === id);
+  return (
+    <>
+      <Link to="webhooks" class="back">
+        ← Webhooks
+      </Link>
+      <When of={found} what="the webhook">
+        {(shown) => <View of={shown} reload={found.reload} />}
+      </When>
+    </>
+  );
+}
+
+function View({ of: { webhook, newest }, reload }: { readonly of: Shown; readonly reload: () => void }): JSX.Element {
+  const nameOf = useNames();
+  const { id, url, status, format, detail, buttons, actions, agentId, description, createdAt } = webhook;
+  return (
+    <div class="decision">
+      <header>
+        <h1>
+          <bdi class="exact">{revealed(url)}</bdi>
+        </h1>
+        <p class="facts">
+          <Badge value={status} />
+          <span>
+            since <At at={createdAt} />
+          </span>
+        </p>
+      </header>
+      <Deliveries of={webhook} newest={newest} reload={reload} />
+      <Panel title="About">
+        {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
+        <dl class="pairs">
+          <dt>Format</dt>
+          <dd>
+            {format}
+            {detail === 'full' ? '' : ', as a reference without parameters'}
+            {buttons ? ', with buttons' : ''}
+          </dd>
+          <dt>Actions</dt>
+          <dd>{revealed(listText(actions, 'and'))}</dd>
+          <dt>Agent</dt>
+          <dd>{agentId === null ? 'all' : <Link to={`agents/${agentId}`}>{nameOf(agentId)}</Link>}</dd>
+        </dl>
+      </Panel>
+      <Trial of={id} />
+      <Replay of={id} newest={newest} done={reload} />
+    </div>
+  );
+}
+
+interface DeliveriesProps {
+  readonly of: Webhook;
+  readonly newest: number;
+  readonly reload: () => void;
+}
+
+function Deliveries({ of: webhook, newest, reload }: DeliveriesProps): JSX.Element {
+  const { promptClient } = useSession();
+  const { id, delivery } = webhook;
+  const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = delivery;
+  const { tone, text, mayResume } = deliveryState(webhook);
+  const { error, busy, onSubmit } = useFormSending(async () => {
+    await promptClient.post('/api/v1/webhooks/{id}/resume', { path: { id } });
+    reload();
+  });
+  return (
+    <Panel title="Deliveries">
+      <p class={`notice ${tone}`}>{text}</p>
+      <dl class="pairs">
+        <dt>Done up to</dt>
+        <dd>
+          {sequence === 0 ? 'no entry' : <Link to={`proof?entry=${sequence}`}>entry {numberText(sequence)}</Link>} of{' '}
+          {numberText(newest)}
+        </dd>
+        <dt>Last attempt</dt>
+        <dd>
+          {lastAttemptAt === null ? 'none' : <At at={lastAttemptAt} />}
+          {lastAttemptAt === null ? '' : lastStatus === null ? ', without an answer' : `, answered ${lastStatus}`}
+        </dd>
+        {nextAttemptAt === null ? null : (
+          <>
+            <dt>Next attempt</dt>
+            <dd>
+              <At at={nextAttemptAt} />
+            </dd>
+          </>
+        )}
+      </dl>
+      {error === null ? null : <Problem error={error} />}
+      {mayResume ? (
+        <form onSubmit={onSubmit}>
+          <button type="submit" class="primary" disabled={busy}>
+            Resume now
+          </button>
+        </form>
+      ) : null}
+    </Panel>
+  );
+}
+
+/** Sends one event that is no entry, and says what came of it. */
+function Trial({ of: id }: { readonly of: string }): JSX.Element {
+  const { promptClient } = useSession();
+  const [result, setResult] = useState<string | null>(null);
+  const { error, busy, onSubmit } = useFormSending(async () => {
+    setResult(null);
+    const { status, durationMs } = await promptClient.post('/api/v1/webhooks/{id}/test', { path: { id } });
+    setResult(`After ${numberText(durationMs)} ms ${answerText(status)}.`);
+  });
+  return (
+    <Panel title="Try it">
+      <p class="help">A webhook.test event is delivered once, whatever its state. That changes nothing.</p>
+      <form onSubmit={onSubmit}>
+        <button type="submit" disabled={busy}>
+          {busy ? 'Waiting for its answer …' : 'Send a test'}
+        </button>
+      </form>
+      <p role="status">{result}</p>
+      {error === null ? null : <Problem error={error} />}
+    </Panel>
+  );
+}
+
+interface ReplayProps {
+  readonly of: string;
+  readonly newest: number;
+  readonly done: () => void;
+}
+
+function Replay({ of: id, newest, done }: ReplayProps): JSX.Element {
+  const { promptClient } = useSession();
+  const { error, busy, onSubmit } = useFormSending(async (given) => {
+    const body = { after: Number(textOf(given, 'after')) };
+    await promptClient.post('/api/v1/webhooks/{id}/replay', { path: { id }, body });
+    done();
+  });
+  return (
+    <Panel title="Deliver again">
+      <form class="inline-form" onSubmit={onSubmit}>
+        <label>
+          After entry
+          <input
+            {...{ name: 'after', type: 'number', required: true, min: 0, max: newest, step: 1 }}
+            aria-describedby="replay-help"
+          />
+        </label>
+        <button type="submit" disabled={busy}>
+          Deliver again
+        </button>
+      </form>
+      <p class="help" id="replay-help">
+        Everything that it wants of the entries after this one, whatever was delivered before; 0: from the first.
+      </p>
+      {error === null ? null : <Problem error={error} />}
+    </Panel>
+  );
+}

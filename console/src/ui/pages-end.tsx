@@ -1,0 +1,26 @@
+import type { JSX } from 'preact';
+import type { Pages } from '../api/pages.js';
+import { Problem } from './parts.js';
+
+interface PagesEndProps {
+  readonly of: Pages<unknown>;
+  /** The total in words. */
+  readonly text?: string;
+  /** On the button. */
+  readonly more?: string;
+}
+
+/** The end of a list that is loaded a page at a time. */
+export function PagesEnd({ of: { problem, more }, text, more: label = 'Show more' }: PagesEndProps): JSX.Element {
+  return (
+    <>
+      {text === undefined ? null : <p class="quiet total">{text}</p>}
+      {problem === null ? null : <Problem error={problem} />}
+      {more === null ? null : (
+        <button type="button" class="more" onClick={() => void more()}>
+          {label}
+        </button>
+      )}
+    </>
+  );
+}
