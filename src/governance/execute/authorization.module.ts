@@ -11,7 +11,7 @@ import { ApprovalsService } from './approvals.service';
   imports: [DecisionsModule, ExecutionsModule, PermissionsModule],
   controllers: [ExecuteController],
   providers: [ExecuteService],
-  exports: [PermissionsModule],
+  exports: [PermissionsModule, ExecuteService],
 })
 export class AuthorizationModule {}
 
@@ -20,5 +20,6 @@ export class AuthorizationModule {}
   imports: [AuthorizationModule, ExecutionsModule],
   controllers: [ApprovalsController],
   providers: [ApprovalsService],
+  exports: [ApprovalsService],
 })
 export class ApprovalsModule {}

@@ -38,6 +38,7 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Erasures', description: 'What records contain, forgotten without breaking a proof.' },
   { name: 'Reports', description: 'What the whole looks like, counted from the records.' },
   { name: 'AuthZEN', description: 'The OpenID AuthZEN Authorization API 1.0: whether an action would be allowed.' },
+  { name: 'Forward auth', description: 'Whether a request of an agent may pass a gateway.' },
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
 ];
 
