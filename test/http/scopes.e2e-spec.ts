@@ -167,7 +167,9 @@ function routesOf(app: TestApp): string[] {
   const routes = stack.flatMap(({ route }) =>
     Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path ?? ''}`),
   );
-  return routes.filter((route) => / \/(api|access|forward-auth|\.well-known|metrics)/.test(route) && !THIRD_PARTY.test(route));
+  return routes.filter(
+    (route) => / \/(api|access|forward-auth|\.well-known|metrics)/.test(route) && !THIRD_PARTY.test(route),
+  );
 }
 
 describe('Scopes', () => {
