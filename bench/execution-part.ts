@@ -1,4 +1,5 @@
 import { benchmarkAsking } from './execution-asking';
+import { benchmarkForwardAuth } from './forward-auth';
 import type { Effort } from './support/effort';
 import { load } from './http/load';
 import { LoopProcess } from './ledger/loop-process';
@@ -20,6 +21,7 @@ export async function benchmarkExecution(workplace: Workplace, effort: Effort): 
   report('executions/s over HTTP: 1,000 policies / 1', await overHttp(workplace, effort));
   report('executions/s of the ledger alone: 1,000 policies / 1', await inProcess(workplace, effort));
   await benchmarkAsking(workplace, effort);
+  await benchmarkForwardAuth(workplace, effort);
 }
 
 function report(title: string, rates: Rates): void {

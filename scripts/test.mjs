@@ -11,7 +11,7 @@ const NEEDS = {
   postgres: 'PostgreSQL at 127.0.0.1:5432 (user postgres, database test), its programs, and Redis at 127.0.0.1:6379',
   faults: 'Linux, PostgreSQL as above, nginx, redis-server, a C compiler, and the right to mount a tmpfs',
   console: 'Chromium, on the path or at CHROMIUM_PATH',
-  clients: 'bash, curl, openssl, script and Python 3',
+  clients: 'bash, curl, openssl, script, Python 3, nginx and caddy',
 };
 
 const projects = process.argv.slice(2);

@@ -18,6 +18,7 @@ import { ErasuresModule } from './evidence/erasures/erasures.module';
 import { EvaluationModule } from './governance/permissions/evaluation/evaluation.module';
 import { EventsModule } from './evidence/events/events.module';
 import { ExecutionsModule } from './governance/executions/executions.module';
+import { ForwardAuthModule } from './governance/forward-auth/forward-auth.module';
 import { HealthModule } from './operations/health/health.module';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { AccessModule } from './http/authentication/access.module';
@@ -115,6 +116,7 @@ export class AppModule {
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
         AuthzenModule,
         PermitsModule,
+        ForwardAuthModule,
         MetricsModule,
         OpenApiModule,
         ConsoleModule,

@@ -108,7 +108,8 @@ export class AnswerCheck {
  * not requested the approval.
  */
 function isOptional(name: string): boolean {
-  return ['Accept-Encoding', 'Approval-Requested', 'Idempotent-Replayed', 'Retry-After'].includes(name);
+  const ofExecutions = ['Approval-Requested', 'X-Decision-Id', 'X-Execution-Id'];
+  return ['Accept-Encoding', 'Idempotent-Replayed', 'Retry-After', ...ofExecutions].includes(name);
 }
 
 function named(id: string, status: number | string, code?: string): string {

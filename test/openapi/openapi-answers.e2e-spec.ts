@@ -11,7 +11,7 @@ import {
 } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { ORIGIN, SoftwareAuthenticator } from '../support/application/authenticator';
-import { createAgent, issueKey } from '../support/application/factories';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { SwaggerSession } from './swagger-session';
@@ -360,6 +360,23 @@ describe('Answers match the document', () => {
       expect(check.faults(operation(id), answer)).toEqual([]);
     }
     await known.close();
+  });
+
+  it('when a gateway asks', async () => {
+    const asked = await createTestApp({ environment: { TRUST_PROXY: '127.0.0.1', MAX_PENDING_APPROVALS: '1' } });
+    const { id: agentId } = await createAgent(asked, { name: 'bot', capabilities: ['*'] });
+    const { secret: key } = await issueKey(asked, { agentId, scopes: ['execute'] });
+    for (const effect of ['allow', 'deny', 'require_approval'])
+      await createPolicy(asked, { effect, resources: [`https://h/${effect}/*`] });
+    const answers: Answer[] = [];
+    const paths = ['allow/1', 'deny/1', 'require_approval/1', 'require_approval/2'].map((path) => `https://h/${path}`);
+    for (const url of [...paths, '/allow/1']) {
+      const headers = { 'X-Original-Method': 'GET', 'X-Original-URL': url };
+      answers.push(await send(asked, 'GET', '/forward-auth', { key, headers }));
+    }
+    await asked.close();
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 409, 400]);
+    expect(answers.flatMap((answer) => check.faults(operation('forwardAuth_ask'), answer))).toEqual([]);
   });
 
   it('when a person registers a passkey, and removes it', async () => {

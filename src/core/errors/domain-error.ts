@@ -196,6 +196,11 @@ export function reviewerNotBound(): CallerRefusal {
   );
 }
 
+/** What is asked is asked for the caller's own agent, and it has none. */
+export function callerNotBound(): CallerRefusal {
+  return new CallerRefusal('caller_not_bound', 'This takes a key or token that is bound to the agent that acts.');
+}
+
 /** A token names an agent that does not exist, or for which its issuer is not trusted. */
 export function agentUnknown(): CallerRefusal {
   return new CallerRefusal('agent_unknown', 'The token names no agent that its issuer may speak for.');

@@ -127,17 +127,20 @@ export const DENIAL_REASONS = [
   'agent_unknown',
   'scope_missing',
   'reviewer_not_bound',
+  'caller_not_bound',
   'not_this_agent',
   'not_this_principal',
   'own_agent',
   'not_an_approver',
   'signature_required',
   'signature_invalid',
+  'approval_required',
   'approval_too_large',
   'limit_reached',
   'approval_rejected',
   'approval_insufficient',
   'extension_refused',
+  'resource_invalid',
 ] as const;
 
 export type DenialReason = (typeof DENIAL_REASONS)[number];

@@ -12,7 +12,7 @@ import { ApprovalsService } from './approvals.service';
   imports: [DecisionsModule, ExecutionsModule, PermissionsModule, PermitsModule],
   controllers: [ExecuteController],
   providers: [ExecuteService],
-  exports: [PermissionsModule, PermitsModule],
+  exports: [ExecuteService, PermissionsModule, PermitsModule],
 })
 export class AuthorizationModule {}
 
@@ -21,5 +21,6 @@ export class AuthorizationModule {}
   imports: [AuthorizationModule, ExecutionsModule],
   controllers: [ApprovalsController],
   providers: [ApprovalsService],
+  exports: [ApprovalsService],
 })
 export class ApprovalsModule {}

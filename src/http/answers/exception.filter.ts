@@ -5,6 +5,7 @@ import { DatabaseFault } from '../../ledger/database/database-fault';
 import { type AnyErrorCode, type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
 import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
 import { leaveGates } from '../gates';
+import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
 
 /** Records which callers the service refuses because of their identity. */
 export abstract class RefusalRecord {
@@ -70,6 +71,13 @@ export function errorBody(error: DomainError, requestId: string): ErrorBody {
   return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId, rejection } };
 }
 
+function explainingHeaders({ extras: { reason, decisionId } }: DomainError): Record<string, string> {
+  return {
+    ...(reason !== undefined && { [REASON_HEADER]: reason }),
+    ...(decisionId !== undefined && { [DECISION_ID_HEADER]: decisionId }),
+  };
+}
+
 /** Turns everything that is thrown into an answer of the common error shape. */
 @Catch()
 export class AllExceptionsFilter implements ExceptionFilter {
@@ -100,6 +108,7 @@ export class AllExceptionsFilter implements ExceptionFilter {
     }
     if (request.isCut === true) response.setHeader('Connection', 'close');
     response.status(errorStatus(error)).set(error.extras.headers ?? {});
+    if (request.traits.isForGateways) response.set(explainingHeaders(error));
     const body = errorBody(error, request.id);
     if (isBodyToCome(request)) void answerBeforeBody(request, response, body);
     else response.json(body);

@@ -113,16 +113,17 @@ function digestOf(secret: string): Buffer {
 
 /**
  * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
- * ignored.
+ * ignored, and on a route for gateways whichever, where there is a key.
  */
 function presentedCredential(request: ServiceRequest): Credential | undefined {
   const { [KEY_HEADER]: key, authorization } = request.headers;
+  const isKeyAlone = authorization === undefined || (key !== undefined && request.traits.isForGateways);
   // Node joins what is repeated with a comma.
-  if (typeof key === 'string' && !key.includes(',') && authorization === undefined) {
+  if (typeof key === 'string' && !key.includes(',') && isKeyAlone) {
     return { secret: key, isBearer: false };
   }
   const keys = headerValues(request, KEY_HEADER);
-  const authorizations = headerValues(request, 'authorization');
+  const authorizations = isKeyAlone ? [] : headerValues(request, 'authorization');
   const bearers = authorizations.filter((value) => BEARER.test(value));
   const [secret, ...others] = [...keys, ...bearers.map((value) => value.replace(BEARER, ''))];
   const isBearer = keys.length === 0;

@@ -42,6 +42,7 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
     name: 'Permits',
     description: 'Who issues the tokens that prove an authorised action to other systems, and the keys.',
   },
+  { name: 'Forward auth', description: 'Whether a request of an agent may pass a gateway.' },
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
 ];
 

@@ -147,6 +147,7 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
     always: {
       reason: { description: 'Why it was denied, for machines.', allOf: [{ $ref: `#/components/schemas/${REASONS}` }] },
     },
+    sometimes: { decisionId: { type: 'string', description: 'The decision that it waits for, or that rejected it.' } },
   },
   POLICY_DENIED: { always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY } },
 };

@@ -45,6 +45,7 @@ export interface RouteMarks {
   readonly mostListedValues: number | undefined;
   readonly ignoresIdempotencyKey: boolean;
   readonly takesForm: boolean;
+  readonly isForGateways: boolean;
   readonly readsInput: boolean;
   readonly repeatable: ReadonlySet<string>;
   readonly isList: boolean;
@@ -65,6 +66,7 @@ export const UNMARKED: RouteMarks = {
   mostListedValues: undefined,
   ignoresIdempotencyKey: false,
   takesForm: false,
+  isForGateways: false,
   readsInput: true,
   repeatable: new Set(),
   isList: false,
@@ -147,6 +149,16 @@ export const IgnoresIdempotencyKey = (): MethodDecorator & ClassDecorator => mar
 
 /** The body is a form, which the handler takes as it was sent, as the member `form`: its signature covers these bytes. */
 export const TakesForm = (): MethodDecorator & ClassDecorator => mark({ takesForm: true });
+
+/** Headers of a 403 to a gateway. */
+export const REASON_HEADER = 'X-Reason';
+export const DECISION_ID_HEADER = 'X-Decision-Id';
+
+/**
+ * Gateways ask there about requests of their clients. With an `X-API-Key`, `Authorization` is meant for somebody else, and a
+ * refusal is explained in its headers, as gateways look at no body.
+ */
+export const ForGateways = (): MethodDecorator & ClassDecorator => mark({ isForGateways: true });
 
 /** The route answers without reading body and query, such as the one for unknown paths. */
 export const LeavesInputUnread = (): MethodDecorator & ClassDecorator => mark({ readsInput: false });

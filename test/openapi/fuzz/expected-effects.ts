@@ -104,8 +104,8 @@ export class ExpectedEffects {
 }
 
 function allowed(id: string, method: string, status: number): Entries {
-  // Refusals of a caller are recorded once a minute.
-  if (status === 403) return id.startsWith('passkeys_') ? [0, 1] : ONE;
+  // Refusals of a caller are recorded once a second.
+  if (status === 403) return /^(?:passkeys|forwardAuth)_/.test(id) ? [0, 1] : ONE;
   if (status >= 300 || method === 'GET') return NONE;
   const entries = ENTRIES[id];
   if (entries === undefined) throw new Error(`Say in ENTRIES how many entries ${id} adds to the chain.`);

@@ -1,0 +1,76 @@
+import { applyDecorators, Controller, Get, Query, Res } from '@nestjs/common';
+import { ApiForbiddenResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { Caller } from '../../http/input/caller.decorator';
+import { Forwarded, type ForwardedHeaders } from '../../http/input/forwarded.decorator';
+import { ApiRoute } from '../../http/openapi/answer-members';
+import {
+  AdmittedBy,
+  ApiErrors,
+  DECISION_ID_HEADER,
+  ForGateways,
+  REASON_HEADER,
+  RequiresScope,
+} from '../../http/request/routes';
+import { QueryOneOf } from '../../http/validation/query-fields';
+import { BoundCallers } from './bound-callers';
+import { ForwardAuthService } from './forward-auth.service';
+import { forwardedRequest, HEADER_FAMILIES } from './forwarded-request';
+
+const EXECUTION_ID_HEADER = 'X-Execution-Id';
+const TEXT = { type: 'string' } as const;
+
+class ForwardAuthQuery {
+  @QueryOneOf(['writes'], {
+    description: 'Given, what is only read (GET and HEAD) is evaluated, and neither recorded nor approved.',
+  })
+  readonly record?: 'writes';
+}
+
+function ApiForwardedHeaders(): MethodDecorator {
+  const headers = HEADER_FAMILIES.flatMap((names) =>
+    names.map((name) => ApiHeader({ name, required: false, description: `Goes with ${names.join(', ')}.` })),
+  );
+  return applyDecorators(...headers);
+}
+
+/** For gateways that ask by HTTP about each request of their clients, outside `/api/v1`. */
+@ApiTags('Forward auth')
+@Controller('forward-auth')
+export class ForwardAuthController {
+  constructor(private readonly forwardAuth: ForwardAuthService) {}
+
+  @Get()
+  @RequiresScope('execute')
+  @AdmittedBy(BoundCallers)
+  @ForGateways()
+  @ApiRoute(
+    'Ask whether a request may pass a gateway',
+    'The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one ' +
+      'family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.',
+  )
+  @ApiForwardedHeaders()
+  @ApiOkResponse({
+    description: 'It may pass.',
+    headers: {
+      [EXECUTION_ID_HEADER]: { schema: TEXT, description: 'The execution; absent where it was only evaluated.' },
+    },
+  })
+  @ApiForbiddenResponse({
+    description: 'It may not pass, or not yet: the same request again, once approved, passes.',
+    headers: {
+      [REASON_HEADER]: { schema: TEXT, description: 'The `reason`; `approval_required` while it waits.' },
+      [DECISION_ID_HEADER]: { schema: TEXT, description: 'The decision for which it waits, or that rejected it.' },
+    },
+  })
+  @ApiErrors('PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT')
+  async ask(
+    @Caller() caller: Caller,
+    @Forwarded() headers: ForwardedHeaders,
+    @Query() { record }: ForwardAuthQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    const id = await this.forwardAuth.permitted(caller, forwardedRequest(headers), record === 'writes');
+    if (id !== null) response.setHeader(EXECUTION_ID_HEADER, id);
+  }
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { ApprovalsModule, AuthorizationModule } from '../execute/authorization.module';
+import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
+import { BoundCallers } from './bound-callers';
+import { ForwardAuthController } from './forward-auth.controller';
+import { ForwardAuthService } from './forward-auth.service';
+
+/** Gateways ask here about each request of an agent. Its route is outside `/api/v1`. */
+@Module({
+  imports: [AuthorizationModule, ApprovalsModule, EvaluationModule],
+  controllers: [ForwardAuthController],
+  providers: [ForwardAuthService, BoundCallers],
+})
+export class ForwardAuthModule {}

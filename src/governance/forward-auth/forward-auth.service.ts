@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import { callerNotBound, DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/caller';
+import { ApprovalsService } from '../execute/approvals.service';
+import type { ActionRequest } from '../execute/asked-execution';
+import { ExecuteService } from '../execute/execute.service';
+import type { Execution } from '../executions/execution.entity';
+import { answersTo, Evaluations } from '../permissions/evaluation/evaluations.service';
+import type { PermissionAnswer } from '../permissions/permissions';
+import type { ForwardedRequest } from './forwarded-request';
+
+/** Methods that change nothing. Only in this spelling: others may mean anything. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+type Asked = Omit<ActionRequest, 'onBehalfOf' | 'run'>;
+
+/** Decides whether agents may send the requests about which gateways ask. */
+@Injectable()
+export class ForwardAuthService {
+  constructor(
+    private readonly executions: ExecuteService,
+    private readonly approvals: ApprovalsService,
+    private readonly evaluations: Evaluations,
+  ) {}
+
+  /**
+   * Resolves with the id of the execution if the request may be sent; null if it was only evaluated.
+   * @param writesOnly whether requests that only read are evaluated instead of executed.
+   * @throws PERMISSION_DENIED, also while it waits for an approval; POLICY_DENIED; CONFLICT when too much waits.
+   */
+  async permitted(
+    caller: Caller,
+    { method, url, query }: ForwardedRequest,
+    writesOnly: boolean,
+  ): Promise<string | null> {
+    const { agentId } = caller;
+    if (agentId === null) throw callerNotBound();
+    const asked = {
+      action: `http.${method.toLowerCase()}`,
+      resourceType: 'http',
+      resourceId: url,
+      parameters: query === null ? {} : { query },
+    };
+    if (!writesOnly || !READS.has(method)) return (await this.executed(caller, agentId, asked)).id;
+    await this.evaluated(caller, agentId, asked);
+    return null;
+  }
+
+  /** Each time round, an equal request has used the approval up, or its time is over. */
+  private async executed(caller: Caller, agentId: string, asked: Asked): Promise<Execution> {
+    for (;;) {
+      const { execution } = await this.executions.execute(caller, agentId, asked);
+      if (execution.outcome === 'pending_approval') throw waiting(execution);
+      const resumed = execution.outcome === 'approved' ? await this.resumed(caller, execution) : execution;
+      if (resumed !== null) return resumed;
+    }
+  }
+
+  private async resumed(caller: Caller, { id }: Execution): Promise<Execution | null> {
+    try {
+      return await this.approvals.resume(caller, id);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'CONFLICT') return null;
+      throw error;
+    }
+  }
+
+  /** Grants do not count: asking uses none up, so it could go on for ever. */
+  private async evaluated(caller: Caller, agent: string, asked: Asked): Promise<void> {
+    const questions = [{ who: { agent, field: 'agent' }, ...asked }];
+    const { answers } = await this.evaluations.ask({
+      caller,
+      everybody: questions,
+      questions,
+      field: 'query.record',
+      answers: (asking) => answersTo(questions, asking),
+    });
+    for (const { answer } of answers) requireAllowed(answer);
+  }
+}
+
+function waiting({ decisionId }: Execution): DomainError {
+  if (decisionId === null) throw new Error('An execution waits for no decision.');
+  const message = `The request waits for the approval of the decision ${decisionId}. Repeat it once it is approved.`;
+  return permissionDenied('approval_required', message, { decisionId });
+}
+
+function requireAllowed({ reason, policies: [first] }: PermissionAnswer): void {
+  if (reason === null) return;
+  if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request as things are.');
+  if (first === undefined) throw new Error('A denial by policies names none.');
+  const { id, name, version } = first;
+  throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);
+}

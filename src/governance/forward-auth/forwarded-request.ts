@@ -1,0 +1,95 @@
+import { type FieldFault, invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
+import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
+import { textFault } from '../../http/validation/value-rules';
+import { RESOURCE_ID } from '../permissions/evaluation/question-faults';
+
+/** A request about which a gateway asks. */
+export interface ForwardedRequest {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string;
+  /** A resource in the form that policies compare: without query, a final `/` written `/-`. */
+  readonly url: string;
+  /** As sent, without its `?`; null if there is none. */
+  readonly query: string | null;
+}
+
+/** The headers of Traefik and Caddy, and those of nginx. */
+export const HEADER_FAMILIES = [
+  ['X-Forwarded-Method', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Uri'],
+  ['X-Original-Method', 'X-Original-URL'],
+] as const;
+
+/** A token of RFC 9110, 5.6.2, which is all that a server takes for a method; with `http.` before it an action. */
+const METHOD = /^[\w!#$%&'*+.^`|~-]{1,95}$/;
+const WEB = /^https?$/i;
+const WEB_URL = /^(https?):\/\/([^/?#]*)(.*)$/is;
+/** Of an authority. With one of these the URL would have another host, or another path, than the parts that make it up. */
+const END_OF_HOST = /[/?#@\\]/;
+const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
+const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
+
+interface Place {
+  readonly scheme: string;
+  /** Host, and port if one was given. */
+  readonly authority: string;
+  /** Path and query. */
+  readonly target: string;
+}
+
+/**
+ * What a gateway says of a request. The gateway itself determines what is 400 here, its client what is 403: for some gateways
+ * only a 403 is a refusal.
+ * @throws VALIDATION_ERROR unless a trusted proxy gives one family of headers, whole, each once; PERMISSION_DENIED for a URL
+ * that could be read as another one, and so could evade a policy.
+ */
+export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): ForwardedRequest {
+  const [family, ...others] = HEADER_FAMILIES.filter((names) => names.some((name) => valuesOf(name).length > 0));
+  if (family === undefined || others.length > 0) throw invalidField('header', `must be ${eitherFamily()}`);
+  if (!isTrusted)
+    throw invalidField(`header.${family[0]}`, 'is believed only from the addresses and subnets in TRUST_PROXY');
+  const faults = family.flatMap((name) => onceFault(name, valuesOf(name)));
+  if (faults.length > 0) throw invalid(faults);
+  const [method = '', ...place] = family.map((name) => valuesOf(name)[0] ?? '');
+  if (!METHOD.test(method)) throw invalidField(`header.${family[0]}`, 'must be the method of a request');
+  return { method, ...resourceAt(place.length === 1 ? placeOfUrl(...place) : placeOfParts(place)) };
+}
+
+function eitherFamily(): string {
+  return HEADER_FAMILIES.map((names) => names.join(', ')).join('; or ');
+}
+
+function onceFault(name: string, values: readonly string[]): FieldFault[] {
+  const isGiven = values.length === 1 && values[0] !== '';
+  return isGiven ? [] : [{ field: `header.${name}`, message: 'must be given once, and not be empty' }];
+}
+
+function placeOfUrl(url = ''): Place {
+  const [, scheme, authority = '', target = ''] = WEB_URL.exec(url) ?? [];
+  if (scheme === undefined)
+    throw invalidField('header.X-Original-URL', 'must be a whole URL, such as https://api.example.com/a?b');
+  return { scheme, authority, target };
+}
+
+function placeOfParts([scheme = '', authority = '', target = '']: readonly string[]): Place {
+  if (!WEB.test(scheme)) throw invalidField('header.X-Forwarded-Proto', 'must be http or https');
+  return { scheme, authority, target };
+}
+
+function resourceAt({ scheme: given, authority, target }: Place): Pick<ForwardedRequest, 'url' | 'query'> {
+  const scheme = given.toLowerCase();
+  const host = authority.toLowerCase().replace(DEFAULT_PORTS[scheme] ?? '', '');
+  const [path = '', ...queries] = target.split('?');
+  // No resource ends in `/`, and what a server serves there is another one than without it.
+  const url = `${scheme}://${host}${path}${path.endsWith('/') ? '-' : ''}`;
+  const fault = placeFault(authority, target) ?? textFault(url, RESOURCE_ID);
+  if (fault !== undefined) throw permissionDenied('resource_invalid', `The URL of the request ${fault}.`);
+  return { url, query: queries.length === 0 ? null : queries.join('?') };
+}
+
+/** What the rules for URLs could not see in the URL as a whole. */
+function placeFault(authority: string, target: string): string | undefined {
+  if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
+  if (!target.startsWith('/')) return 'must have a path that begins with "/"';
+  // Bytes beyond ASCII are no part of a URL: a server may read others of them than we would.
+  return VISIBLE_ASCII.test(target) ? undefined : 'must be percent-encoded where it is not visible ASCII';
+}

@@ -1,0 +1,23 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { type Exchange, headerValues } from '../request/service-request';
+
+/** The headers in which a gateway says what it asks about. */
+export interface ForwardedHeaders {
+  /** All values of a header, in whatever case its name is. */
+  readonly valuesOf: (name: string) => readonly string[];
+  /** Whether they come from an address in `TRUST_PROXY`. A number of hops names no address: anybody could have sent them. */
+  readonly isTrusted: boolean;
+}
+
+/** See {@link ForwardedHeaders}. */
+export const Forwarded = createParamDecorator((_data: unknown, context: ExecutionContext): ForwardedHeaders => {
+  const [request] = context.getArgs<Exchange>();
+  const { app, socket } = request;
+  // Express compiles it from TRUST_PROXY.
+  const isProxy = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const namesProxies = Array.isArray(app.get('trust proxy'));
+  return {
+    valuesOf: (name) => headerValues(request, name.toLowerCase()),
+    isTrusted: namesProxies && socket.remoteAddress !== undefined && isProxy(socket.remoteAddress, 0),
+  };
+});
