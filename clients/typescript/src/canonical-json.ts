@@ -1,14 +1,15 @@
-import { plainJson } from './plain-json.js';
-
-/** The RFC 8785 form of what the service would record of a value. @throws TypeError for what is not plain JSON. */
+/** The form of RFC 8785 of a JSON value: members sorted by UTF-16 code units, no white space. Members that are undefined are left out. */
 export function canonicalJson(value: unknown): string {
-  return written(JSON.parse(plainJson(value)));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  members.sort(([left], [right]) => (left < right ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
-/** Members by their UTF-16 code units, as JavaScript compares texts; scalars as JSON.stringify writes them. */
-function written(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
-  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${written(member)}`).join(',')}}`;
+/** Of the UTF-8 form of a text: its SHA-256 in hex, and its length. */
+export async function digestOf(text: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
+  const encoded = new TextEncoder().encode(text);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', encoded));
+  return { sha256: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''), bytes: encoded.length };
 }

@@ -105,7 +105,8 @@ export class GovernanceClient {
    * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors of `run`.
    */
   async guard<Result>(request: GuardRequest, run: Run<Result>, options: GuardOptions = {}): Promise<Result> {
-    return this.carryOut(await this.authorize(request, options), run, { signal: options.signal });
+    const { signal, results } = options;
+    return this.carryOut(await this.authorize(request, options), run, { signal, results });
   }
 
   /**

@@ -3,7 +3,7 @@ import { concluded, decided, executionIn, settled } from './awaited-execution.js
 import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { pathSegment } from './path-segment.js';
-import { reported, reportedNotBegun } from './report.js';
+import { type KeptResults, reported, reportedNotBegun } from './report.js';
 import type { Answer, Transport } from './transport.js';
 
 /** The action that an agent wants to carry out. */
@@ -30,6 +30,8 @@ export interface GuardOptions {
   readonly wait?: number;
   /** Ends the wait. A request that may authorise the action is not given up, and an action that already runs is not interrupted. */
   readonly signal?: AbortSignal;
+  /** What the record keeps of the result; `full` unless given. */
+  readonly results?: KeptResults;
 }
 
 /** What carries the action out. The `parameters` of the execution are what was asked for. */
@@ -41,6 +43,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether what was thrown only pauses the action, which continues later: there is nothing to report yet. */
   readonly isPause?: ((thrown: unknown) => boolean) | undefined;
+  /** What the record keeps of the result; `full` unless given. */
+  readonly results?: KeptResults | undefined;
 }
 
 /** What has been carried out, or is about to be. */
@@ -51,7 +55,7 @@ export async function carriedOut<Result>(
   transport: Transport,
   execution: Execution,
   run: Run<Result>,
-  { signal, isPause = () => false }: RunOptions,
+  { signal, isPause = () => false, results }: RunOptions,
 ): Promise<Result> {
   if (execution.outcome !== 'authorized') return resultOf(execution) as Result;
   if (begun.has(execution)) throw new TypeError(`The execution ${execution.id} was carried out before: ask anew.`);
@@ -66,7 +70,7 @@ export async function carriedOut<Result>(
     else await reported(transport, execution, { error });
     throw error;
   }
-  await reported(transport, execution, { result });
+  await reported(transport, execution, { result }, results);
   return result;
 }
 

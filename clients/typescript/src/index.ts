@@ -4,6 +4,7 @@ export { ApprovalPendingError, NotBegunError, OutcomeUnknownError, ResultNotRepo
 export type { Outcome } from './guard-errors.js';
 export type { GuardOptions, GuardRequest, RunOptions } from './guard.js';
 export type { EventsRequest } from './events.js';
+export type { KeptResults } from './report.js';
 export type { TransportOptions } from './transport.js';
 export type { AuditEntry, Execution, OnBehalfOf, Schemas } from './api-types.js';
 export type { components, paths } from './openapi.js';

@@ -2,6 +2,7 @@
 import { createRemoteJWKSet, errors } from 'jose';
 import { createHash, KeyObject, verify } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
+import { plainJson } from './plain-json.js';
 
 /** What a target is about to do, and who has to have permitted it. */
 export interface ExpectedPermit {
@@ -126,7 +127,8 @@ function requireAction(permit: Permit, expected: ExpectedPermit): void {
   must(actions.length === 1 && actions[0] === expected.action, 'it is for another action');
   must(resource_type === expected.resourceType, 'it is for another type of resource');
   must(identifier === expected.resourceId, 'it is for another resource');
-  const hash = createHash('sha256').update(canonicalJson(expected.parameters)).digest('hex');
+  const parameters: unknown = JSON.parse(plainJson(expected.parameters));
+  const hash = createHash('sha256').update(canonicalJson(parameters)).digest('hex');
   must(parameters_hash === hash, 'it is for other parameters');
 }
 

@@ -1,4 +1,5 @@
 import type { Execution } from './api-types.js';
+import { canonicalJson, digestOf } from './canonical-json.js';
 import { GovernanceError } from './governance-error.js';
 import { NotBegunError, type Outcome, ResultNotReportedError } from './guard-errors.js';
 import { NestedTooDeepError } from './plain-json.js';
@@ -9,6 +10,9 @@ import type { SentRequest, Transport } from './transport.js';
 const REPORT_PATIENCE = 10 * 60_000;
 const FAILURE_LENGTH = 2_000;
 
+/** What the record keeps of results: all; `{ sha256, bytes }` of their form by RFC 8785; or nothing. */
+export type KeptResults = 'full' | 'hash' | 'none';
+
 interface Report {
   readonly outcome: 'executed' | 'failed';
   readonly result?: unknown;
@@ -16,9 +20,14 @@ interface Report {
 }
 
 /** @throws ResultNotReportedError if the service does not accept it. */
-export async function reported(transport: Transport, execution: Execution, outcome: Outcome): Promise<void> {
-  const report = 'result' in outcome ? executed(outcome.result) : failed(textOf(outcome.error));
+export async function reported(
+  transport: Transport,
+  execution: Execution,
+  outcome: Outcome,
+  results: KeptResults = 'full',
+): Promise<void> {
   try {
+    const report = 'result' in outcome ? await executed(outcome.result, results) : failed(textOf(outcome.error));
     await sent(transport, execution, report, { patience: REPORT_PATIENCE });
   } catch (cause) {
     throw new ResultNotReportedError(execution, outcome, cause);
@@ -35,9 +44,11 @@ export async function reportedNotBegun(transport: Transport, execution: Executio
 }
 
 /** A result that JSON cannot represent is not reported. */
-function executed(result: unknown): Report {
-  const json = jsonOf(result);
-  return json === undefined ? { outcome: 'executed' } : { outcome: 'executed', result: JSON.parse(json) as unknown };
+async function executed(result: unknown, kept: KeptResults): Promise<Report> {
+  const json = kept === 'none' ? undefined : jsonOf(result);
+  if (json === undefined) return { outcome: 'executed' };
+  const value = JSON.parse(json) as unknown;
+  return { outcome: 'executed', result: kept === 'hash' ? await digestOf(canonicalJson(value)) : value };
 }
 
 function failed(reason: string): Report {

@@ -19,5 +19,10 @@ export function currentTraceparent(): string | null {
   if (span === undefined) return null;
   const { traceId, spanId, traceFlags } = span.spanContext();
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-  return VALID.test(traceparent) ? traceparent : null;
+  return isTraceparent(traceparent) ? traceparent : null;
+}
+
+/** Whether it has the form of the W3C. */
+export function isTraceparent(value: unknown): value is string {
+  return typeof value === 'string' && VALID.test(value);
 }

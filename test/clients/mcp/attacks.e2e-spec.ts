@@ -241,7 +241,7 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     const { environment, runs } = await shopper('unreadable');
     // It is only open for writing.
     const input = openSync(join(folder, 'input'), 'w');
-    const words = [GOV, 'mcp', '--', process.execPath, SERVER, runs];
+    const words = [GOV, 'mcp', '--name', 'shop', '--', process.execPath, SERVER, runs];
     const program = spawn(process.execPath, words, {
       ...{ env: { ...process.env, ...environment }, stdio: [input, 'ignore', 'pipe'] },
     });
@@ -254,7 +254,7 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
 
   it('says that a call is too large, and ends with an error where it does not even look for its end', async () => {
     const one = await shopper('far too large');
-    const connection = await connected(one);
+    const connection = await connected(one, { words: ['--name', 'shop'] });
     connection.call(1, 'echo', { order: 'x'.repeat(12_000_000) });
     const { result } = await connection.until(({ id }) => id === 1);
     const content = [{ text: expect.stringContaining('echo was not run: A request body may have at most') }];

@@ -53,7 +53,7 @@ describeOnSqlite('Calls through gov mcp', () => {
         resourceId: 'shop/echo',
         parameters: { n: 1 },
       });
-      expect(only?.result).toMatchObject({ content: [{ type: 'text', text: '{"n":1}' }] });
+      expect(only?.result).toEqual({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: expect.any(Number) });
     });
 
     it('reports what the tool calls a failure as a failure', async () => {
@@ -98,12 +98,12 @@ describeOnSqlite('Calls through gov mcp', () => {
       expect(await customer.asked('spoof')).toHaveLength(1);
     });
 
-    it('passes on a result that is too large for the record, in which its size is kept', async () => {
+    it('passes on a result that is too large for the record, which keeps its hash and size', async () => {
       expect(textOf(await connection.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
       expect(await customer.asked('large')).toEqual([
         expect.objectContaining({
           outcome: 'executed',
-          result: { omitted: expect.any(String), bytes: expect.any(Number) },
+          result: { sha256: expect.any(String), bytes: expect.any(Number) },
         }),
       ]);
     });

@@ -22,13 +22,13 @@ export class RawConnection {
     });
   }
 
-  /** Starts it in front of a server, and shakes hands. */
+  /** Starts it in front of a server, or without one of those that the words name, and shakes hands. */
   static async open(
     server: readonly string[],
     environment: NodeJS.ProcessEnv,
     { words = [], capabilities = {} }: { words?: readonly string[]; capabilities?: object } = {},
   ): Promise<RawConnection> {
-    const line = [GOV, 'mcp', ...words, '--', process.execPath, ...server];
+    const line = [GOV, 'mcp', ...words, ...(server.length === 0 ? [] : ['--', process.execPath, ...server])];
     const program = spawn(process.execPath, line, { env: { ...process.env, ...environment } });
     const connection = new RawConnection(program);
     const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };

@@ -22,7 +22,7 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
     const cancelled = await running;
     expect(cancelled.isError).toBe(true);
-    expect(textOf(cancelled)).toContain('Somebody stopped the agent while the tool ran');
+    expect(textOf(cancelled)).toContain('Somebody stopped the agent while it ran');
     const { failureReason } = await customer.askedAndIs('slow', 'failed');
     expect(failureReason).toContain('Somebody stopped the agent');
     for (const active of [other, covering]) await lift(shop.app, active);

@@ -71,7 +71,7 @@ async function beforeTool(
 ): Promise<PreToolUseAnswer | null> {
   const { tool_name: tool, tool_input: given } = event;
   try {
-    const request = requestOf(readMapping(map), SERVER, tool, given);
+    const request = requestOf(readMapping(map), { server: SERVER, name: tool, shown: tool }, given);
     const execution = await governance().authorize({ ...request, ...forWhom });
     if (execution.outcome !== 'authorized') return denied(handledReason(tool, execution));
     keepAuthorized(callOf(event), settings().url, execution);

@@ -1,15 +1,42 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { type Decision, waitingText } from '../decision-text.js';
 import { type Execution, type GovernanceError, OutcomeUnknownError } from '../../../typescript/src/index.js';
 import { reviewersWords } from '../../../typescript/src/governance-error.js';
-import { plain } from '../output.js';
+import { plain, printError } from '../output.js';
 
 /** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
 
-/** Informs the model that its call was not carried out, and why. */
-export function notDone(text: string): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text }] };
+/** How what comes of a call is said to its client. */
+export interface Answers<Result> {
+  /** That it was not carried out, and why. @throws ProtocolError where its result has no place for that. */
+  readonly refused: (text: string) => Result;
+  /** What a handler of the service returned, or the record has of an equal call: it may look like a result and is none. */
+  readonly recorded: (value: unknown) => Result;
+  /** The result, and that it is not on record. */
+  readonly noted: (result: Result, message: string) => Result;
+}
+
+export const toolAnswers: Answers<CallToolResult> = {
+  refused: (text) => ({ isError: true, content: [{ type: 'text', text }] }),
+  recorded: (value) => ({ content: [{ type: 'text', text: JSON.stringify(value ?? null) }] }),
+  noted: (result, message) => ({ ...result, content: [...result.content, { type: 'text', text: message }] }),
+};
+
+/** Of what has no place for texts: the reading of a resource, a prompt. */
+export function otherAnswers<Result>(): Answers<Result> {
+  const refused = (text: string): never => {
+    throw new ProtocolError(ProtocolErrorCode.InvalidRequest, text);
+  };
+  return {
+    refused,
+    recorded: (value) =>
+      refused(`The service, or an equal request, has carried it out: ${JSON.stringify(value ?? null)}`),
+    noted: (result, message) => {
+      printError(plain(message));
+      return result;
+    },
+  };
 }
 
 export function pendingText(tool: string, execution: Execution, decision: Decision | null): string {
@@ -54,8 +81,8 @@ export function resultOnly({ content, structuredContent, isError, _meta }: CallT
   };
 }
 
-/** The error that a tool reported, so that it is recorded as a failure; the client gets the result unchanged. */
-export class ToolFailure extends Error {
+/** The error that a tool reported as its result, so that it is recorded as a failure; the client gets the result unchanged. */
+export class ReportedFailure extends Error {
   constructor(readonly result: CallToolResult) {
     super(textIn(result) || 'The tool reported an error without a text.');
   }
@@ -63,13 +90,4 @@ export class ToolFailure extends Error {
 
 function textIn({ content }: CallToolResult): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-}
-
-/** What a handler of the service returned, which may look like the result of a tool and is none. */
-export function handlerResult(value: unknown): CallToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(value ?? null) }] };
-}
-
-export function notOnRecord(result: CallToolResult, message: string): CallToolResult {
-  return { ...result, content: [...result.content, { type: 'text', text: message }] };
 }

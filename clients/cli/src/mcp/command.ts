@@ -1,16 +1,21 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withPrincipalOptions } from '../principal-options.js';
+import type { PinOptions } from './pin.js';
 import type { McpOptions } from './serve.js';
+import { isServerUrl } from './server-address.js';
 
 export function addMcpCommand(program: Command): void {
-  const command = program
-    .command('mcp [command...]')
-    .description('stand in front of an MCP server: each call of a tool asks the policies first')
-    .option('--url <server>', 'the server, where it is reached over HTTP', serverUrl)
-    .option('--header <header...>', 'sent to that server, such as "Authorization: Bearer …"')
+  const command = withTargets(program.command('mcp [command...]'))
+    .description('stand in front of MCP servers: each call asks the policies first')
     .option('--listen <port>', 'serve over HTTP: a port of 127.0.0.1, or an address and a port such as 10.0.0.5:8080')
+    .option('--allow-shared', 'listen on an address that others reach as well: each of them acts as this agent')
     .option('--host <name...>', 'other host names under which clients may call this proxy over HTTP')
-    .option('--name <name>', 'what the server is called in resources; what it calls itself unless given')
+    .option('--lock <file>', 'offer only tools that are as `gov mcp pin` has found them')
+    .addOption(
+      new Option('--results <kept>', 'what the record keeps of results')
+        .choices(['hash', 'full', 'none'])
+        .default('hash'),
+    )
     .option('--agent <agent>', 'who acts, by id or name; the agent of your key unless given');
   withPrincipalOptions(command)
     .option('--map <file>', 'JSON that says how tools become actions and resources')
@@ -24,18 +29,33 @@ export function addMcpCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExample: gov mcp -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',
+      '\nExample: gov mcp --name files -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',
     )
     .action(async (words: string[], options: McpOptions) => {
       // Loaded for this command only: the others start faster without the protocol.
       const { serveProxy } = await import('./serve.js');
       await serveProxy(words, options);
     });
+  withTargets(command.command('pin [command...]'))
+    .description('write down the definitions of all tools, for --lock')
+    .requiredOption('--lock <file>', 'where')
+    .action(async (words: string[], options: PinOptions, { parent }: Command) => {
+      const { pinServers } = await import('./pin.js');
+      // What both commands have is read by the first.
+      await pinServers(words, { ...parent?.opts<PinOptions>(), ...options });
+    });
+}
+
+function withTargets(command: Command): Command {
+  return command
+    .option('--config <file>', 'several servers: JSON with `mcpServers`, as MCP clients have it')
+    .option('--url <server>', 'the server, where it is reached over HTTP', serverUrl)
+    .option('--header <header...>', 'sent to that server, such as "Authorization: Bearer …"')
+    .option('--name <name>', 'what the server is called in resources; what it calls itself unless given');
 }
 
 function serverUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return url;
+  if (isServerUrl(text)) return new URL(text);
   throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
 }
 

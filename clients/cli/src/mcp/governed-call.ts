@@ -1,23 +1,19 @@
-import {
-  type CallToolResult,
-  inputRequired,
-  type InputRequiredResult,
-  type Progress,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import { inputRequired, type InputRequiredResult, type ServerContext } from '@modelcontextprotocol/server';
 import {
   ApprovalPendingError,
   type Execution,
   type GovernanceClient,
   GovernanceError,
   type GuardRequest,
+  type KeptResults,
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { decisionOf, waitingText } from '../decision-text.js';
 import { SettingsError } from '../settings.js';
-import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
-import { type Arguments, UnclearCallError } from './mapping.js';
+import { type Answers, endedText, pendingText, refusalText, ReportedFailure } from './answers.js';
+import type { Passing } from './governed-server.js';
+import { UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
 import { StoppedError, type StopWatch } from './stop-watch.js';
 import { UnknownOutcomeError } from './unknown-outcome.js';
@@ -30,22 +26,23 @@ const MOST_PROMISES = 100;
 /** Errors with which nothing was asked, and nothing ran. */
 const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 
-export interface ToolCall {
+/** What a client asks for: a call of a tool, the reading of a resource, a prompt. */
+export interface GovernedCall<Result> {
+  /** What texts call it. */
   readonly name: string;
-  readonly arguments: Arguments | undefined;
+  /** @throws UnclearCallError */
+  readonly requestOf: () => GuardRequest;
+  /** Passes it to the server. Only what is authorised gets here. @throws ReportedFailure for what the server calls a failure. */
+  readonly run: (passing: Passing) => Promise<Result>;
+  readonly answers: Answers<Result>;
 }
 
-/** The context of a call. */
+/** The context of calls. */
 export interface Gate {
   readonly governance: GovernanceClient;
   readonly agent: () => Promise<string>;
-  readonly requestOf: (call: ToolCall) => GuardRequest;
-  /** Passes a call to the server. Only authorised calls get here. */
-  readonly run: (
-    call: ToolCall,
-    signal: AbortSignal,
-    onProgress: ((progress: Progress) => void) | null,
-  ) => Promise<CallToolResult>;
+  /** What the record keeps of their results. */
+  readonly results: KeptResults;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
   readonly stops: StopWatch;
@@ -70,19 +67,19 @@ export interface Waiting {
 export type Elicitation = { readonly form: boolean; readonly url: boolean } | null;
 
 /**
- * One call of a tool: checked, held while it needs an approval, run when it is authorised, and reported. Whatever happens,
- * a call that is not authorised does not run.
+ * One call: checked, held while it needs an approval, run when it is authorised, and reported. Whatever happens, a call that is
+ * not authorised does not run.
  */
-export async function governedCall(
+export async function governedCall<Result>(
   gate: Gate,
-  call: ToolCall,
+  call: GovernedCall<Result>,
   context: ServerContext,
   elicitation: Elicitation,
-): Promise<CallToolResult | InputRequiredResult> {
+): Promise<Result | InputRequiredResult> {
   const progress = CallProgress.of(context);
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
-  const waited = await approvalOf(gate, call, context, progress, first).catch((error: unknown) => {
+  const waited = await approvalOf(gate, call.name, context, progress, first).catch((error: unknown) => {
     if (error instanceof GovernanceError) return error;
     throw error;
   });
@@ -92,13 +89,14 @@ export async function governedCall(
     if (!(second instanceof ApprovalPendingError)) return second;
     // Another call has used the approval: this one needs its own.
     remember(gate.promised, second.execution.id);
-    return notDone(await pending(gate, call, second.execution));
+    return call.answers.refused(await pending(gate, call.name, second.execution));
   }
-  if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
+  if (waited.outcome !== 'pending_approval') return call.answers.refused(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
   remember(gate.promised, waited.id);
-  if (elicitation === null || wasAsked) return notDone(await pending(gate, call, waited));
-  return question(gate, call, elicitation, waited);
+  if (elicitation === null || wasAsked) return call.answers.refused(await pending(gate, call.name, waited));
+  const asked = await question(gate, call.name, elicitation, waited);
+  return asked ?? call.answers.refused(await pending(gate, call.name, waited));
 }
 
 /** A client need not call again, so they must not add up. */
@@ -113,41 +111,43 @@ function remember(promised: Set<string>, id: string): void {
  * Checks the call, and runs it if it is authorised. A call that the client has cancelled uses no approval up; a request that may
  * authorise it is not interrupted, as what it authorises has to be reported.
  */
-async function attempt(
+async function attempt<Result>(
   gate: Gate,
-  call: ToolCall,
-  { mcpReq: { signal } }: ServerContext,
+  call: GovernedCall<Result>,
+  context: ServerContext,
   progress: CallProgress,
-): Promise<CallToolResult | ApprovalPendingError> {
+): Promise<Result | ApprovalPendingError> {
+  const { signal } = context.mcpReq;
   try {
-    const request = { ...gate.requestOf(call), agent: await gate.agent() };
+    const request = { ...call.requestOf(), agent: await gate.agent() };
     return await gate.stops.during(request, async (stopped) => {
       const execution = await gate.governance.authorize(request, { signal });
       const ending = AbortSignal.any([signal, stopped]);
-      const carrying = gate.governance.carryOut(execution, () => run(gate, call, ending, progress), { signal });
+      const passing = { signal: ending, onProgress: progress.ofCall(), context };
+      const { results } = gate;
+      const carrying = gate.governance.carryOut(execution, () => run(call, passing), { signal, results });
       gate.carrying.add(carrying);
       const result = await carrying.finally(() => gate.carrying.delete(carrying));
-      return execution.outcome === 'authorized' ? result : handlerResult(result);
+      return execution.outcome === 'authorized' ? result : call.answers.recorded(result);
     });
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(call, error);
   }
 }
 
-async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: CallProgress): Promise<CallToolResult> {
-  const result = await gate.run(call, signal, progress.ofTool()).catch((error: unknown) => {
+async function run<Result>(call: GovernedCall<Result>, passing: Passing): Promise<Result> {
+  const { signal } = passing;
+  return call.run(passing).catch((error: unknown) => {
     if (!signal.aborted || error instanceof UnknownOutcomeError) throw error;
     const who = signal.reason instanceof StoppedError ? 'Somebody stopped the agent' : 'The client cancelled the call';
-    throw new Error(`${who} while the tool ran; what the tool had done by then is not known.`);
+    throw new Error(`${who} while it ran; what it had done by then is not known.`);
   });
-  if (result.isError === true) throw new ToolFailure(result);
-  return result;
 }
 
 /** The execution once it is decided, or when the call has waited long enough. @throws the reason of the client's signal. */
 async function approvalOf(
   { governance, hold, waiting, promised }: Gate,
-  { name }: ToolCall,
+  name: string,
   { mcpReq: { signal } }: ServerContext,
   progress: CallProgress,
   { execution: asked, isFirst }: ApprovalPendingError,
@@ -171,14 +171,13 @@ async function approvalOf(
   }
 }
 
-/** The answer of the client approves nothing: it only causes another check. */
+/** The answer of the client approves nothing: it only causes another check. Null where the client cannot be asked this way. */
 async function question(
   gate: Gate,
-  call: ToolCall,
+  name: string,
   { form, url: takesUrls }: { readonly form: boolean; readonly url: boolean },
   execution: Execution,
-): Promise<InputRequiredResult | CallToolResult> {
-  const { name } = call;
+): Promise<InputRequiredResult | null> {
   const decisionId = String(execution.decisionId);
   const page = await gate.pageOf(decisionId);
   const where = page ?? `gov approve ${decisionId}`;
@@ -187,11 +186,11 @@ async function question(
   if (page !== null && takesUrls) {
     return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicitUrl({ message, url: page }) } });
   }
-  if (!form) return notDone(await pending(gate, call, execution));
+  if (!form) return null;
   return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicit({ message, requestedSchema: FORM }) } });
 }
 
-async function pending({ governance }: Gate, { name }: ToolCall, execution: Execution): Promise<string> {
+async function pending({ governance }: Gate, name: string, execution: Execution): Promise<string> {
   return pendingText(name, execution, await decisionOf(governance, execution));
 }
 
@@ -207,21 +206,23 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 }
 
 /** The text for the model. @throws errors that are defects of this program. */
-function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
-  if (error instanceof ToolFailure) return error.result;
-  if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
-  if (UNASKED.some((kind) => error instanceof kind)) return notDone(`${name} was not run: ${(error as Error).message}`);
-  if (error instanceof GovernanceError) return notDone(refusalText(name, error));
-  return failed(name, error);
+function answerTo<Result>({ name, answers }: GovernedCall<Result>, error: unknown): Result {
+  if (error instanceof ReportedFailure) return error.result as Result;
+  if (error instanceof ResultNotReportedError)
+    return answers.noted(resultWithin(name, answers, error.result), error.message);
+  if (UNASKED.some((kind) => error instanceof kind))
+    return answers.refused(`${name} was not run: ${(error as Error).message}`);
+  if (error instanceof GovernanceError) return answers.refused(refusalText(name, error));
+  return failed(name, answers, error);
 }
 
-function resultWithin(name: string, result: unknown): CallToolResult {
-  if (result instanceof ToolFailure) return result.result;
+function resultWithin<Result>(name: string, answers: Answers<Result>, result: unknown): Result {
+  if (result instanceof ReportedFailure) return result.result as Result;
   // Only what ran here is reported from here.
-  return result instanceof Error ? failed(name, result) : (result as CallToolResult);
+  return result instanceof Error ? failed(name, answers, result) : (result as Result);
 }
 
-function failed(name: string, error: unknown): CallToolResult {
-  if (error instanceof UnknownOutcomeError) return notDone(error.message);
-  return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+function failed<Result>(name: string, answers: Answers<Result>, error: unknown): Result {
+  if (error instanceof UnknownOutcomeError) return answers.refused(error.message);
+  return answers.refused(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
 }

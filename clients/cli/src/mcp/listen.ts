@@ -10,6 +10,8 @@ import {
   isJsonContentType,
   isLegacyRequest,
   type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
@@ -17,11 +19,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP } from 'node:net';
 import { printError } from '../output.js';
 import { SettingsError } from '../settings.js';
-import { announceTools, type MakeServer } from './proxy.js';
+import type { ClientLink } from './governed-server.js';
+import type { MakeServer } from './proxy.js';
+import type { Servers } from './servers.js';
 
 /** What is being served, whichever way. */
 export interface Served {
-  readonly toolsChanged: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -37,26 +40,34 @@ interface Session {
   readonly server: McpServer;
 }
 
+/** Where a proxy may listen without being asked to: whoever reaches it acts as its agent. */
+const THIS_MACHINE = /^(?:127\.|::1(?:%|$))/;
+
 const LOOPBACK = '127.0.0.1';
 const LOOPBACK_NAMES = ['localhost', LOOPBACK, '[::1]'];
 /** The one path that is served. */
 const PATH = '/mcp';
-/** Sessions of clients with a handshake; beyond that, the one that has been idle longest is ended. */
-const MOST_SESSIONS = 1_000;
+/** Sessions of clients with a handshake, each with its connections to servers; beyond that, the one that has been idle longest is ended. */
+const MOST_SESSIONS = 100;
 /** Bytes of a request, which the SDK takes as well. */
 const LARGEST_REQUEST = 4 * 2 ** 20;
 
 /**
  * A port without an address is on 127.0.0.1.
+ * @param isShared whether others than this machine may reach it
  * @throws SettingsError if it is neither.
  */
-export function placeOf(text: string, otherNames: readonly string[]): Place {
+export function placeOf(text: string, otherNames: readonly string[], isShared: boolean): Place {
   const [, bracketed, plain, digits = text] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text) ?? [];
   const address = bracketed ?? plain ?? LOOPBACK;
   const port = Number(digits);
   if (!/^\d{1,5}$/.test(digits) || port > 65_535 || isIP(address) === 0) {
     throw new SettingsError(`--listen is a port, or an address and a port such as 10.0.0.5:8080; it was ${text}.`);
   }
+  if (!isShared && !THIS_MACHINE.test(address))
+    throw new SettingsError(
+      `Whoever reaches ${address} would act as this agent. To serve more than this machine, add --allow-shared.`,
+    );
   // Names have no zone (`%eth0`), which means something on this machine only.
   const name = hostName(address.replace(/%.*$/, ''));
   const own = LOOPBACK_NAMES.includes(name) ? LOOPBACK_NAMES : [name];
@@ -71,9 +82,10 @@ function hostName(text: string): string {
 }
 
 /** Serves both protocols at `/mcp`: with a handshake in sessions, and without one request by request. */
-export async function overHttp(make: MakeServer, { address, port, names }: Place): Promise<Served> {
-  const sessions = new Sessions(make);
-  const modern = createMcpHandler(() => make(null), { legacy: 'reject' });
+export async function overHttp(make: MakeServer, first: Servers, { address, port, names }: Place): Promise<Served> {
+  const sessions = new Sessions(make, first);
+  const modern = createMcpHandler(() => make(null, first), { legacy: 'reject' });
+  first.linkTo(withoutSession((kind) => modern.notify[`${kind}Changed`]()));
   const handle = toNodeHandler({
     fetch: async (request, options) => {
       if (new URL(request.url).pathname !== PATH) return refusal(404, `It is served at ${PATH}.`);
@@ -101,10 +113,6 @@ export async function overHttp(make: MakeServer, { address, port, names }: Place
   const host = isIP(address) === 6 ? `[${address}]` : address;
   printError(`Listening on http://${host}:${actual}${PATH}. Whoever reaches it acts as the agent of this key.`);
   return {
-    toolsChanged: () => {
-      modern.notify.toolsChanged();
-      sessions.toolsChanged();
-    },
     close: async () => {
       server.close();
       await modern.close();
@@ -118,7 +126,10 @@ export async function overHttp(make: MakeServer, { address, port, names }: Place
 class Sessions {
   private readonly open = new Map<string, Session>();
 
-  constructor(private readonly make: MakeServer) {}
+  constructor(
+    private readonly make: MakeServer,
+    private readonly first: Servers,
+  ) {}
 
   async answer(request: Request): Promise<Response> {
     const id = request.headers.get('Mcp-Session-Id');
@@ -134,16 +145,13 @@ class Sessions {
     return this.begin(request, body);
   }
 
-  toolsChanged(): void {
-    for (const { server } of this.open.values()) announceTools(server);
-  }
-
   async close(): Promise<void> {
     await Promise.all([...this.open.values()].map(({ server }) => server.close()));
   }
 
   private async begin(request: Request, parsedBody: unknown): Promise<Response> {
-    const server = this.make(randomUUID());
+    const servers = this.first.another();
+    const server = this.make(randomUUID(), servers);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
@@ -155,9 +163,18 @@ class Sessions {
     await server.connect(transport);
     server.server.onclose = () => {
       if (transport.sessionId !== undefined) this.open.delete(transport.sessionId);
+      void servers.close();
     };
     return transport.handleRequest(request, { parsedBody });
   }
+}
+
+/** Requests without a session have no client that could be asked. */
+function withoutSession(changed: ClientLink['changed']): ClientLink {
+  const refuse = (): never => {
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Without a session there is nobody to ask.');
+  };
+  return { changed, notified: () => undefined, roots: refuse, elicit: refuse };
 }
 
 /** All of it is read, and the connection stays: who still sends to one that is closed never sees the answer. */

@@ -20,7 +20,17 @@ export interface Mapping {
   readonly tools: ReadonlyMap<string, ToolMapping>;
 }
 
-/** The request to the policies about a call. */
+/** A tool, or a prompt, of a governed server. */
+export interface Named {
+  /** The server, as resources have it. */
+  readonly server: string;
+  /** As the server calls it. */
+  readonly name: string;
+  /** As clients call it. */
+  readonly shown: string;
+}
+
+/** What the policies are asked about a call. */
 export interface ToolRequest {
   readonly action: string;
   readonly resourceType: string;
@@ -45,6 +55,11 @@ export class UnclearCallError extends Error {}
 
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
+}
+
+/** Whether the name of a tool or prompt can be an action, or a part of a resource. */
+export function isPlainTool(name: string): boolean {
+  return PLAIN_TOOL.test(name);
 }
 
 /** What the server is called in resources. @throws SettingsError where it cannot be a part of them. */
@@ -108,31 +123,52 @@ function text(value: unknown, place: string): string {
  * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
  * action or resource to a name that cannot be one, or where a number may have changed on its way.
  */
-export function requestOf(mapping: Mapping, server: string, tool: string, given: Arguments | undefined): ToolRequest {
-  const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
-  const id = resourceArgument === undefined ? resourceId : resourceIn(given, tool, resourceArgument);
-  if (!isNameable(mapping, tool)) {
-    throw new UnclearCallError(
-      `The name ${JSON.stringify(tool)} can be neither an action nor part of a resource. Give it both by a mapping (--map).`,
-    );
-  }
-  const doubtful = doubtfulNumberIn(given, 'arguments');
-  if (doubtful !== undefined) throw new UnclearCallError(changedNumberText(doubtful));
+export function requestOf(mapping: Mapping, tool: Named, given: Arguments | undefined): ToolRequest {
+  const { server, name, shown } = tool;
+  const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(shown) ?? {};
+  const id = resourceArgument === undefined ? resourceId : resourceIn(given, shown, resourceArgument);
+  if (!isNameable(mapping, tool)) throw unnameable(name, 'Give it both by a mapping (--map).');
   return {
-    ...{ action: action ?? tool, resourceType, resourceId: id ?? `${server}/${tool}` },
-    ...(given === undefined ? {} : { parameters: given }),
+    ...{ action: action ?? name, resourceType, resourceId: id ?? `${server}/${name}` },
+    ...parametersOf(given),
   };
 }
 
+/** @throws UnclearCallError as `requestOf` */
+export function promptRequestOf({ server, name }: Named, given: Arguments | undefined): ToolRequest {
+  if (!isPlainTool(name)) throw unnameable(name, 'The server has to give the prompt another.');
+  return { action: 'get-prompt', resourceType: 'prompt', resourceId: `${server}/${name}`, ...parametersOf(given) };
+}
+
+/** Of a resource of a server: its URI as a path. The service refuses what could be read as another path. */
+export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'parameters'> {
+  return {
+    ...{ action: 'read', resourceType: 'resource' },
+    resourceId: `${server}/${uri.replace(/^([^:/?#]+):(?:\/\/\/?)?/, '$1/')}`,
+  };
+}
+
+function unnameable(name: string, advice: string): UnclearCallError {
+  return new UnclearCallError(
+    `The name ${JSON.stringify(name)} can be neither an action nor part of a resource. ${advice}`,
+  );
+}
+
+function parametersOf(given: Arguments | undefined): { parameters?: Arguments } {
+  const doubtful = doubtfulNumberIn(given, 'arguments');
+  if (doubtful !== undefined) throw new UnclearCallError(changedNumberText(doubtful));
+  return given === undefined ? {} : { parameters: given };
+}
+
 /** Whether action and resource of a tool can be said: its name can be a part of them, or the mapping has both. */
-export function isNameable({ tools }: Mapping, tool: string): boolean {
-  const { action, resourceId, resourceArgument } = tools.get(tool) ?? {};
-  return PLAIN_TOOL.test(tool) || (action !== undefined && (resourceId ?? resourceArgument) !== undefined);
+export function isNameable({ tools }: Mapping, { name, shown }: Named): boolean {
+  const { action, resourceId, resourceArgument } = tools.get(shown) ?? {};
+  return PLAIN_TOOL.test(name) || (action !== undefined && (resourceId ?? resourceArgument) !== undefined);
 }
 
 /** Whether the resource is known only once the tool is called. */
-export function takesResourceFromArgument({ tools }: Mapping, tool: string): boolean {
-  return tools.get(tool)?.resourceArgument !== undefined;
+export function takesResourceFromArgument({ tools }: Mapping, { shown }: Named): boolean {
+  return tools.get(shown)?.resourceArgument !== undefined;
 }
 
 function resourceIn(given: Arguments | undefined, tool: string, name: string): string {

@@ -6,7 +6,7 @@ const EVERY = 5_000;
 /** By the signals of their requests. */
 const calls = new WeakMap<AbortSignal, CallProgress>();
 
-/** The progress of one call: first of the wait, then of the tool. It only ever rises, as the protocol asks. */
+/** The progress of one call: first of the wait, then of what runs. It only ever rises, as the protocol asks. */
 export class CallProgress {
   private reached = 0;
 
@@ -28,8 +28,8 @@ export class CallProgress {
     return { stop: () => clearInterval(timer) };
   }
 
-  /** Passes on what the tool reports, above what was reached while the call waited; null if the client asked for none. */
-  ofTool(): ((progress: Progress) => void) | null {
+  /** Passes on what the server reports, above what was reached while the call waited; null if the client asked for none. */
+  ofCall(): ((progress: Progress) => void) | null {
     if (this.token === undefined) return null;
     const base = this.reached;
     return ({ progress, total, message }) =>

@@ -1,21 +1,21 @@
-import {
-  type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
-  McpServer,
-  type ServerContext,
-  type Tool,
-} from '@modelcontextprotocol/server';
-import type { GovernanceClient } from '../../../typescript/src/index.js';
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { GovernanceClient, KeptResults } from '../../../typescript/src/index.js';
+import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { SettingsError } from '../settings.js';
 import { approvalPages } from './approval-page.js';
-import { type Elicitation, type Gate, governedCall } from './governed-call.js';
-import { type Mapping, requestOf } from './mapping.js';
-import type { ToolServer } from './tool-server.js';
+import { linkOf } from './client-link.js';
+import type { Gate } from './governed-call.js';
+import type { Mapping } from './mapping.js';
+import type { Offered } from './offered.js';
+import { offerPrompts } from './offered-prompts.js';
+import { offerResources } from './offered-resources.js';
+import { offerTools } from './offered-tools.js';
+import type { Pins } from './pins.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
+import type { Servers } from './servers.js';
 import type { StopWatch } from './stop-watch.js';
-import { VisibleTools } from './visible-tools.js';
+import { Visible } from './visible.js';
 
 export interface ProxyOptions {
   readonly governance: GovernanceClient;
@@ -25,11 +25,12 @@ export interface ProxyOptions {
   /** Its run is that of all sessions. */
   readonly forWhom: PrincipalOptions;
   readonly mapping: Mapping;
-  /** Name of the server in resources. */
-  readonly serverName: string;
+  /** What may be offered; anything where it is null. */
+  readonly pins: Pins | null;
+  readonly results: KeptResults;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
-  /** Holds the calls that were passed to the server, until they are reported. */
+  /** Holds the calls that were passed to a server, until they are reported. */
   readonly carrying: Set<Promise<unknown>>;
   readonly left: RateLimitLeft;
   readonly stops: StopWatch;
@@ -39,53 +40,71 @@ export interface ProxyOptions {
  * @param session the run of what is asked through it, unless the options have one. Null without sessions: a call that is repeated
  *   after its approval has to be of the same run.
  */
-export type MakeServer = (session: string | null) => McpServer;
+export type MakeServer = (session: string | null, servers: Servers) => McpServer;
 
-/** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
-export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): MakeServer {
-  const { governance, mapping, serverName, hold, carrying, stops, forWhom } = options;
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  logging: {},
+};
+
+/** Creates the proxy in front of servers: one for each connection, or for each request of the protocol without handshake. */
+export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
+  const { governance, hold, carrying, stops, results } = options;
   const agent = agentOf(governance, options.agent);
-  const visibleTools = new VisibleTools(governance, mapping, serverName, options.left, forWhom);
-  const shared: Omit<Gate, 'requestOf'> = {
-    ...{ governance, agent, hold, carrying, stops, waiting: new Map(), promised: new Set() },
-    run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
+  const visible = new Visible(governance, options.left, options.forWhom);
+  const gate: Gate = {
+    ...{ governance, agent, hold, carrying, stops, results, waiting: new Map(), promised: new Set() },
     pageOf: approvalPages(options.serviceUrl),
   };
-  const identity = { name: serverName, version: '1.0.0' };
-  const settings = {
-    capabilities: { tools: { listChanged: true } },
-    ...(instructions === undefined ? {} : { instructions }),
-  };
-  return (session) => {
-    const gate: Gate = {
-      ...shared,
-      requestOf: ({ name, arguments: given }) => ({
-        ...requestOf(mapping, serverName, name, given),
-        ...(session !== null && { run: session }),
-        ...forWhom,
-      }),
-    };
+  const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
+  const instructions = await instructionsOf(first, options.pins);
+  const settings = { capabilities: CAPABILITIES, ...(instructions !== '' && { instructions }) };
+  return (session, servers) => {
     const server = new McpServer(identity, settings);
-    server.server.setRequestHandler('tools/list', async ({ params }) => {
-      const page = await tools.tools(params?.cursor);
-      const visible = await visibleTools.among(await agent(), page.tools);
-      const { nextCursor } = page;
-      return { tools: visible.map(withoutTasks), ...(nextCursor === undefined ? {} : { nextCursor }) };
-    });
-    server.server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const call = { name: params.name, arguments: params.arguments };
-      const result = await governedCall(gate, call, context, elicitationOf(server, context));
-      if ('inputRequests' in result) return result;
-      // No tool is shown with an output schema.
-      return server.server.projectCallToolResult(result as CallToolResult, undefined);
-    });
+    const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
+    const subscribed = new Set<string>();
+    if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribed));
+    const { mapping, pins } = options;
+    const offered = { server: server.server, servers, gate, mapping, pins, visible, forWhom };
+    offerTools(offered);
+    offerResources(offered, subscribed);
+    offerPrompts(offered);
+    offerRest(offered);
     return server;
   };
 }
 
-/** Whether the client gets it does not matter: it may be about to disconnect, and its calls still have to be reported. */
-export function announceTools(server: McpServer): void {
-  if (server.isConnected()) server.server.sendToolListChanged().catch(() => undefined);
+/** Of each server under its name where there are several; what is not as it was pinned is left out. */
+async function instructionsOf(servers: Servers, pins: Pins | null): Promise<string> {
+  const texts = await servers.each('instructions', async (server) => {
+    const text = await server.instructions();
+    if (text === undefined) return '';
+    if (pins !== null && !(await pins.knowsInstructions(server.name, text))) {
+      printError(plain(`The instructions of ${server.name} are held back: they are not as they were pinned.`));
+      return '';
+    }
+    return servers.only === null ? `# ${server.name}\n${text}` : text;
+  });
+  return texts.filter(Boolean).join('\n\n');
+}
+
+function offerRest({ server, servers }: Offered): void {
+  server.setRequestHandler('logging/setLevel', async ({ params: { level } }) => {
+    await servers.each('logging', (one) =>
+      one.say((client) =>
+        client.getServerCapabilities()?.logging ? client.setLoggingLevel(level) : Promise.resolve(),
+      ),
+    );
+    return {};
+  });
+  server.setNotificationHandler('notifications/roots/list_changed', async () => {
+    await servers.each('roots', (one) => one.say((client) => client.sendRootsListChanged()));
+  });
+  server.fallbackRequestHandler = ({ method }) => {
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}.`);
+  };
 }
 
 /** Fetched when it is first needed, so that a proxy can start while the service is unreachable. */
@@ -96,24 +115,4 @@ function agentOf(governance: GovernanceClient, given: string | undefined): () =>
     if (known === undefined) throw new SettingsError('The key is bound to no agent: say which one acts by --agent.');
     return known;
   };
-}
-
-/** Tasks are another way to call a tool, which this proxy does not offer. */
-function withoutTasks(tool: Tool): Tool {
-  const shown = { ...tool };
-  delete shown.execution;
-  return shown;
-}
-
-function elicitationOf({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): Elicitation {
-  // Without a handshake each request carries the capabilities of its client.
-  const declared: unknown =
-    envelope === undefined
-      ? server.getClientCapabilities()
-      : (envelope as Readonly<Record<string, unknown>>)[CLIENT_CAPABILITIES_META_KEY];
-  const elicitation = (declared as ClientCapabilities | undefined)?.elicitation;
-  if (elicitation === undefined) return null;
-  const url = elicitation.url !== undefined;
-  // Without a mode it means forms.
-  return { url, form: elicitation.form !== undefined || !url };
 }

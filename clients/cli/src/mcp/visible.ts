@@ -1,11 +1,17 @@
-import type { Tool } from '@modelcontextprotocol/client';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
-import { printError } from '../output.js';
+import { counted, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
-import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
+import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 
-type Question = ReturnType<typeof requestOf>;
+/** An item of a list, and what decides whether it is shown. */
+export interface Listing<Item> {
+  readonly item: Item;
+  /** Whether it is allowed; `shown` where only a call says what is asked, `hidden` where nothing can be asked. */
+  readonly question: Question | 'shown' | 'hidden';
+}
+
+type Question = Omit<ToolRequest, 'parameters'>;
 
 /** How many requests one question takes. */
 const AT_ONCE = 1_000;
@@ -13,38 +19,36 @@ const AT_ONCE = 1_000;
 const LONGEST_KEPT = 60_000;
 
 /**
- * The tools of a server that some arguments could make allowed. Each is asked about once for a set of policies, and never
- * with more than half of the requests that the rate limit leaves. The annotations of a tool do not count.
+ * What of lists some arguments could make allowed. Each item is asked about once for a set of policies, and never with more than
+ * half of the requests that the rate limit leaves. The annotations of a tool do not count.
  */
-export class VisibleTools {
+export class Visible {
   /** By question as JSON, for the set of policies that answered last. */
   private readonly known = new Map<string, boolean>();
   private policySet = '';
   private since = 0;
-  private reported = '';
+  /** What was said last, by kind. */
+  private readonly reported = new Map<string, string>();
 
   constructor(
     private readonly governance: GovernanceClient,
-    private readonly mapping: Mapping,
-    private readonly server: string,
     private readonly left: RateLimitLeft,
     private readonly forWhom: PrincipalOptions,
   ) {}
 
-  /** @throws GovernanceError if the service does not answer: then no tool is shown. */
-  async among(agent: string, listed: readonly Tool[]): Promise<Tool[]> {
-    const tools = listed.filter(({ name }) => isNameable(this.mapping, name));
-    const asked = tools.filter(({ name }) => !takesResourceFromArgument(this.mapping, name));
-    const questions = new Map(asked.map(({ name }) => [name, requestOf(this.mapping, this.server, name, undefined)]));
-    const all = [...questions.values()];
-    await this.ask(agent, all);
-    const isVisible = ({ name }: Tool): boolean => {
-      const question = questions.get(name);
-      return question === undefined || this.known.get(keyOf(question)) === true;
-    };
-    const visible = tools.filter(isVisible);
-    this.report(listed.length - visible.length, all.filter((question) => !this.known.has(keyOf(question))).length);
-    return visible;
+  /**
+   * @param kind such as `tool`
+   * @throws GovernanceError if the service does not answer: then nothing is shown.
+   */
+  async among<Item>(agent: string, kind: string, listed: readonly Listing<Item>[]): Promise<Item[]> {
+    const questions = listed.flatMap(({ question }) => (typeof question === 'string' ? [] : [question]));
+    await this.ask(agent, questions);
+    const visible = listed.filter(
+      ({ question }) => question === 'shown' || (question !== 'hidden' && this.known.get(keyOf(question)) === true),
+    );
+    const notAsked = questions.filter((question) => !this.known.has(keyOf(question))).length;
+    this.report(kind, listed.length - visible.length, notAsked);
+    return visible.map(({ item }) => item);
   }
 
   private async ask(agent: string, questions: readonly Question[]): Promise<void> {
@@ -80,23 +84,19 @@ export class VisibleTools {
     }
   }
 
-  /** Once for each change, to those who wonder where a tool is. */
-  private report(hidden: number, notAsked: number): void {
+  /** Once for each change, to those who wonder where something is. */
+  private report(kind: string, hidden: number, notAsked: number): void {
     const text = [
-      ...(hidden > notAsked ? [`${toolsOf(hidden - notAsked)} hidden: no policy allows them.`] : []),
+      ...(hidden > notAsked ? [`${counted(hidden - notAsked, kind)} hidden: no policy allows them.`] : []),
       ...(notAsked > 0
         ? [
-            `${toolsOf(notAsked)} not listed yet: to ask about them would take more than half of what the rate limit leaves. List them again in a minute.`,
+            `${counted(notAsked, kind)} not listed yet: to ask about them would take more than half of what the rate limit leaves. List them again in a minute.`,
           ]
         : []),
     ].join(' ');
-    if (text !== this.reported && text !== '') printError(text);
-    this.reported = text;
+    if (text !== (this.reported.get(kind) ?? '') && text !== '') printError(text);
+    this.reported.set(kind, text);
   }
-}
-
-function toolsOf(count: number): string {
-  return count === 1 ? '1 tool' : `${count} tools`;
 }
 
 function keyOf(question: Question): string {

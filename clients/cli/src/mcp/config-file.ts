@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { SettingsError } from '../settings.js';
+import type { Target } from './governed-server.js';
+import { isPlainName } from './mapping.js';
+import { headersOf, isServerUrl } from './server-address.js';
+
+/** A server of a file, by the name that it has there. */
+export interface ServerEntry {
+  readonly name: string;
+  readonly target: Target;
+}
+
+const MEMBERS = {
+  command: ['type', 'command', 'args', 'env'],
+  url: ['type', 'url', 'headers'],
+};
+const TYPES: Readonly<Record<string, readonly unknown[]>> = {
+  command: [undefined, 'stdio'],
+  url: [undefined, 'http', 'streamable-http'],
+};
+/** Variables that no server may see: with them it could act as its own agent, or approve its own calls. */
+const SECRET = 'GOVERNANCE_';
+
+/** The servers of a file in the form of MCP clients, in its order. @throws SettingsError that names what is wrong. */
+export function readConfig(path: string): ServerEntry[] {
+  try {
+    const { mcpServers } = object(JSON.parse(readFileSync(path, 'utf8')), 'it');
+    const entries = Object.entries(object(mcpServers, 'mcpServers'));
+    if (entries.length === 0) throw new TypeError('mcpServers names no server.');
+    return entries.map(([name, entry]) => ({ name: nameOf(name), target: targetOf(entry, `mcpServers.${name}`) }));
+  } catch (error) {
+    throw new SettingsError(`The file ${path} cannot be used: ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+/** Tools are shown as `<server>__<tool>`, which can be read in one way only. */
+function nameOf(name: string): string {
+  if (isPlainName(name) && !name.includes('__') && !name.endsWith('_')) return name;
+  throw new TypeError(
+    `a server's name is 1 to 100 letters, digits, ".", "_" and "-", without "__" and without a final "_"; ${JSON.stringify(name)} is not.`,
+  );
+}
+
+function targetOf(value: unknown, place: string): Target {
+  const entry = object(value, place);
+  const kind = 'command' in entry ? 'command' : 'url';
+  if (!('url' in entry) && !('command' in entry)) throw new TypeError(`${place} needs a command or a url.`);
+  const other = Object.keys(entry).find((name) => !MEMBERS[kind].includes(name));
+  if (other !== undefined)
+    throw new TypeError(`${place} has the member ${other}. With ${kind} it may have: ${MEMBERS[kind].join(', ')}.`);
+  if (TYPES[kind]?.includes(entry['type']) !== true)
+    throw new TypeError(`${place}.type is not that of a server with a ${kind}.`);
+  if (kind === 'command') return commandOf(entry, place);
+  const url = text(entry['url'], `${place}.url`);
+  if (!isServerUrl(url)) throw new TypeError(`${place}.url is a URL, such as https://tools.example.com/mcp.`);
+  const headers = Object.entries(texts(entry['headers'], `${place}.headers`));
+  return { url: new URL(url), headers: headersOf(headers.map(([name, header]) => `${name}: ${header}`)) };
+}
+
+function commandOf({ command, args = [], env }: Record<string, unknown>, place: string): Target {
+  if (!Array.isArray(args)) throw new TypeError(`${place}.args must be a list.`);
+  const words = args.map((word, index) => text(word, `${place}.args[${index}]`));
+  return { command: [text(command, `${place}.command`), ...words], env: texts(env, `${place}.env`) };
+}
+
+function texts(value: unknown, place: string): Record<string, string> {
+  const entries = Object.entries(value === undefined ? {} : object(value, place));
+  return Object.fromEntries(entries.map(([name, member]) => [name, text(member, `${place}.${name}`)]));
+}
+
+/** With the variables of the environment that it names. */
+function text(value: unknown, place: string): string {
+  if (typeof value !== 'string') throw new TypeError(`${place} must be a text.`);
+  return value.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
+    const found = /^\w+$/.test(name) && !name.startsWith(SECRET) ? process.env[name] : undefined;
+    if (found !== undefined) return found;
+    const why = name.startsWith(SECRET) ? `no server gets ${SECRET}…` : 'the environment has no such variable';
+    throw new TypeError(`${place} names \${${name}}: ${why}.`);
+  });
+}
+
+function object(value: unknown, place: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new TypeError(`${place} must be an object.`);
+}

@@ -1,0 +1,70 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { counted, plain, printError } from '../output.js';
+import { ReportedFailure, toolAnswers } from './answers.js';
+import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
+import { governed, type Offered } from './offered.js';
+import type { Pins } from './pins.js';
+import type { Found, Servers } from './servers.js';
+import type { Listing } from './visible.js';
+
+export function offerTools(offered: Offered): void {
+  const { server, servers, gate, mapping, pins, visible } = offered;
+  server.setRequestHandler('tools/list', async () => {
+    const tools = await pinnedOf(await servers.list('tools'), pins);
+    const listed = tools.map((tool) => ({ item: tool, question: questionOf(mapping, tool) }));
+    return { tools: (await visible.among(await gate.agent(), 'tool', listed)).map(asShown) };
+  });
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: given } = params;
+    const target = servers.find(name);
+    if (target === null)
+      return toolAnswers.refused(`${name} was not run: tools are called <server>__<tool>, and this is none of them.`);
+    const fault = pins === null ? null : await faultOf(target, pins);
+    if (fault !== null)
+      return toolAnswers.refused(`${name} was not run: ${fault}. Somebody has to look at it and pin it.`);
+    const result = await governed<CallToolResult>(offered, context, {
+      name,
+      requestOf: () => requestOf(mapping, target, given),
+      run: async (passing) => {
+        const answer = await target.of.callTool(target.name, given, passing);
+        if (answer.isError === true) throw new ReportedFailure(answer);
+        return answer;
+      },
+      answers: toolAnswers,
+    });
+    if ('inputRequests' in result) return result;
+    // No tool is shown with an output schema.
+    return server.projectCallToolResult(result as CallToolResult, undefined);
+  });
+}
+
+function questionOf(mapping: Mapping, tool: Found<Tool>): Listing<unknown>['question'] {
+  if (!isNameable(mapping, tool)) return 'hidden';
+  return takesResourceFromArgument(mapping, tool) ? 'shown' : requestOf(mapping, tool, undefined);
+}
+
+/** Those that are as they were pinned. The others are said, to those who wonder where they are. */
+async function pinnedOf(tools: Found<Tool>[], pins: Pins | null): Promise<Found<Tool>[]> {
+  if (pins === null) return tools;
+  const faults = await Promise.all(tools.map(({ server, item }) => pins.fault(server, item)));
+  const [fault] = faults.filter((one) => one !== null);
+  if (fault !== undefined) {
+    const count = faults.filter((one) => one !== null).length;
+    printError(plain(`${counted(count, 'tool')} held back, as ${fault}.`));
+  }
+  return tools.filter((_, index) => faults[index] === null);
+}
+
+/** By the definition that the server gives now: it may have changed since the client has seen it. */
+async function faultOf(target: NonNullable<ReturnType<Servers['find']>>, pins: Pins): Promise<string | null> {
+  const tools = (await target.of.list('tools')).filter(({ name }) => name === target.name);
+  if (tools.length === 0) return `${target.server} does not list it any more`;
+  const faults = await Promise.all(tools.map((tool) => pins.fault(target.server, tool)));
+  return faults.find((fault) => fault !== null) ?? null;
+}
+
+/** Tasks are another way to call a tool, which is not offered. A client would discard what does not fit an output schema, such as what a handler of the service returned, and call the tool again. */
+function asShown({ shown, item }: Found<Tool>): Tool {
+  const { execution: _, outputSchema: __, ...tool } = item;
+  return { ...tool, name: shown };
+}

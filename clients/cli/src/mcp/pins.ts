@@ -1,0 +1,77 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Tool } from '@modelcontextprotocol/client';
+import { canonicalJson, digestOf } from '../../../typescript/src/canonical-json.js';
+import { SettingsError } from '../settings.js';
+
+/** What is pinned of a server: SHA-256, in hex. */
+export interface PinnedServer {
+  /** Of its instructions; null where it gives none. */
+  readonly instructions: string | null;
+  /** By the tool's name: of its form by RFC 8785, without `_meta`. */
+  readonly tools: Readonly<Record<string, string>>;
+}
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Definitions that were looked at: what a server has changed since is not offered. */
+export class Pins {
+  constructor(readonly servers: ReadonlyMap<string, PinnedServer>) {}
+
+  /** @throws SettingsError where there is no such file, or it is none that `gov mcp pin` writes. */
+  static read(path: string): Pins {
+    try {
+      const { servers } = JSON.parse(readFileSync(path, 'utf8')) as { servers: Record<string, PinnedServer> };
+      const entries = Object.entries(servers);
+      if (!entries.every(([, server]) => isPinned(server))) throw new TypeError('it is not what gov mcp pin writes.');
+      return new Pins(new Map(entries));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : '';
+      throw new SettingsError(`The lock ${path} cannot be used: ${why} Write it by gov mcp pin --lock ${path}.`);
+    }
+  }
+
+  write(path: string): void {
+    const servers = Object.fromEntries([...this.servers].sort(byName).map(([name, server]) => [name, sorted(server)]));
+    writeFileSync(path, `${JSON.stringify({ servers }, null, 2)}\n`);
+  }
+
+  /** Why a tool is held back; null where it is as it was pinned. */
+  async fault(server: string, tool: Tool): Promise<string | null> {
+    const pinned = this.servers.get(server)?.tools;
+    if (pinned === undefined || !Object.hasOwn(pinned, tool.name)) return `${tool.name} of ${server} is not pinned`;
+    if (pinned[tool.name] === (await hashOf(tool))) return null;
+    return `${tool.name} of ${server} has another definition than the one that was pinned`;
+  }
+
+  async knowsInstructions(server: string, text: string | undefined): Promise<boolean> {
+    return this.servers.get(server)?.instructions === (await instructionsHash(text));
+  }
+}
+
+export async function pinned(instructions: string | undefined, tools: readonly Tool[]): Promise<PinnedServer> {
+  const hashes = await Promise.all(tools.map(async (tool) => [tool.name, await hashOf(tool)] as const));
+  return { instructions: await instructionsHash(instructions), tools: Object.fromEntries(hashes) };
+}
+
+async function hashOf({ _meta: _, ...tool }: Tool): Promise<string> {
+  return (await digestOf(canonicalJson(tool))).sha256;
+}
+
+async function instructionsHash(text: string | undefined): Promise<string | null> {
+  return text === undefined ? null : (await digestOf(text)).sha256;
+}
+
+function isPinned(server: unknown): boolean {
+  const { instructions, tools } = (server ?? {}) as Partial<Record<string, unknown>>;
+  const isHash = (value: unknown): boolean => typeof value === 'string' && HASH.test(value);
+  if (typeof tools !== 'object' || tools === null) return false;
+  return (instructions === null || isHash(instructions)) && Object.values(tools).every(isHash);
+}
+
+function sorted({ instructions, tools }: PinnedServer): PinnedServer {
+  return { instructions, tools: Object.fromEntries(Object.entries(tools).sort(byName)) };
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1;
+}

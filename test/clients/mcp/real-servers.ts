@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ROOT } from '../../support/documents/markdown';
+
+const PACKAGES = join(ROOT, 'clients', 'frameworks', 'node_modules', '@modelcontextprotocol');
+const EVERYTHING = join(PACKAGES, 'server-everything', 'dist', 'index.js');
+export const CONFORMANCE = join(PACKAGES, 'conformance', 'dist', 'index.js');
+
+/** Entries of `mcpServers` for servers from the registry, over pipes. */
+export const everything = { command: process.execPath, args: [EVERYTHING, 'stdio'] };
+export function filesystem(folder: string): { command: string; args: string[] } {
+  return { command: process.execPath, args: [join(PACKAGES, 'server-filesystem', 'dist', 'index.js'), folder] };
+}
+
+/** The same server over HTTP. */
+export async function startEverything(): Promise<{ url: string; close: () => Promise<void> }> {
+  // Without a free port it would choose 3001.
+  const port = 20_000 + (process.pid % 10_000);
+  const words = [EVERYTHING, 'streamableHttp'];
+  const server = spawn(process.execPath, words, { env: { ...process.env, PORT: String(port) } });
+  await saying(server, /listening on port/i);
+  return { url: `http://127.0.0.1:${port}/mcp`, close: () => ended(server) };
+}
+
+/** Waits for a line of either stream, and returns what it matched. */
+export async function saying(program: ChildProcess, expected: RegExp): Promise<string> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    for (const stream of [program.stdout, program.stderr])
+      stream?.setEncoding('utf8').on('data', (part: string) => {
+        said += part;
+        const found = expected.exec(said);
+        if (found !== null) resolve(found[1] ?? found[0]);
+      });
+    program.once('close', () => reject(new Error(`It ended: ${said}`)));
+  });
+}
+
+export async function ended(program: ChildProcess): Promise<void> {
+  if (program.exitCode !== null || program.signalCode !== null) return;
+  const closing = once(program, 'close');
+  program.kill();
+  await closing;
+}
