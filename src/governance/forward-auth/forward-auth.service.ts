@@ -58,7 +58,7 @@ export class ForwardAuthService {
 
   private async resumed(caller: Caller, { id }: Execution): Promise<Execution | null> {
     try {
-      return await this.approvals.resume(caller, id);
+      return (await this.approvals.resume(caller, id)).execution;
     } catch (error) {
       if (error instanceof DomainError && error.code === 'CONFLICT') return null;
       throw error;
