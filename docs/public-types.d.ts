@@ -155,6 +155,7 @@ interface ApprovalRequirement {
 interface ApproverGroup {
     readonly subjects: readonly string[];
     readonly approvals: number;
+    readonly signed?: true;
 }
 
 function AtLeastOneOf(...names: readonly string[]): ClassDecorator;
@@ -243,15 +244,20 @@ const DENIAL_REASONS: readonly [
     'agent_unknown',
     'scope_missing',
     'reviewer_not_bound',
+    'caller_not_bound',
     'not_this_agent',
     'not_this_principal',
     'own_agent',
     'not_an_approver',
+    'signature_required',
+    'signature_invalid',
+    'approval_required',
     'approval_too_large',
     'limit_reached',
     'approval_rejected',
     'approval_insufficient',
-    'extension_refused'
+    'extension_refused',
+    'resource_invalid'
 ];
 
 class DatabaseInUseError extends Error {
@@ -690,6 +696,13 @@ interface ParameterReference {
     readonly parameter: string;
 }
 
+interface PasskeySignature {
+    readonly passkeyId: string;
+    readonly authenticatorData: string;
+    readonly clientDataJSON: string;
+    readonly signature: string;
+}
+
 class Policy {
     readonly id: string;
     readonly createdSequence: number;
@@ -826,6 +839,7 @@ interface Review {
     readonly createdAt: string;
     readonly groups?: readonly number[];
     readonly grant?: GivenGrant;
+    readonly signature?: PasskeySignature;
 }
 
 const Revisioned: () => MethodDecorator & ClassDecorator;

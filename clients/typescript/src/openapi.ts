@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a decision
-         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver.
+         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.
          *
          *     Scope: `review`.
          */
@@ -1614,6 +1614,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Discover who issues permits
+         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         */
+        get: operations["permits_discovery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of permits
+         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         */
+        get: operations["permits_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/forward-auth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask whether a request may pass a gateway
+         * @description The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.
+         *
+         *     Scope: `execute`.
+         */
+        get: operations["forwardAuth_ask"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2218,6 +2280,11 @@ export interface components {
              * @example 1
              */
             approvals: number;
+            /**
+             * @description Only reviews signed with a passkey count; absent: any does.
+             * @example true
+             */
+            signed?: boolean;
         };
         GrantAllowanceResponse: {
             /**
@@ -2444,6 +2511,8 @@ export interface components {
                     subjects: string[];
                     /** @description By different reviewers. Without it `1`. */
                     approvals?: number | null;
+                    /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                    signed?: boolean | null;
                 }[] | null;
                 /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Without it `"P1D"`. */
                 decideWithin?: string | null;
@@ -3173,6 +3242,14 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
+            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            permit?: {
+                /**
+                 * @description One of PERMIT_AUDIENCES.
+                 * @example bank
+                 */
+                audience: string;
+            } | null;
         };
         OnBehalfOfResponse: {
             /**
@@ -3320,6 +3397,11 @@ export interface components {
              */
             erased?: boolean;
             /**
+             * @description A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.
+             * @example eyJhbGciOiJFUzI1NiIs…
+             */
+            permit?: string;
+            /**
              * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
              * @example null
              */
@@ -3383,6 +3465,16 @@ export interface components {
             /** @example same */
             parameters: components["schemas"]["GrantParameters"];
         };
+        SignatureResponse: {
+            /** @example psk_00000000000000000000000001 */
+            passkeyId: string;
+            /** @example SZYN */
+            authenticatorData: string;
+            /** @example eyJ0 */
+            clientDataJSON: string;
+            /** @example MEUC */
+            signature: string;
+        };
         ReviewResponse: {
             /**
              * @description Null when the holder of the API key rejected.
@@ -3399,12 +3491,14 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.
+             * @description Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without `approvers`.
              * @example null
              */
             groups: number[] | null;
             /** @description What the reviewer gave besides this action; absent if that was nothing. */
             grant?: components["schemas"]["GivenGrantResponse"];
+            /** @description What a passkey of the reviewer made of exactly this approval; absent without one. */
+            signature?: components["schemas"]["SignatureResponse"];
         };
         DecisionApproversResponse: {
             /**
@@ -3423,6 +3517,11 @@ export interface components {
              * @example 0
              */
             given: number;
+            /**
+             * @description Only reviews signed with a passkey count; absent: any does.
+             * @example true
+             */
+            signed?: boolean;
         };
         DecisionResponse: {
             /** @example dec_00000000000000000000000001 */
@@ -3566,6 +3665,8 @@ export interface components {
                 subjects: string[];
                 /** @description By different reviewers. Without it `1`. */
                 approvals?: number | null;
+                /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                signed?: boolean | null;
             }[] | null;
         };
         ApproverResponse: {
@@ -3588,11 +3689,11 @@ export interface components {
              */
             able: boolean;
             /**
-             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; a policy denies it `decision:approve`. Null when none does.
+             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.
              * @example null
              * @enum {string|null}
              */
-            why: "proposer" | "suspended" | "reviewed" | "policy_denied" | null;
+            why: "proposer" | "suspended" | "reviewed" | "no_passkey" | "policy_denied" | null;
         };
         ApproverListResponse: {
             data: components["schemas"]["ApproverResponse"][];
@@ -3673,6 +3774,10 @@ export interface components {
                  * @enum {string|null}
                  */
                 parameters?: "same" | "any" | null;
+            } | null;
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`. Required to fill a signed group. */
+            signature?: {
+                [key: string]: unknown;
             } | null;
         };
         RejectDecisionRequest: {
@@ -3783,6 +3888,16 @@ export interface components {
              * @example Wrong account.
              */
             reason?: string | null;
+        };
+        ResumeRequest: {
+            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            permit?: {
+                /**
+                 * @description One of PERMIT_AUDIENCES.
+                 * @example bank
+                 */
+                audience: string;
+            } | null;
         };
         /** @enum {string} */
         ApiKeyStatus: "active" | "revoked" | "expired";
@@ -5273,8 +5388,82 @@ export interface components {
             /** @example https://governance.example.com/access/v1/evaluations */
             access_evaluations_endpoint: string;
         };
+        PermitIssuerResponse: {
+            /**
+             * @description `PUBLIC_URL`: the `iss` of each permit.
+             * @example https://governance.example.com
+             */
+            issuer: string;
+            /**
+             * @description Where the keys are.
+             * @example https://governance.example.com/.well-known/jwks.json
+             */
+            jwks_uri: string;
+            /**
+             * @description Always this one.
+             * @example [
+             *       "id_token"
+             *     ]
+             */
+            response_types_supported: string[];
+            /**
+             * @description Always this one.
+             * @example [
+             *       "public"
+             *     ]
+             */
+            subject_types_supported: string[];
+            /**
+             * @description Always this one.
+             * @example [
+             *       "ES256"
+             *     ]
+             */
+            id_token_signing_alg_values_supported: string[];
+        };
+        PermitKeyResponse: {
+            /**
+             * @description Always this one.
+             * @example EC
+             */
+            kty: string;
+            /**
+             * @description Always this one.
+             * @example P-256
+             */
+            crv: string;
+            /**
+             * @description Base64url.
+             * @example axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY
+             */
+            x: string;
+            /**
+             * @description Base64url.
+             * @example T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU
+             */
+            y: string;
+            /**
+             * @description Its thumbprint as RFC 7638 makes it.
+             * @example VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8
+             */
+            kid: string;
+            /**
+             * @description Always this one.
+             * @example sig
+             */
+            use: string;
+            /**
+             * @description Always this one.
+             * @example ES256
+             */
+            alg: string;
+        };
+        PermitKeysResponse: {
+            /** @description The one that signs, then `PERMIT_KEY_PREVIOUS`. */
+            keys: components["schemas"]["PermitKeyResponse"][];
+        };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused" | "resource_invalid";
         ConflictError: {
             error: {
                 /** @enum {string} */
@@ -5335,6 +5524,8 @@ export interface components {
                 requestId: string;
                 /** @description Why it was denied, for machines. */
                 reason: components["schemas"]["DenialReason"];
+                /** @description The decision that it waits for, or that rejected it. */
+                decisionId?: string;
             };
         };
         PolicyDeniedError: {
@@ -8119,7 +8310,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ResumeRequest"];
+            };
+        };
         responses: {
             /** @description Authorized, or with the outcome of its handler. */
             200: {
@@ -9645,6 +9841,129 @@ export interface operations {
             };
             400: components["responses"]["VALIDATION_ERROR"];
             404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    permits_discovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What vaults and clouds read of an issuer. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermitIssuerResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    permits_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A JSON Web Key set. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermitKeysResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    forwardAuth_ask: {
+        parameters: {
+            query?: {
+                /** @description Given, what is only read (GET and HEAD) is evaluated, and neither recorded nor approved. */
+                record?: "writes";
+            };
+            header?: {
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Method"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Proto"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Host"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Uri"?: string;
+                /** @description Goes with X-Original-Method, X-Original-URL. */
+                "X-Original-Method"?: string;
+                /** @description Goes with X-Original-Method, X-Original-URL. */
+                "X-Original-URL"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It may pass. */
+            200: {
+                headers: {
+                    /** @description The execution; absent where it was only evaluated. */
+                    "X-Execution-Id"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            /** @description It may not pass, or not yet: the same request again, once approved, passes. */
+            403: {
+                headers: {
+                    /** @description The `reason`; `approval_required` while it waits. */
+                    "X-Reason"?: string;
+                    /** @description The decision for which it waits, or that rejected it. */
+                    "X-Decision-Id"?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermissionDeniedError"] | components["schemas"]["PolicyDeniedError"];
+                };
+            };
+            409: components["responses"]["CONFLICT"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
