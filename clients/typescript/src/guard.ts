@@ -112,10 +112,7 @@ interface Started {
   readonly isFirst: boolean;
 }
 
-async function ask(
-  transport: Transport,
-  request: GuardRequest & { readonly agent: string },
-): Promise<Started> {
+async function ask(transport: Transport, request: GuardRequest & { readonly agent: string }): Promise<Started> {
   const { agent, action, resourceType, resourceId, parameters, onBehalfOf, run } = request;
   const body = { action, resourceType, resourceId, parameters, onBehalfOf, run };
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
