@@ -1614,6 +1614,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Discover who issues permits
+         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         */
+        get: operations["permits_discovery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of permits
+         * @description Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.
+         */
+        get: operations["permits_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3173,6 +3213,14 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
+            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            permit?: {
+                /**
+                 * @description One of PERMIT_AUDIENCES.
+                 * @example bank
+                 */
+                audience: string;
+            } | null;
         };
         OnBehalfOfResponse: {
             /**
@@ -3319,6 +3367,11 @@ export interface components {
              * @example true
              */
             erased?: boolean;
+            /**
+             * @description A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.
+             * @example eyJhbGciOiJFUzI1NiIs…
+             */
+            permit?: string;
             /**
              * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
              * @example null
@@ -3783,6 +3836,16 @@ export interface components {
              * @example Wrong account.
              */
             reason?: string | null;
+        };
+        ResumeRequest: {
+            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            permit?: {
+                /**
+                 * @description One of PERMIT_AUDIENCES.
+                 * @example bank
+                 */
+                audience: string;
+            } | null;
         };
         /** @enum {string} */
         ApiKeyStatus: "active" | "revoked" | "expired";
@@ -5272,6 +5335,80 @@ export interface components {
             access_evaluation_endpoint: string;
             /** @example https://governance.example.com/access/v1/evaluations */
             access_evaluations_endpoint: string;
+        };
+        PermitIssuerResponse: {
+            /**
+             * @description `PUBLIC_URL`: the `iss` of each permit.
+             * @example https://governance.example.com
+             */
+            issuer: string;
+            /**
+             * @description Where the keys are.
+             * @example https://governance.example.com/.well-known/jwks.json
+             */
+            jwks_uri: string;
+            /**
+             * @description Always this one.
+             * @example [
+             *       "id_token"
+             *     ]
+             */
+            response_types_supported: string[];
+            /**
+             * @description Always this one.
+             * @example [
+             *       "public"
+             *     ]
+             */
+            subject_types_supported: string[];
+            /**
+             * @description Always this one.
+             * @example [
+             *       "ES256"
+             *     ]
+             */
+            id_token_signing_alg_values_supported: string[];
+        };
+        PermitKeyResponse: {
+            /**
+             * @description Always this one.
+             * @example EC
+             */
+            kty: string;
+            /**
+             * @description Always this one.
+             * @example P-256
+             */
+            crv: string;
+            /**
+             * @description Base64url.
+             * @example axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY
+             */
+            x: string;
+            /**
+             * @description Base64url.
+             * @example T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU
+             */
+            y: string;
+            /**
+             * @description Its thumbprint as RFC 7638 makes it.
+             * @example VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8
+             */
+            kid: string;
+            /**
+             * @description Always this one.
+             * @example sig
+             */
+            use: string;
+            /**
+             * @description Always this one.
+             * @example ES256
+             */
+            alg: string;
+        };
+        PermitKeysResponse: {
+            /** @description The one that signs, then `PERMIT_KEY_PREVIOUS`. */
+            keys: components["schemas"]["PermitKeyResponse"][];
         };
         /** @enum {string} */
         DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
@@ -8119,7 +8256,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ResumeRequest"];
+            };
+        };
         responses: {
             /** @description Authorized, or with the outcome of its handler. */
             200: {
@@ -9641,6 +9783,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuthzenConfigurationResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    permits_discovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What vaults and clouds read of an issuer. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermitIssuerResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    permits_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A JSON Web Key set. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermitKeysResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];
