@@ -108,7 +108,11 @@ describe('A permit', () => {
     const { jti, iat, exp } = await claimsOf(app, resumed);
     const entry = (await auditOf(app, asked.body.id)).at(-1);
     expect(entry).toMatchObject({ action: 'execution.resumed', details: { audience: 'bank' } });
-    expect([jti, iat, exp]).toEqual([asked.body.id, Math.floor(Date.parse(entry?.timestamp ?? '') / 1_000), iat + 300]);
+    expect([jti, iat, exp]).toEqual([
+      asked.body.id,
+      Math.floor(Date.parse(entry?.timestamp ?? '') / 1_000),
+      Number(iat) + 300,
+    ]);
     const replayed = await resume(asked.body.id, PERMIT, key);
     expect(isReplayed(replayed)).toBe(true);
     expect(await claimsOf(app, replayed)).toEqual(await claimsOf(app, resumed));
@@ -130,7 +134,8 @@ describe('A permit', () => {
     const { permit, ...rest } = first.body;
     expect(late.body).toEqual(rest);
     const foreign = await foreignConnection(stage.app);
-    const kept = await foreign.all('SELECT "answer" FROM "idempotency_keys"').finally(() => foreign.close());
+    const kept = await foreign.all('SELECT "answer" FROM "idempotency_keys"');
+    await foreign.close();
     expect(kept.length).toBeGreaterThan(0);
     expect(JSON.stringify(kept)).not.toContain('eyJ');
     expect(typeof permit).toBe('string');
@@ -225,7 +230,7 @@ describe('The issuer of permits', () => {
     const { bot } = await allowing(app);
     const answer = await ask(app, bot, { ...SEND, ...PERMIT });
     const { iat, exp } = await claimsOf(app, answer);
-    expect(exp).toBe(iat + 3_600);
+    expect(exp).toBe(Number(iat) + 3_600);
     await chainIsValid(app);
     await app.close();
   });

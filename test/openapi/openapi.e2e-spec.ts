@@ -135,7 +135,8 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
   let session: SwaggerSession;
 
   beforeAll(async () => {
-    const environment = { PUBLIC_URL: 'https://governance.example.com', RETAIN_AT_LEAST: 'PT0S' };
+    const permits = { PUBLIC_URL: 'https://governance.example.com', PERMIT_AUDIENCES: 'bank' };
+    const environment = { ...permits, RETAIN_AT_LEAST: 'PT0S' };
     app = await createTestApp({ environment });
     session = new SwaggerSession((await send(app, 'GET', '/docs/start.js', { key: null })).text);
   });

@@ -56,6 +56,17 @@ export class PermitError extends Error {
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 type Header = Readonly<Record<string, unknown>>;
 
+/** Before it is known to be a permit. */
+interface Claims extends Partial<Omit<Permit, 'authorization_details'>> {
+  readonly authorization_details?: readonly {
+    readonly type?: string;
+    readonly actions?: readonly string[];
+    readonly resource_type?: string;
+    readonly identifier?: string;
+    readonly parameters_hash?: string;
+  }[];
+}
+
 const REQUIRED = ['issuer', 'audience', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Seconds by which clocks may differ. */
@@ -72,17 +83,18 @@ const keyObjects = new WeakMap<object, KeyObject>();
  * the keys of the service cannot be fetched, and of `seen`.
  */
 export async function verifyPermit(token: string, expected: ExpectedPermit): Promise<Permit> {
-  const missing = REQUIRED.find((name) => expected[name] === undefined);
+  const given: Partial<ExpectedPermit> = expected;
+  const missing = REQUIRED.find((name) => given[name] === undefined);
   if (missing !== undefined) throw new TypeError(`${missing} is missing: say all that has to be permitted.`);
   must(TOKEN.test(token), 'it is not a JWT');
   const signed = token.slice(0, token.lastIndexOf('.'));
-  const [header, claims] = signed.split('.').map(parsed);
-  const key = await keyOf(expected.issuer, header as Header);
+  const [header = {}, claims = {}] = signed.split('.').map(parsed);
+  const key = await keyOf(expected.issuer, header);
   must(isSigned(signed, token.slice(signed.length + 1), key), 'its signature is not by a key of the service');
-  // Signed by the service, which makes no others of this type.
+  requireTimes(claims, Math.floor(Date.now() / 1_000));
+  requireAction(claims, expected);
+  // Signed by the service, and an action was found in it: it has the other members, too.
   const permit = claims as unknown as Permit;
-  requireTimes(permit, Math.floor(Date.now() / 1_000));
-  requireAction(permit, expected);
   if (expected.seen !== undefined) must(await expected.seen(permit.jti, permit.exp), 'it was used before');
   return permit;
 }
@@ -95,7 +107,7 @@ async function keyOf(issuer: string, header: Header): Promise<KeyObject> {
   const found = await keysOf(issuer)({ alg: 'ES256', kid: kid as string }).catch((error: unknown) => {
     throw error instanceof errors.JWKSNoMatchingKey ? refused('its key is not one of the service') : error;
   });
-  const key = keyObjects.get(found) ?? KeyObject.from(found as Parameters<typeof KeyObject.from>[0]);
+  const key = keyObjects.get(found) ?? KeyObject.from(found);
   keyObjects.set(found, key);
   return key;
 }
@@ -113,18 +125,18 @@ function isSigned(signed: string, text: string, key: KeyObject): boolean {
   return verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }, signature);
 }
 
-function requireTimes({ iat, exp }: Permit, now: number): void {
+function requireTimes({ iat = NaN, exp = NaN }: Claims, now: number): void {
   must(Number.isInteger(iat) && iat <= now + LEEWAY, 'it is from the future');
   must(Number.isInteger(exp) && now < exp + LEEWAY, 'it has expired');
 }
 
-function requireAction(permit: Permit, expected: ExpectedPermit): void {
-  const [details, ...more] = permit.authorization_details ?? [];
-  must(permit.iss === expected.issuer, 'another service issued it');
-  must(permit.aud === expected.audience, 'it is for another audience');
+function requireAction(claims: Claims, expected: ExpectedPermit): void {
+  const [details, ...more] = claims.authorization_details ?? [];
+  must(claims.iss === expected.issuer, 'another service issued it');
+  must(claims.aud === expected.audience, 'it is for another audience');
   must(details?.type === 'governed_action' && more.length === 0, 'it permits no single action');
-  const { actions, resource_type, identifier, parameters_hash } = details as PermittedAction;
-  must(actions.length === 1 && actions[0] === expected.action, 'it is for another action');
+  const { actions, resource_type, identifier, parameters_hash } = details ?? {};
+  must(actions?.length === 1 && actions[0] === expected.action, 'it is for another action');
   must(resource_type === expected.resourceType, 'it is for another type of resource');
   must(identifier === expected.resourceId, 'it is for another resource');
   const parameters: unknown = JSON.parse(plainJson(expected.parameters));

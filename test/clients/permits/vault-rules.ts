@@ -39,7 +39,7 @@ export async function loginFault(method: JwtMethod, role: JwtRole, token: string
   if (!verify('sha256', signed, by, Buffer.from(signature, 'base64url'))) return 'its signature is wrong';
   const now = Date.now() / 1_000;
   const leeway = Math.max(role.expiration_leeway, 0) + Math.max(role.clock_skew_leeway, 0);
-  if (claims.exp + leeway < now || claims.iat - leeway > now) return 'it is over, or has not begun';
+  if (Number(claims.exp) + leeway < now || Number(claims.iat) - leeway > now) return 'it is over, or has not begun';
   if (claims.iss !== method.discovery) return 'iss is another one';
   if (![claims.aud].flat().some((audience) => role.bound_audiences.includes(audience))) return 'aud is not bound';
   if (role.bound_subject !== undefined && claims.sub !== role.bound_subject) return 'sub is not bound';

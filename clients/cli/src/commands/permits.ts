@@ -71,12 +71,12 @@ async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: str
 function rowsOf(claims: Part): [name: string, text: string][] {
   const { iss, aud, agent, act, jti, iat, exp, authorization_details: details } = claims;
   const [detail = {}] = Array.isArray(details) ? (details as Part[]) : [];
-  const subject = (act as Part | undefined)?.['sub'];
+  const { sub: subject } = (act ?? {}) as { readonly sub?: string };
   return [
     ['issuer', String(iss)],
     ['audience', String(aud)],
     ['agent', String(agent)],
-    ...(subject === undefined ? [] : [['on behalf of', String(subject)] as [string, string]]),
+    ...(subject === undefined ? [] : [['on behalf of', subject] as [string, string]]),
     ['action', String(detail['actions'])],
     ['resource', `${String(detail['resource_type'])}/${String(detail['identifier'])}`],
     ['parameters', `sha256 ${String(detail['parameters_hash'])}`],
