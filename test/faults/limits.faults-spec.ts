@@ -1,4 +1,4 @@
-import { createPostgresDatabase, dropPostgresDatabase } from '../support/database/database-server';
+import { createPostgresDatabase, dropPostgresDatabase, onServer } from '../support/database/database-server';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import type { Answer } from '../support/application/send';
 import { type StartedProgram, startProgram } from '../support/processes/started-program';
@@ -6,7 +6,7 @@ import { describeWhereReachable, POSTGRES_SERVER } from '../support/processes/wh
 import { type Random, randomFor } from './support/random';
 import { MAIN } from './support/served-database';
 
-/** `LIMIT_ROUNDS=20` races as often. */
+/** `LIMIT_ROUNDS=20` races as often as that. */
 const ROUNDS = Number(process.env['LIMIT_ROUNDS'] ?? 3);
 const REPLICAS = 3;
 const REQUESTS = 1_000;
@@ -16,6 +16,13 @@ const EXECUTE = '/api/v1/agents/bot/execute';
 const BILL = { resourceType: 'bill', resourceId: 'b', parameters: { amount: 1 } };
 /** Of the requests, after how many a replica is killed. */
 const KILLS = [50, 120, 600];
+const WINDOW_END = 500;
+const HOUR = 3_600_000;
+/** The server's clock, for this database alone; `moved_clock` says how far it is ahead. */
+const MOVABLE_CLOCK =
+  'CREATE TABLE public.moved_clock AS SELECT 0::bigint AS ahead; ' +
+  'CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS ' +
+  `'SELECT pg_catalog.clock_timestamp() + (SELECT ahead FROM public.moved_clock) * interval ''1 millisecond'''`;
 
 describeWhereReachable(
   [POSTGRES_SERVER],
@@ -29,6 +36,9 @@ describeWhereReachable(
 
     beforeAll(async () => {
       database = await createPostgresDatabase();
+      await onServer(MOVABLE_CLOCK, database);
+      const name = new URL(database).pathname.slice(1);
+      await onServer(`ALTER DATABASE ${name} SET search_path = public, pg_catalog`);
       replicas = [await start()];
       while (replicas.length < REPLICAS) replicas.push(await start());
       await createAgent(oneOf(0), { name: 'bot', capabilities: ['pay-*', 'refund-*'] });
@@ -45,6 +55,7 @@ describeWhereReachable(
         DATABASE_URL: database,
         SIGNING_KEY: signingKey,
         RATE_LIMIT: '1000000',
+        MAX_CLOCK_STEP: String(1_000 * HOUR),
       });
       started.push(program);
       return program;
@@ -76,7 +87,11 @@ describeWhereReachable(
     }
 
     /** How many of the requests were allowed, while replicas are killed. */
-    async function race(action: string, expectRefused: (answer: Answer) => void): Promise<number> {
+    async function race(
+      action: string,
+      expectRefused: (answer: Answer) => void,
+      before: (request: number) => Promise<unknown> = () => Promise.resolve(),
+    ): Promise<number> {
       const random = randomFor(action);
       const allowed = new Set<string>();
       const kills: Promise<void>[] = [];
@@ -84,6 +99,7 @@ describeWhereReachable(
       const client = async (): Promise<void> => {
         for (let request = next++; request < REQUESTS; request = next++) {
           if (KILLS.includes(request)) kills.push(replaceOne(random));
+          await before(request);
           const answer = await answered(action, request);
           if (answer.status === 200) allowed.add(answer.body.id);
           else expectRefused(answer);
@@ -105,6 +121,34 @@ describeWhereReachable(
       expect(body.data).toMatchObject([{ used: String(MAX), max: String(MAX) }]);
       await chainIsValid(oneOf(2));
     });
+
+    it.each(rounds)(
+      'allows as many in each of two windows between which the time moves, in round %i',
+      async (round) => {
+        const action = `pay-hourly-${round}`;
+        const limits = [{ max: MAX, of: '/amount', per: 'hour', by: 'agent' }];
+        await createPolicy(oneOf(0), { name: action, actions: [action], limits });
+        const move = (distance: string): Promise<unknown> =>
+          onServer(`UPDATE public.moved_clock SET ahead = ahead + ${distance}`, database);
+        // Half past, so that only one hour ends meanwhile.
+        const now = '(extract(epoch FROM public.clock_timestamp()) * 1000)::bigint';
+        await move(`(${1.5 * HOUR} - ${now} % ${HOUR})::bigint % ${HOUR}`);
+        const allowed = await race(
+          action,
+          ({ body }) => expect(body.error.reason).toBe('limit_reached'),
+          async (request) => request === WINDOW_END && move(String(HOUR)),
+        );
+        expect(allowed).toBe(2 * MAX);
+        const { body } = await oneOf(1).send('GET', `/api/v1/audit?action=execution.authorized&limit=${2 * MAX}`);
+        const windows = new Map<string, number>();
+        for (const { details } of body.data as Answer['body'][]) {
+          const [{ window }] = details.used;
+          windows.set(window, (windows.get(window) ?? 0) + 1);
+        }
+        expect([...windows.values()]).toEqual([MAX, MAX]);
+        await chainIsValid(oneOf(2));
+      },
+    );
 
     it.each(rounds)('serves a grant exactly as often as was given, in round %i', async (round) => {
       const action = `refund-${round}`;

@@ -49,8 +49,12 @@ describe('Mails of a service that is killed while its mail server is down', () =
     await program.stop('SIGKILL');
 
     // Killed once more when the mail is there, and not yet confirmed.
-    const taken = new Promise<void>((resolve) => (server.taken = () => Promise.resolve(resolve()).then(killed)));
-    const killed = async (): Promise<unknown> => program.stop('SIGKILL');
+    const taken = new Promise<void>((resolve) => {
+      server.taken = async () => {
+        resolve();
+        await program.stop('SIGKILL');
+      };
+    });
     program = await start(server.url);
     await taken;
     server.taken = () => Promise.resolve();
