@@ -26,10 +26,9 @@ describeOnSqlite('The Python client', () => {
     async () => {
       const app = await createTestApp({ modules: [ActionsModule], environment: { RATE_LIMIT: '1000000' } });
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, PYTHONDONTWRITEBYTECODE: '1' };
-      const folder = FOLDER;
       for (const file of ['test_governance.py', 'test_errors.py', 'test_async.py', 'test_adapters.py']) {
-        const tests = readFileSync(join(folder, file), 'utf8').match(/^ {4}(?:async )?def test_/gm)?.length;
-        const { exitCode, errors } = await run('python3', [file], { folder, environment });
+        const tests = readFileSync(join(FOLDER, file), 'utf8').match(/^ {4}(?:async )?def test_/gm)?.length;
+        const { exitCode, errors } = await run('python3', [file], { folder: FOLDER, environment });
         const passed = expect.stringMatching(new RegExp(`Ran ${tests} tests in .*\\n\\nOK\\n$`));
         expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: passed });
       }
@@ -48,7 +47,7 @@ describeOnSqlite('The Python client', () => {
     },
   );
 
-  const canInstall = isThere(SYSTEM_PYTHON, '-c', 'import pip, setuptools, wheel');
+  const canInstall = isThere(SYSTEM_PYTHON, '-c', 'import setuptools, wheel, pip');
   (canInstall ? it : it.skip)(
     'is installed by pip (needs the system\u2019s pip, setuptools and wheel)',
     async () => {
