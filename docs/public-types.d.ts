@@ -243,15 +243,18 @@ const DENIAL_REASONS: readonly [
     'agent_unknown',
     'scope_missing',
     'reviewer_not_bound',
+    'caller_not_bound',
     'not_this_agent',
     'not_this_principal',
     'own_agent',
     'not_an_approver',
+    'approval_required',
     'approval_too_large',
     'limit_reached',
     'approval_rejected',
     'approval_insufficient',
-    'extension_refused'
+    'extension_refused',
+    'resource_invalid'
 ];
 
 class DatabaseInUseError extends Error {

@@ -1614,6 +1614,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/forward-auth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask whether a request may pass a gateway
+         * @description The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.
+         *
+         *     Scope: `execute`.
+         */
+        get: operations["forwardAuth_ask"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5274,7 +5296,7 @@ export interface components {
             access_evaluations_endpoint: string;
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "caller_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_required" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused" | "resource_invalid";
         ConflictError: {
             error: {
                 /** @enum {string} */
@@ -5335,6 +5357,8 @@ export interface components {
                 requestId: string;
                 /** @description Why it was denied, for machines. */
                 reason: components["schemas"]["DenialReason"];
+                /** @description The decision that it waits for, or that rejected it. */
+                decisionId?: string;
             };
         };
         PolicyDeniedError: {
@@ -9645,6 +9669,71 @@ export interface operations {
             };
             400: components["responses"]["VALIDATION_ERROR"];
             404: components["responses"]["NOT_FOUND"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
+    forwardAuth_ask: {
+        parameters: {
+            query?: {
+                /** @description Given, what is only read (GET and HEAD) is evaluated, and neither recorded nor approved. */
+                record?: "writes";
+            };
+            header?: {
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Method"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Proto"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Host"?: string;
+                /** @description Goes with X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri. */
+                "X-Forwarded-Uri"?: string;
+                /** @description Goes with X-Original-Method, X-Original-URL. */
+                "X-Original-Method"?: string;
+                /** @description Goes with X-Original-Method, X-Original-URL. */
+                "X-Original-URL"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It may pass. */
+            200: {
+                headers: {
+                    /** @description The execution; absent where it was only evaluated. */
+                    "X-Execution-Id"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            /** @description It may not pass, or not yet: the same request again, once approved, passes. */
+            403: {
+                headers: {
+                    /** @description The `reason`; `approval_required` while it waits. */
+                    "X-Reason"?: string;
+                    /** @description The decision for which it waits, or that rejected it. */
+                    "X-Decision-Id"?: string;
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
+                    "Idempotent-Replayed"?: "true";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermissionDeniedError"] | components["schemas"]["PolicyDeniedError"];
+                };
+            };
+            409: components["responses"]["CONFLICT"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
