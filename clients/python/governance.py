@@ -1,4 +1,4 @@
-"""Client of the agent governance service: one file, standard library only, Python 3.9 or later.
+"""Client of the agent governance service: one file, standard library only, Python 3.10 or later.
 
     governance = Governance("http://127.0.0.1:3000", os.environ["GOVERNANCE_API_KEY"])
 
@@ -20,6 +20,7 @@ import concurrent.futures
 import copy
 import dataclasses
 import datetime
+import email.message
 import email.utils
 import functools
 import http.client
@@ -78,7 +79,7 @@ _OPEN = {"pending_approval", "approved", "authorized", "running"}
 _DOTS = {"", ".", ".."}
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-_GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls by asyncio.to_thread."
+_GUARD_A_FUNCTION = "guard a function that is over when it returns, or an async def with AsyncGovernance."
 
 _PerCall = Union[Any, Callable[..., Any]]
 
@@ -114,7 +115,7 @@ class GovernanceError(Exception):
         status: Optional[int] = None,
         reason: Optional[str] = None,
         request_id: Optional[str] = None,
-        details: Optional[list] = None,
+        details: Optional[list[Any]] = None,
         rejection: Optional[Mapping[str, Any]] = None,
     ) -> None:
         super().__init__(f"{message}{_reviewers_words(rejection)}")
@@ -328,7 +329,7 @@ class Governance:
     def _attempt(
         self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str], timeout: float
     ) -> Any:
-        sent = urllib.request.Request(url, data, headers, method=method)
+        sent = urllib.request.Request(url, data, dict(headers), method=method)
         try:
             with self._opener.open(sent, timeout=timeout) as response:
                 text = response.read()
@@ -415,15 +416,7 @@ class Guard:
                 named = {**named, "permit": execution.permit}
             with execution:
                 result = function(*arguments, **named)
-                if _has_yet_to_run(result):
-                    getattr(result, "close", lambda: None)()
-                    raise TypeError(f"It returned before it had run: {_GUARD_A_FUNCTION}")
-                if _may_be_running(result):
-                    kind = type(result).__name__
-                    raise TypeError(
-                        f"It is not known whether the action was carried out, as the function returned before it ended ({kind}). "
-                        f"Do not repeat it before you know. From now on, {_GUARD_A_FUNCTION}"
-                    )
+                _require_ended(result)
                 execution.result = result
             return execution.result
 
@@ -445,7 +438,7 @@ class Guard:
         if execution is not None:
             execution.__exit__(kind, error, trace)
 
-    def _permitted(self, arguments: tuple, named: Mapping[str, Any]) -> "GuardedExecution":
+    def _permitted(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> "GuardedExecution":
         agent = self._agent or self._governance.own_agent()
         request = {
             "action": self._action,
@@ -508,10 +501,10 @@ class Guard:
         if outcome != "authorized":
             why = "." if execution["failureReason"] is None else f": {execution['failureReason']}"
             message = f"The execution {execution['id']} is {outcome}{why}"
-            error = GovernanceError(
+            ended = GovernanceError(
                 message, f"EXECUTION_{outcome.upper()}", reason=outcome, rejection=execution.get("rejection")
             )
-            raise OutcomeUnknown(error) if outcome == "interrupted" else error
+            raise OutcomeUnknown(ended) if outcome == "interrupted" else ended
         return execution
 
     def _decided(self, execution: Any) -> Any:
@@ -629,7 +622,7 @@ class _InTime(io.RawIOBase):
     def __init__(self, sock: socket.socket, raw: io.RawIOBase) -> None:
         self._sock = sock
         self._raw = raw
-        self._end = time.monotonic() + sock.gettimeout()
+        self._end = time.monotonic() + (sock.gettimeout() or math.inf)
 
     def readable(self) -> bool:
         return True
@@ -646,7 +639,7 @@ class _InTime(io.RawIOBase):
         super().close()
 
 
-class _EarlyAnswers:
+class _HttpConnection(http.client.HTTPConnection):
     """A service that refuses a body, such as one that is too large, answers and disconnects before it has all of it."""
 
     response_class = _Answer
@@ -661,11 +654,7 @@ class _EarlyAnswers:
             pass
 
 
-class _HttpConnection(_EarlyAnswers, http.client.HTTPConnection):
-    pass
-
-
-class _HttpsConnection(_EarlyAnswers, http.client.HTTPSConnection):
+class _HttpsConnection(_HttpConnection, http.client.HTTPSConnection):
     pass
 
 
@@ -676,7 +665,8 @@ class _Http(urllib.request.HTTPHandler):
 
 class _Https(urllib.request.HTTPSHandler):
     def https_open(self, request: urllib.request.Request) -> Any:
-        return self.do_open(_HttpsConnection, request)
+        connection: Any = _HttpsConnection
+        return self.do_open(connection, request)
 
 
 def _text_of(error: BaseException) -> str:
@@ -687,8 +677,20 @@ def _text_of(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _of_call(value: _PerCall, arguments: tuple, named: Mapping[str, Any]) -> Any:
+def _of_call(value: _PerCall, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     return value(*arguments, **named) if callable(value) else value
+
+
+def _require_ended(result: Any) -> None:
+    if _has_yet_to_run(result):
+        getattr(result, "close", lambda: None)()
+        raise TypeError(f"It returned before it had run: {_GUARD_A_FUNCTION}")
+    if _may_be_running(result):
+        kind = type(result).__name__
+        raise TypeError(
+            f"It is not known whether the action was carried out, as the function returned before it ended ({kind}). "
+            f"Do not repeat it before you know. From now on, {_GUARD_A_FUNCTION}"
+        )
 
 
 def _has_yet_to_run(result: Any) -> bool:
@@ -820,7 +822,7 @@ def _trace_headers() -> Mapping[str, str]:
     return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
 
 
-def _retry_after(headers: Mapping[str, str]) -> float:
+def _retry_after(headers: email.message.Message) -> float:
     """The service, or a proxy in front of it, gives seconds, or a date by its own clock, if it tells the time."""
     asked = headers.get("Retry-After", "0")
     if asked.isascii() and asked.isdigit():

@@ -1,0 +1,80 @@
+"""Lets the tool calls of an MCP client (the package mcp) ask before they are sent:
+
+    session = GovernedSession(ClientSession(read, write), governance, server="shop", wait=300)
+
+It is used as the ClientSession is. As with `gov mcp`, the action is the tool, and the resource `<server>/<tool>` of the type `tool`.
+Only an own client is governed so; in front of a client that you cannot change, put `gov mcp`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional
+
+try:
+    from mcp.types import CallToolResult
+except ImportError:
+    # From version 2 on.
+    from mcp_types import CallToolResult
+
+from governance import ActionCarriedOut, Governance, GovernanceError, ResultNotReported
+from governance_async import AsyncGuard
+from governance_tools import ToolRequest, ToolRules, refusal
+
+__all__ = ["GovernedSession"]
+
+
+class _ToolFailure(Exception):
+    """What a tool reported as its error."""
+
+
+class GovernedSession:
+    """A ClientSession whose tools ask before they are called; everything else is the session's own.
+
+    :param server: how policies name the server: not by what it says of itself.
+    :param options: see `ToolRules`; functions get the name of the tool.
+    """
+
+    def __init__(self, session: Any, governance: Governance, *, server: str, **options: Any) -> None:
+        def of_server(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
+            return ToolRequest(tool, "tool", f"{server}/{tool}")
+
+        self._session = session
+        rules: dict[str, Any] = {"request_of": of_server, **options}
+        self._rules = ToolRules(governance, **rules)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    async def __aenter__(self) -> "GovernedSession":
+        await self._session.__aenter__()
+        return self
+
+    async def __aexit__(self, *given: Any) -> Any:
+        return await self._session.__aexit__(*given)
+
+    async def call_tool(self, name: str, arguments: Optional[dict[str, Any]] = None, *given: Any, **named: Any) -> Any:
+        result: Any = None
+        try:
+            async with AsyncGuard(self._rules.guard(name, arguments or {}, name)) as execution:
+                result = await self._session.call_tool(name, arguments, *given, **named)
+                execution.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+                if execution.result.get("isError"):
+                    raise _ToolFailure(str(execution.result["content"]))
+        except _ToolFailure:
+            return result
+        except ActionCarriedOut as done:
+            return _text(str(done.result))
+        except ResultNotReported as error:
+            if result is None:
+                raise
+            return _text(str(error), result)
+        except GovernanceError as error:
+            return _text(str(refusal(name, error)), is_error=True)
+        return result
+
+
+def _text(text: str, after: Any = None, is_error: bool = False) -> Any:
+    """A result with a text for the model, behind what the tool answered."""
+    dumped = {} if after is None else after.model_dump(mode="json", by_alias=True, exclude_none=True)
+    content = [*dumped.get("content", []), {"type": "text", "text": text}]
+    return CallToolResult.model_validate({"isError": is_error, **dumped, "content": content})

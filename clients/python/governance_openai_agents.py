@@ -1,0 +1,72 @@
+"""Lets a tool of the OpenAI Agents SDK (openai-agents, from 0.3) ask before it runs:
+
+    Agent(name="payer", tools=[governed(governance, pay, wait=300)])
+
+Without `wait`, a call that needs an approval interrupts the run, where the SDK has that: approve the interruption once the decision is
+made, and run the state again. Only an approval of the service lets the tool run. Make the tool with `failure_error_function=None` to
+have what it raises recorded as its failure; otherwise the SDK makes a text of it before this sees it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+from typing import Any, Mapping, TypeVar
+
+from governance import ActionCarriedOut, Governance, GovernanceError, ResultNotReported
+from governance_async import AsyncGuard, _in_thread
+from governance_tools import ToolRules, carried_out_text, not_reported_text, refusal
+
+__all__ = ["governed"]
+
+_Tool = TypeVar("_Tool")
+
+
+def governed(governance: Governance, tool: _Tool, **options: Any) -> _Tool:
+    """A copy of a FunctionTool that asks before it runs.
+
+    :param options: see `ToolRules`; functions get the ToolContext of the call.
+    """
+    rules = ToolRules(governance, **options)
+    asking: Any = copy.copy(tool)
+    name, invoke, own = asking.name, asking.on_invoke_tool, getattr(asking, "needs_approval", None)
+
+    async def on_invoke_tool(context: Any, given: str) -> Any:
+        try:
+            guard = rules.guard(name, _arguments(given), context)
+            async with AsyncGuard(guard) as execution:
+                execution.result = await invoke(context, given)
+        except ActionCarriedOut as done:
+            return carried_out_text(done)
+        except ResultNotReported as error:
+            if isinstance(error.result, BaseException):
+                raise
+            return not_reported_text(str(error.result), error)
+        except GovernanceError as error:
+            return str(refusal(name, error))
+        return execution.result
+
+    async def needs_approval(context: Any, arguments: Mapping[str, Any], call_id: str) -> bool:
+        if own is True or (callable(own) and await _awaited(own(context, arguments, call_id))):
+            return True
+        return await _in_thread(lambda: rules.needs_approval(name, arguments, context))
+
+    asking.on_invoke_tool = on_invoke_tool
+    # A call that waits by itself need not interrupt the run.
+    if own is not None and rules.wait == 0:
+        asking.needs_approval = needs_approval
+    return asking  # type: ignore[no-any-return]
+
+
+async def _awaited(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+def _arguments(given: str) -> Mapping[str, Any]:
+    """What is not an object becomes a member of its own, so that all of it is recorded and covered by the approval."""
+    try:
+        arguments = json.loads(given) if given else {}
+    except ValueError:
+        arguments = given
+    return arguments if isinstance(arguments, dict) else {"input": arguments}

@@ -1,0 +1,140 @@
+"""What the adapters for agent frameworks share: what is asked about a call of a tool, and what the model reads where it did not run."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Mapping, Optional, Union
+
+from governance import (
+    ActionCarriedOut,
+    ApprovalPending,
+    Governance,
+    GovernanceError,
+    Guard,
+    GuardedExecution,
+    OutcomeUnknown,
+    ResultNotReported,
+)
+
+__all__ = ["NotPermitted", "ToolRequest", "ToolRules"]
+
+#: The outcomes of an execution that nobody has begun to carry out.
+_NOT_BEGUN = {"pending_approval", "approved", "authorized", "rejected", "expired", "cancelled", "denied"}
+
+
+class NotPermitted(Exception):
+    """The tool did not run. The message is for the model: what was refused, why, and what would change that."""
+
+    def __init__(self, message: str, is_pending: bool = False) -> None:
+        super().__init__(message)
+        #: Whether it only waits for an approval: the same call succeeds once that is given.
+        self.is_pending = is_pending
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolRequest:
+    """What policies are asked about a call of a tool."""
+
+    action: str
+    resource_type: str
+    resource_id: str
+
+
+def _by_name(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
+    return ToolRequest(tool, "tool", tool)
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolRules:
+    """How the calls of tools are asked about.
+
+    :param agent: who acts, by id or name; the agent that the key is bound to unless given.
+    :param request_of: maps the tool's name and arguments to a request; without it action and resource are the tool's name.
+    :param on_behalf_of: for whom the agent acts, or a function of what the framework passes along with a call.
+    :param run: the conversation or task, the same when a call is repeated after its approval; a function, too.
+    :param wait: seconds that a call waits for its approval; with 0 the model learns at once that it is pending.
+    """
+
+    governance: Governance
+    agent: Optional[str] = None
+    request_of: Callable[[str, Mapping[str, Any]], ToolRequest] = _by_name
+    on_behalf_of: Union[None, Mapping[str, Any], Callable[[Any], Optional[Mapping[str, Any]]]] = None
+    run: Union[None, str, Callable[[Any], Optional[str]]] = None
+    wait: float = 0
+
+    def guard(self, tool: str, arguments: Mapping[str, Any], context: Any) -> Guard:
+        """Of one call. `context` is what the framework passes along with it."""
+        asked = self.request_of(tool, arguments)
+        return self.governance.guard(
+            asked.action,
+            asked.resource_type,
+            asked.resource_id,
+            parameters=dict(arguments),
+            agent=self.agent,
+            wait=self.wait,
+            on_behalf_of=self._of_context(self.on_behalf_of, context),
+            run=self._of_context(self.run, context),
+        )
+
+    def needs_approval(self, tool: str, arguments: Mapping[str, Any], context: Any) -> bool:
+        """Whether a framework should stop for people before the call. The approval is asked for, so that they see it. A refused
+        call needs none: its error explains the refusal.
+
+        :raises NotPermitted: where a handler of the service has carried it out meanwhile, or may have.
+        """
+        asked = self.request_of(tool, arguments)
+        request: dict[str, Any] = {
+            "action": asked.action,
+            "resourceType": asked.resource_type,
+            "resourceId": asked.resource_id,
+            "parameters": dict(arguments),
+        }
+        for name, given in (("onBehalfOf", self.on_behalf_of), ("run", self.run)):
+            value = self._of_context(given, context)
+            if value is not None:
+                request[name] = value
+        try:
+            agent = self.agent or self.governance.own_agent()
+            answer = self.governance.request("POST", "/api/v1/policies/evaluate", {"agent": agent, **request})
+            if answer["effect"] != "require_approval":
+                return False
+            execution = self.governance.request("POST", f"/api/v1/agents/{agent}/execute", request)
+        except GovernanceError as error:
+            if error.is_outcome_unknown:
+                raise NotPermitted(_unknown(tool, error)) from error
+            return False
+        if execution["outcome"] not in _NOT_BEGUN:
+            raise NotPermitted(f"The service has carried {tool} out itself, or may have. Do not call it again.")
+        if execution["outcome"] == "authorized":
+            # The policies changed in between. The call itself asks for an authorisation of its own.
+            only_asked = NotPermitted("It was only asked whether the call needs an approval.")
+            GuardedExecution(self.governance, execution).__exit__(NotPermitted, only_asked, None)
+        return bool(execution["outcome"] == "pending_approval")
+
+    @staticmethod
+    def _of_context(given: Any, context: Any) -> Any:
+        return given(context) if callable(given) else given
+
+
+def refusal(tool: str, error: GovernanceError) -> NotPermitted:
+    """What the model reads of a call that did not run."""
+    if isinstance(error, OutcomeUnknown):
+        return NotPermitted(_unknown(tool, error))
+    if isinstance(error, ApprovalPending):
+        again = "Once it is approved, call the tool again with exactly the same arguments."
+        return NotPermitted(f"{tool} did not run. {error} {again}", is_pending=True)
+    return NotPermitted(f"{tool} did not run. {error}")
+
+
+def carried_out_text(done: ActionCarriedOut) -> str:
+    """What the model reads of a call that the service, or an equal call, has carried out."""
+    return str(done.result)
+
+
+def not_reported_text(answer: str, error: ResultNotReported) -> str:
+    """What the tool answered, and that it must not be called again."""
+    return f"{answer}\n{error}"
+
+
+def _unknown(tool: str, error: GovernanceError) -> str:
+    return f"It is not known whether {tool} was carried out: do not call it again before somebody has looked. {error}"
