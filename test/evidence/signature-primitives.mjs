@@ -27,7 +27,7 @@ for (const { privateKey, publicKey } of KINDS) {
     ])) {
       const found = [await node.hasSignedBytes(key, data, bytes), await page.hasSignedBytes(key, data, bytes)];
       if (found.every((is) => is === (kind === 'made'))) answers[kind] += 1;
-      else answers.differing.push(`${kind} ${privateKey.asymmetricKeyType} ${found} ${bytes.toString('hex')}`);
+      else answers.differing.push(`${kind} ${privateKey.asymmetricKeyType} ${found.join()} ${bytes.toString('hex')}`);
     }
   }
 }

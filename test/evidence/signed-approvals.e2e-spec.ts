@@ -101,7 +101,10 @@ describe('The verifier, on signed approvals', () => {
     'a user who was not verified': [dataOf((data) => (data[32] = 0x01)), /did not verify who touched it/],
     'another counter': [dataOf((data) => (data[36] = 9)), /did not make this signature/],
     'other bytes': [(signature) => (signature.signature = 'AAAA'), /did not make this signature/],
-    'no base64url': [(signature) => (signature.signature += '='), /did not make this signature/],
+    'no base64url': [
+      (signature) => (signature.signature = `${String(signature.signature)}=`),
+      /did not make this signature/,
+    ],
     'more members': [(signature) => (signature.userHandle = 'AAAA'), /does not know/],
     'another passkey': [(signature) => (signature.passkeyId = 'psk_other'), /registered the passkey psk_other before/],
   };

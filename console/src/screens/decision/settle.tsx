@@ -136,8 +136,8 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
   /** A busy service may record it only later: before each attempt, everything has to be as it is shown. */
   const approve = async (body: ReviewBody): Promise<Decision | null> => {
     const end = Date.now() + PATIENCE;
-    /** Made once: it is for this approval, whenever it is taken. */
-    let signature: Record<string, unknown> | null = null;
+    /** Made once: it is for this approval, whenever it is taken. Null: this reviewer has no passkey. */
+    let signature: Record<string, unknown> | null | undefined;
     for (;;) {
       setStep('checking');
       const found = await differences(scrutinyAfter(refusal));
@@ -147,14 +147,15 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       }
       // Whoever has left the page does not approve.
       if (!isOpen.current) return null;
-      if (isSigned && signature === null) {
+      if (isSigned && signature === undefined) {
         setStep('signing');
         const { approvalOf, signedBy } = await import('../passkeys/passkey-signing.js');
         signature = await signedBy(client, approverId, approvalOf(decision, approverId, given));
-        if (!isOpen.current) return null;
+        // Meanwhile something may have changed.
+        continue;
       }
       setStep('sending');
-      const signed = { ...body, ...(signature !== null && { signature }) };
+      const signed = { ...body, ...(signature && { signature }) };
       try {
         return await promptClient.post('/api/v1/decisions/{id}/approve', { path: { id: decision.id }, body: signed });
       } catch (error) {
