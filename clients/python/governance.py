@@ -412,15 +412,17 @@ class Guard:
                 execution = self._permitted(arguments, named)
             except ActionCarriedOut as done:
                 return done.result
-            if self._permit:
-                named = {**named, "permit": execution.permit}
             with execution:
-                result = function(*arguments, **named)
+                result = function(*arguments, **self._handed(named, execution))
                 _require_ended(result)
                 execution.result = result
             return execution.result
 
         return guarded
+
+    def _handed(self, named: Mapping[str, Any], execution: "GuardedExecution") -> Mapping[str, Any]:
+        """What the function gets by name: the token, too, where one was asked for."""
+        return {**named, "permit": execution.permit} if self._permit else named
 
     def __enter__(self) -> "GuardedExecution":
         if not self._is_entered.acquire(blocking=False):

@@ -48,7 +48,7 @@ class AsyncGuard:
     ) -> Callable[_Given, Coroutine[Any, Any, _Result]]:
         if not inspect.iscoroutinefunction(function):
             name = getattr(function, "__qualname__", function)
-            raise TypeError(f"{name} is no async def: guard it with Governance.")
+            raise TypeError(f"{name} is not an async def: guard it with Governance.")
 
         @functools.wraps(function)
         async def guarded(*given: _Given.args, **given_by_name: _Given.kwargs) -> Any:
@@ -59,7 +59,7 @@ class AsyncGuard:
             except ActionCarriedOut as done:
                 return done.result
             try:
-                execution.result = await function(*arguments, **named)
+                execution.result = await function(*arguments, **self._guard._handed(named, execution))
                 _require_ended(execution.result)
             except BaseException as error:
                 await _report(execution, error)

@@ -66,8 +66,9 @@ describeOnSqlite('A permit in the hand of an agent', () => {
 
   (hasPython ? it : it.skip)('comes with what the Python guard carries out', async () => {
     const program = `
-import os
+import asyncio, os
 from governance import Governance
+from governance_async import AsyncGovernance
 service = Governance(os.environ["GOVERNANCE_URL"], os.environ["GOVERNANCE_API_KEY"])
 
 @service.guard("send", "mail", "mails/1", permit="bank")
@@ -75,6 +76,12 @@ def mail(to, permit=None):
     return permit
 
 print(mail("carol"))
+
+@AsyncGovernance(os.environ["GOVERNANCE_URL"], os.environ["GOVERNANCE_API_KEY"]).guard("send", "mail", "mails/2", permit="bank")
+async def mail_later(permit=None):
+    return permit
+
+print(asyncio.run(mail_later()))
 with service.guard("refund", "payment", "orders/2", permit="bank", wait=60) as execution:
     print(execution.permit)
 `;
@@ -83,8 +90,9 @@ with service.guard("refund", "payment", "orders/2", permit="bank", wait=60) as e
     await approveNext();
     const { output, errors, exitCode } = await running;
     expect([errors, exitCode]).toEqual(['', 0]);
-    const [decorated, entered] = output.trim().split('\n').map(claimsIn);
-    expect(decorated).toMatchObject({ aud: 'bank', authorization_details: [{ actions: ['send'] }] });
+    const [decorated, awaited, entered] = output.trim().split('\n').map(claimsIn);
+    const sent = { aud: 'bank', authorization_details: [{ actions: ['send'] }] };
+    expect([decorated, awaited]).toMatchObject([sent, sent]);
     expect(entered).toMatchObject({ aud: 'bank', authorization_details: [{ actions: ['refund'] }] });
   });
 
