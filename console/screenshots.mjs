@@ -12,7 +12,7 @@ import { chromium } from 'playwright-core';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const images = join(root, 'docs', 'images');
 const API_KEY = 'a-key-for-taking-pictures';
-const SCREENS = ['activity', 'explain', 'policies', 'agents', 'proof', 'health'];
+const SCREENS = ['overview', 'activity', 'explain', 'policies', 'agents', 'entities', 'proof', 'health'];
 const WIDTH = 1200;
 const HEIGHT = 800;
 
@@ -58,7 +58,7 @@ async function open(url, key, colorScheme, height = HEIGHT) {
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();
-  await page.goto(`${url}/console`);
+  await page.goto(`${url}/console/inbox`);
   await page.getByLabel('Your key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();

@@ -76,7 +76,7 @@ function View({ of: { id, found } }: { readonly of: KnownEntity }): JSX.Element 
       </header>
       {Object.keys(entity.properties).length === 0 ? null : (
         <Panel title="Properties">
-          <Json value={entity.properties} label="Properties" />
+          <Json value={entity.properties} label="Properties as JSON" />
         </Panel>
       )}
       <Panel title="Claims">
