@@ -155,6 +155,7 @@ interface ApprovalRequirement {
 interface ApproverGroup {
     readonly subjects: readonly string[];
     readonly approvals: number;
+    readonly signed?: true;
 }
 
 function AtLeastOneOf(...names: readonly string[]): ClassDecorator;
@@ -247,6 +248,8 @@ const DENIAL_REASONS: readonly [
     'not_this_principal',
     'own_agent',
     'not_an_approver',
+    'signature_required',
+    'signature_invalid',
     'approval_too_large',
     'limit_reached',
     'approval_rejected',
@@ -690,6 +693,13 @@ interface ParameterReference {
     readonly parameter: string;
 }
 
+interface PasskeySignature {
+    readonly passkeyId: string;
+    readonly authenticatorData: string;
+    readonly clientDataJSON: string;
+    readonly signature: string;
+}
+
 class Policy {
     readonly id: string;
     readonly createdSequence: number;
@@ -826,6 +836,7 @@ interface Review {
     readonly createdAt: string;
     readonly groups?: readonly number[];
     readonly grant?: GivenGrant;
+    readonly signature?: PasskeySignature;
 }
 
 const Revisioned: () => MethodDecorator & ClassDecorator;

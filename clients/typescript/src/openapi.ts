@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a decision
-         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver.
+         * @description Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.
          *
          *     Scope: `review`.
          */
@@ -2218,6 +2218,11 @@ export interface components {
              * @example 1
              */
             approvals: number;
+            /**
+             * @description Only reviews signed with a passkey count; absent: any does.
+             * @example true
+             */
+            signed?: boolean;
         };
         GrantAllowanceResponse: {
             /**
@@ -2444,6 +2449,8 @@ export interface components {
                     subjects: string[];
                     /** @description By different reviewers. Without it `1`. */
                     approvals?: number | null;
+                    /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                    signed?: boolean | null;
                 }[] | null;
                 /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Without it `"P1D"`. */
                 decideWithin?: string | null;
@@ -3383,6 +3390,16 @@ export interface components {
             /** @example same */
             parameters: components["schemas"]["GrantParameters"];
         };
+        SignatureResponse: {
+            /** @example psk_00000000000000000000000001 */
+            passkeyId: string;
+            /** @example SZYN */
+            authenticatorData: string;
+            /** @example eyJ0 */
+            clientDataJSON: string;
+            /** @example MEUC */
+            signature: string;
+        };
         ReviewResponse: {
             /**
              * @description Null when the holder of the API key rejected.
@@ -3399,12 +3416,14 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.
+             * @description Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without `approvers`.
              * @example null
              */
             groups: number[] | null;
             /** @description What the reviewer gave besides this action; absent if that was nothing. */
             grant?: components["schemas"]["GivenGrantResponse"];
+            /** @description What a passkey of the reviewer made of exactly this approval; absent without one. */
+            signature?: components["schemas"]["SignatureResponse"];
         };
         DecisionApproversResponse: {
             /**
@@ -3423,6 +3442,11 @@ export interface components {
              * @example 0
              */
             given: number;
+            /**
+             * @description Only reviews signed with a passkey count; absent: any does.
+             * @example true
+             */
+            signed?: boolean;
         };
         DecisionResponse: {
             /** @example dec_00000000000000000000000001 */
@@ -3566,6 +3590,8 @@ export interface components {
                 subjects: string[];
                 /** @description By different reviewers. Without it `1`. */
                 approvals?: number | null;
+                /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                signed?: boolean | null;
             }[] | null;
         };
         ApproverResponse: {
@@ -3588,11 +3614,11 @@ export interface components {
              */
             able: boolean;
             /**
-             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; a policy denies it `decision:approve`. Null when none does.
+             * @description The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.
              * @example null
              * @enum {string|null}
              */
-            why: "proposer" | "suspended" | "reviewed" | "policy_denied" | null;
+            why: "proposer" | "suspended" | "reviewed" | "no_passkey" | "policy_denied" | null;
         };
         ApproverListResponse: {
             data: components["schemas"]["ApproverResponse"][];
@@ -3673,6 +3699,10 @@ export interface components {
                  * @enum {string|null}
                  */
                 parameters?: "same" | "any" | null;
+            } | null;
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{actionHash, agentId, decisionId, grant?, verdict: "approve"}`, `agentId` being the reviewer and `grant` what is given, with defaults; of a decision that no execution waits for `{agentId, context, decisionId, description, riskLevel, title, verdict: "approve"}`. Required to fill a signed group. */
+            signature?: {
+                [key: string]: unknown;
             } | null;
         };
         RejectDecisionRequest: {
@@ -5274,7 +5304,7 @@ export interface components {
             access_evaluations_endpoint: string;
         };
         /** @enum {string} */
-        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
+        DenialReason: "capability_missing" | "no_policy_allows" | "self_approval" | "agent_suspended" | "principal_suspended" | "stopped" | "agent_unknown" | "scope_missing" | "reviewer_not_bound" | "not_this_agent" | "not_this_principal" | "own_agent" | "not_an_approver" | "signature_required" | "signature_invalid" | "approval_too_large" | "limit_reached" | "approval_rejected" | "approval_insufficient" | "extension_refused";
         ConflictError: {
             error: {
                 /** @enum {string} */
