@@ -22,7 +22,8 @@ const SIGNED = { subjects: ['role:finance'], signed: true };
 
 describe('Signed approvals', () => {
   const stage = stageOf(async () => {
-    const app = await createTestApp({ environment: { PUBLIC_URL: ORIGIN, MAX_PENDING_APPROVALS: '100' } });
+    const environment = { PUBLIC_URL: ORIGIN, MAX_PENDING_APPROVALS: '100', RETAIN_AT_LEAST: 'PT0S' };
+    const app = await createTestApp({ environment });
     const people = await company(app);
     await send(app, 'PATCH', `/api/v1/agents/${people.bot.id}`, { body: { capabilities: ['*'] } });
     await requireApproval(app, { approvers: [SIGNED] });
@@ -222,6 +223,15 @@ describe('Signed approvals', () => {
     expect((await resume(app, id)).status).toBe(200);
     expect(reasonOf(await signAndApprove(app, later, gone))).toEqual([403, 'signature_invalid']);
     expect((await signAndApprove(app, later, tom)).status).toBe(200);
+  });
+
+  it('lose what was signed once their decision is erased', async () => {
+    const { app, people, sue } = stage;
+    const { id } = await propose(app, people.bot.id, { title: 'of a person' });
+    expect((await signAndApprove(app, id, sue)).status).toBe(200);
+    const body = { subjects: [{ type: 'decision', id }], reason: 'asked for' };
+    expect((await send(app, 'POST', '/api/v1/erasures', { body })).status).toBe(201);
+    expect(Object.keys((await decisionOf(id)).reviews[0])).not.toContain('signature');
   });
 
   it('sign the grant that they give, which then serves while signed approvals are required', async () => {
