@@ -4,7 +4,6 @@ import {
   type ClientContext,
   type ElicitRequest,
   type ElicitResult,
-  type ListRootsResult,
   type Notification,
   type Progress,
   type Prompt,
@@ -13,6 +12,7 @@ import {
   type RequestOptions,
   type Resource,
   type ResourceTemplateType,
+  type ResultTypeMap,
   type ServerCapabilities,
   type Tool,
   type Transport,
@@ -44,7 +44,7 @@ export type Kind = 'tools' | 'prompts' | 'resources';
 export interface ClientLink {
   readonly changed: (kind: Kind) => void;
   readonly notified: (server: string, notification: Notification) => void;
-  readonly roots: () => Promise<ListRootsResult>;
+  readonly roots: () => Promise<ResultTypeMap['roots/list']>;
   /** @param within the newest call that this server carries out. */
   readonly elicit: (
     server: string,
