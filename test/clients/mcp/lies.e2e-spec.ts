@@ -12,8 +12,6 @@ import { RawConnection } from './raw-connection';
 
 const LIAR = join(__dirname, 'changing-server.mjs');
 const ESCAPE = '\u001b]0;owned\u0007';
-/** Bytes. */
-const HUGE = 100_000_000;
 
 describeOnSqlite('Servers that lie, behind gov mcp', () => {
   let app: TestApp;
@@ -118,13 +116,14 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     expect(connection.errors).toContain('The MCP server one ended. It is started again when it is needed.');
   });
 
-  it('may answer with 100 MB, of which the record keeps the hash', async () => {
-    const connection = await connected({ one: { size: HUGE }, two: {} });
+  it('may not answer with more than 32 MB: that ends the connection, and the next call makes another', async () => {
+    const connection = await connected({ one: { size: 40_000_000 }, two: {} });
     const { result } = await asked(connection, 'huge', 'tools/call', { name: 'one__greet' });
-    expect(result.content[0].text).toHaveLength(HUGE);
-    const { data } = (await send(app, 'GET', `/api/v1/executions?agentId=${agentId}&order=desc&limit=1`)).body;
-    expect(data[0]).toMatchObject({ outcome: 'executed', result: { sha256: expect.any(String) } });
-    expect(data[0].result.bytes).toBeGreaterThan(HUGE);
+    expect(result.content[0].text).toContain('It is not known what one__greet has done');
+    state('one', {});
+    expect((await asked(connection, 'next', 'tools/call', { name: 'one__greet' })).result).not.toHaveProperty(
+      'isError',
+    );
   });
 
   it('hold up nobody else: 20 calls of three servers run at once', async () => {
