@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { type Parsed, send } from '../../support/application/send';
+import type { Parsed } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { run } from '../../support/processes/shell';
 import { buildCommandLine } from '../command-line';
@@ -16,7 +16,6 @@ const ESCAPE = '\u001b]0;owned\u0007';
 describeOnSqlite('Servers that lie, behind gov mcp', () => {
   let app: TestApp;
   let folder: string;
-  let agentId: string;
   let environment: NodeJS.ProcessEnv;
   const open: RawConnection[] = [];
 
@@ -24,7 +23,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     await buildCommandLine();
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-lies-'));
-    ({ id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'read', 'get-prompt'] }));
+    const { id: agentId } = await createAgent(app, { name: 'bot', capabilities: ['greet', 'read', 'get-prompt'] });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId });
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
     await createPolicy(app, { actions: ['greet', 'get-prompt'], resources: ['one/*', 'two/*', 'three/*'] });

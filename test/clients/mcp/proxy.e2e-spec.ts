@@ -273,6 +273,14 @@ describeOnSqlite('gov mcp', () => {
       exitCode: 1,
       errors: expect.stringContaining('10.0.0.5:8080'),
     });
+    expect(await mcp('--listen', '0.0.0.0:0', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('add --allow-shared'),
+    });
+    expect(await mcp('--lock', 'nowhere.lock', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('The lock nowhere.lock cannot be used'),
+    });
     expect(await mcp('--', 'no-such-command')).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining('cannot be reached'),
