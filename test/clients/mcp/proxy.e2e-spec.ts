@@ -157,7 +157,7 @@ describeOnSqlite('gov mcp', () => {
 
   it('holds a call for 45 seconds by default, as its help says', async () => {
     const { output } = await run(process.execPath, [GOV, 'mcp', '--help']);
-    expect(output).toMatch(/--hold <seconds> [^]*?\(default: 45\)/);
+    expect(output).toMatch(/--hold <seconds> [^]*?\(default:\s+45\)/);
     const customer = await shop.customer('held');
     const service = await openHttpProxy(shop.app.url);
     const environment = { ...customer.environment, GOVERNANCE_URL: service.url };
