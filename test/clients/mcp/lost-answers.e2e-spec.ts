@@ -90,7 +90,7 @@ describeOnSqlite('gov mcp, when the answer of a tool is lost', () => {
 
   it('says so before it ends, if a server over pipes dies while the tool runs, and does not blame the client', async () => {
     const program = join(__dirname, 'turning-server.mjs');
-    const raw = await RawConnection.open([program, join(folder, 'runs')], environment);
+    const raw = await RawConnection.open([program, join(folder, 'runs')], environment, { words: ['--name', 'shop'] });
     raw.call(1, 'die');
     expect(await raw.exitCode()).toBe(1);
     const [answer] = raw.received.filter(({ id }) => id === 1);

@@ -157,7 +157,7 @@ describeOnSqlite('gov mcp', () => {
 
   it('holds a call for 45 seconds by default, as its help says', async () => {
     const { output } = await run(process.execPath, [GOV, 'mcp', '--help']);
-    expect(output).toMatch(/--hold <seconds> [^]*?\(default: 45\)/);
+    expect(output).toMatch(/--hold <seconds> [^]*?\(default:\s+45\)/);
     const customer = await shop.customer('held');
     const service = await openHttpProxy(shop.app.url);
     const environment = { ...customer.environment, GOVERNANCE_URL: service.url };
@@ -272,6 +272,14 @@ describeOnSqlite('gov mcp', () => {
     expect(await mcp('--listen', '0.0.0.0', '--', 'true')).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining('10.0.0.5:8080'),
+    });
+    expect(await mcp('--listen', '0.0.0.0:0', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('add --allow-shared'),
+    });
+    expect(await mcp('--lock', 'nowhere.lock', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('The lock nowhere.lock cannot be used'),
     });
     expect(await mcp('--', 'no-such-command')).toMatchObject({
       exitCode: 1,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { approve } from '../../approvals/support';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
-import { send } from '../../support/application/send';
+import { type Parsed, send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { run } from '../../support/processes/shell';
 import { GOV } from './mcp-clients';
@@ -66,7 +66,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     return connection;
   }
 
-  async function asked(connection: RawConnection, id: string, method: string, params: object = {}): Promise<any> {
+  async function asked(connection: RawConnection, id: string, method: string, params: object = {}): Promise<Parsed> {
     connection.send({ id, method, params });
     return connection.until((message) => message.id === id);
   }
@@ -76,7 +76,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     return result[list].map(({ name }: { name: string }) => name);
   }
 
-  async function calls(connection: RawConnection, id: string, name: string, given: object = {}): Promise<any> {
+  async function calls(connection: RawConnection, id: string, name: string, given: object = {}): Promise<Parsed> {
     return (await asked(connection, id, 'tools/call', { name, arguments: given })).result;
   }
 
@@ -95,7 +95,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     });
     expect(await calls(connection, 'none', 'nowhere__echo')).toMatchObject({ isError: true });
     const { body } = await send(shop.app, 'GET', `/api/v1/executions?agentId=${agentId}`);
-    expect(body.data.map(({ resourceId, action }: any) => `${action} ${resourceId}`).sort()).toEqual([
+    expect(body.data.map(({ resourceId, action }: Parsed) => `${action} ${resourceId}`).sort()).toEqual([
       'get-sum far/get-sum',
       'read_text_file files/read_text_file',
     ]);
@@ -147,7 +147,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     expect((await asked(connection, 'subscribe', 'resources/subscribe', { uri })).result).toEqual({});
     const { body } = await send(shop.app, 'GET', `/api/v1/executions?agentId=${agentId}&action=read`);
     expect(
-      body.data.map(({ resourceId, resourceType, parameters }: any) => [resourceType, resourceId, parameters]),
+      body.data.map(({ resourceId, resourceType, parameters }: Parsed) => [resourceType, resourceId, parameters]),
     ).toEqual(Array(2).fill(['resource', `every/${uri.replace('://', '/')}`, { uri }]));
     expect((await asked(connection, 'up', 'resources/read', { uri: 'demo://resource/../x' })).error).toBeDefined();
     const prompts = await names(connection, 'prompts', 'prompts');

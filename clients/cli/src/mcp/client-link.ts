@@ -31,7 +31,7 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: R
     roots: async () => {
       await Promise.race([ready, sleep(LONGEST_BEGINNING, undefined, { ref: false })]);
       if (server.getClientCapabilities()?.roots === undefined) throw refusal('The client has no roots.');
-      return server.listRoots();
+      return server.request({ method: 'roots/list' });
     },
     elicit: async (name, params, within: ServerContext | undefined) => {
       const mode = params.mode === 'url' ? 'url' : 'form';
@@ -40,7 +40,8 @@ export function linkOf({ server }: McpServer, areSeveral: boolean, subscribed: R
       // So that nothing passes for a question of the proxy.
       const asked = { ...params, message: `${name} asks: ${params.message}` };
       const options = { timeout: NO_TIMEOUT, ...(within && { signal: within.mcpReq.signal }) };
-      return within === undefined ? server.elicitInput(asked, options) : within.mcpReq.elicitInput(asked, options);
+      const request = { method: 'elicitation/create' as const, params: asked };
+      return within === undefined ? server.request(request, options) : within.mcpReq.send(request, options);
     },
   };
 }

@@ -4,7 +4,6 @@ import {
   type ClientContext,
   type ElicitRequest,
   type ElicitResult,
-  type ListRootsResult,
   type Notification,
   type Progress,
   type Prompt,
@@ -13,6 +12,7 @@ import {
   type RequestOptions,
   type Resource,
   type ResourceTemplateType,
+  type ResultTypeMap,
   type ServerCapabilities,
   type Tool,
   type Transport,
@@ -21,7 +21,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport, isLostAnswer } from './answering-transport.js';
 import { resultOnly } from './answers.js';
-import type { Arguments } from './mapping.js';
+import { LARGEST_MESSAGE } from './batches.js';
+import type { Arguments, Named } from './mapping.js';
 import { traceMeta } from './trace-of-call.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
@@ -44,7 +45,7 @@ export type Kind = 'tools' | 'prompts' | 'resources';
 export interface ClientLink {
   readonly changed: (kind: Kind) => void;
   readonly notified: (server: string, notification: Notification) => void;
-  readonly roots: () => Promise<ListRootsResult>;
+  readonly roots: () => Promise<ResultTypeMap['roots/list']>;
   /** @param within the newest call that this server carries out. */
   readonly elicit: (
     server: string,
@@ -73,8 +74,6 @@ const LISTS = {
   resources: 'resources/list',
   resourceTemplates: 'resources/templates/list',
 } as const;
-/** Bytes. A larger message ends the connection, and with it all calls. */
-const LARGEST_MESSAGE = 256 * 2 ** 20;
 /** Variables that the server must not see: with them it could act as its own agent, or approve its own calls. */
 const SECRET = 'GOVERNANCE_';
 
@@ -116,11 +115,12 @@ export class GovernedServer {
     if (client.getServerCapabilities()?.[kind] === undefined) return [];
     let items: Listed[List][] = [];
     let cursor: string | undefined;
-    for (let pages = 0; pages < MOST_LISTED && items.length <= MOST_LISTED; pages += 1) {
+    for (let pages = 0; pages < MOST_LISTED; pages += 1) {
       const request = { method: LISTS[list], params: cursor === undefined ? {} : { cursor } };
       const page = (await client.request(request)) as unknown as Record<List, Listed[List][]> & { nextCursor?: string };
       items = items.concat(page[list]);
       cursor = page.nextCursor;
+      if (items.length > MOST_LISTED) break;
       if (cursor !== undefined) continue;
       if (list === 'tools')
         for (const tool of items as Tool[]) this.definitions.set(tool.name, withoutOutputSchema(tool));
@@ -130,9 +130,9 @@ export class GovernedServer {
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
-  callTool(name: string, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
+  callTool({ name, shown }: Named, given: Arguments | undefined, passing: Passing): Promise<CallToolResult> {
     const definition = this.definitions.get(name);
-    return this.passed(name, passing, async (client, options) => {
+    return this.passed(shown, passing, async (client, options) => {
       const call = { name, ...(given === undefined ? {} : { arguments: { ...given } }), ...traceMeta() };
       // For the headers of its parameters.
       const result = await client.callTool(call, { ...options, ...(definition && { toolDefinition: definition }) });

@@ -26,7 +26,7 @@ export function offerTools(offered: Offered): void {
       name,
       requestOf: () => requestOf(mapping, target, given),
       run: async (passing) => {
-        const answer = await target.of.callTool(target.name, given, passing);
+        const answer = await target.of.callTool(target, given, passing);
         if (answer.isError === true) throw new ReportedFailure(answer);
         return answer;
       },

@@ -53,8 +53,9 @@ export async function pinned(instructions: string | undefined, tools: readonly T
   return { instructions: await instructionsHash(instructions), tools: Object.fromEntries(hashes) };
 }
 
-async function hashOf({ _meta: _, ...tool }: Tool): Promise<string> {
-  return (await digestOf(canonicalJson(tool))).sha256;
+async function hashOf(tool: Tool): Promise<string> {
+  // What is undefined is left out.
+  return (await digestOf(canonicalJson({ ...tool, _meta: undefined }))).sha256;
 }
 
 async function instructionsHash(text: string | undefined): Promise<string | null> {

@@ -92,15 +92,16 @@ async function instructionsOf(servers: Servers, pins: Pins | null): Promise<stri
 
 function offerRest({ server, servers }: Offered): void {
   server.setRequestHandler('logging/setLevel', async ({ params: { level } }) => {
+    const request = { method: 'logging/setLevel' as const, params: { level } };
     await servers.each('logging', (one) =>
-      one.say((client) =>
-        client.getServerCapabilities()?.logging ? client.setLoggingLevel(level) : Promise.resolve(),
-      ),
+      one.say(async (client) => client.getServerCapabilities()?.logging && client.request(request)),
     );
     return {};
   });
   server.setNotificationHandler('notifications/roots/list_changed', async () => {
-    await servers.each('roots', (one) => one.say((client) => client.sendRootsListChanged()));
+    await servers.each('roots', (one) =>
+      one.say((client) => client.notification({ method: 'notifications/roots/list_changed' })),
+    );
   });
   server.fallbackRequestHandler = ({ method }) => {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `gov mcp does not pass on ${method}.`);

@@ -10,8 +10,9 @@ const traces = new AsyncLocalStorage<Meta>();
 
 /** Carries out a call within the trace that its client sent with it, if it sent one. */
 export function withinTrace<Result>(meta: Meta | undefined, call: () => Promise<Result>): Promise<Result> {
-  const sent = KEYS.flatMap((key) => (typeof meta?.[key] === 'string' ? [[key, meta[key]]] : []));
-  return traces.run(isTraceparent(meta?.[TRACEPARENT_META_KEY]) ? Object.fromEntries(sent) : {}, call);
+  const sent = KEYS.flatMap((key) => (typeof meta?.[key] === 'string' ? [[key, meta[key]] as const] : []));
+  const trace: Meta = Object.fromEntries(sent);
+  return traces.run(isTraceparent(trace[TRACEPARENT_META_KEY]) ? trace : {}, call);
 }
 
 /** For the governed server: the same trace. */
