@@ -1,6 +1,6 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientLink, Kind } from './governed-server.js';
+import type { ClientLink, Kind } from './servers/governed-server.js';
 import { elicitationOf } from './elicitation.js';
 
 /** Milliseconds for which a server that asks at its start waits until the session has begun. */

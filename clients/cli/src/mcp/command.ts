@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withPrincipalOptions } from '../principal-options.js';
-import type { PinOptions } from './pin.js';
+import type { PinOptions } from './servers/pin.js';
 import type { McpOptions } from './serve.js';
-import { isServerUrl } from './server-address.js';
+import { isServerUrl } from './servers/server-address.js';
 
 export function addMcpCommand(program: Command): void {
   const command = withTargets(program.command('mcp [command...]'))
@@ -40,7 +40,7 @@ export function addMcpCommand(program: Command): void {
     .description('write down the definitions of all tools, for --lock')
     .requiredOption('--lock <file>', 'where')
     .action(async (words: string[], options: PinOptions, { parent }: Command) => {
-      const { pinServers } = await import('./pin.js');
+      const { pinServers } = await import('./servers/pin.js');
       // What both commands have is read by the first.
       await pinServers(words, { ...parent?.opts<PinOptions>(), ...options });
     });

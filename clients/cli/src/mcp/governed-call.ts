@@ -12,11 +12,11 @@ import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { decisionOf, waitingText } from '../decision-text.js';
 import { SettingsError } from '../settings.js';
 import { type Answers, endedText, pendingText, refusalText, ReportedFailure } from './answers.js';
-import type { Passing } from './governed-server.js';
+import type { Passing } from './servers/governed-server.js';
 import { UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
 import { StoppedError, type StopWatch } from './stop-watch.js';
-import { UnknownOutcomeError } from './unknown-outcome.js';
+import { UnknownOutcomeError } from './servers/unknown-outcome.js';
 
 /** The name of the question that a client is asked about a call that waits. */
 const QUESTION = 'approval';

@@ -19,9 +19,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP } from 'node:net';
 import { printError } from '../output.js';
 import { SettingsError } from '../settings.js';
-import type { ClientLink } from './governed-server.js';
+import type { ClientLink } from './servers/governed-server.js';
 import type { MakeServer } from './proxy.js';
-import type { Servers } from './servers.js';
+import type { Servers } from './servers/servers.js';
 
 /** What is being served, whichever way. */
 export interface Served {

@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { otherAnswers } from './answers.js';
-import type { GovernedServer } from './governed-server.js';
+import type { GovernedServer } from './servers/governed-server.js';
 import { readRequestOf } from './mapping.js';
 import { governed, type Offered } from './offered.js';
 import { traceMeta } from './trace-of-call.js';

@@ -3,8 +3,8 @@ import { counted, plain, printError } from '../output.js';
 import { ReportedFailure, toolAnswers } from './answers.js';
 import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
 import { governed, type Offered } from './offered.js';
-import type { Pins } from './pins.js';
-import type { Found, Servers } from './servers.js';
+import type { Pins } from './servers/pins.js';
+import type { Found, Servers } from './servers/servers.js';
 import type { Listing } from './visible.js';
 
 export function offerTools(offered: Offered): void {

@@ -3,8 +3,8 @@ import type { PrincipalOptions } from '../principal-options.js';
 import { elicitationOf } from './elicitation.js';
 import { type Gate, type GovernedCall, governedCall } from './governed-call.js';
 import type { Mapping, ToolRequest } from './mapping.js';
-import type { Pins } from './pins.js';
-import type { Servers } from './servers.js';
+import type { Pins } from './servers/pins.js';
+import type { Servers } from './servers/servers.js';
 import { withinTrace } from './trace-of-call.js';
 import type { Visible } from './visible.js';
 

@@ -11,9 +11,9 @@ import type { Offered } from './offered.js';
 import { offerPrompts } from './offered-prompts.js';
 import { offerResources } from './offered-resources.js';
 import { offerTools } from './offered-tools.js';
-import type { Pins } from './pins.js';
+import type { Pins } from './servers/pins.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
-import type { Servers } from './servers.js';
+import type { Servers } from './servers/servers.js';
 import type { StopWatch } from './stop-watch.js';
 import { Visible } from './visible.js';
 

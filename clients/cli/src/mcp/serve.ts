@@ -8,13 +8,13 @@ import { settings } from '../settings.js';
 import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { readMapping } from './mapping.js';
-import { Pins } from './pins.js';
+import { Pins } from './servers/pins.js';
 import { type MakeServer, type ProxyOptions, proxyOf } from './proxy.js';
 import { RateLimitLeft } from './rate-limit-left.js';
 import { serviceFetch } from './service-fetch.js';
-import { Servers } from './servers.js';
+import { Servers } from './servers/servers.js';
 import { StopWatch } from './stop-watch.js';
-import { reached, serversOf, type TargetOptions } from './targets.js';
+import { reached, serversOf, type TargetOptions } from './servers/targets.js';
 import { tracedFetch } from './trace-of-call.js';
 
 export interface McpOptions extends PrincipalOptions, TargetOptions {

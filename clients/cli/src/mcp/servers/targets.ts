@@ -1,8 +1,8 @@
-import { plain, printError } from '../output.js';
-import { SettingsError } from '../settings.js';
+import { plain, printError } from '../../output.js';
+import { SettingsError } from '../../settings.js';
 import { readConfig } from './config-file.js';
 import { GovernedServer, type Target } from './governed-server.js';
-import { isPlainName, type Mapping, plainName } from './mapping.js';
+import { isPlainName, type Mapping, plainName } from '../mapping.js';
 import { headersOf } from './server-address.js';
 
 /** Which servers are governed. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { counted, plain, printLine } from '../output.js';
+import { counted, plain, printLine } from '../../output.js';
 import { Pins, type PinnedServer, pinned } from './pins.js';
 import { reached, serversOf, type TargetOptions } from './targets.js';
 

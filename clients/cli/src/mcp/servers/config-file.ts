@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { SettingsError } from '../settings.js';
+import { SettingsError } from '../../settings.js';
 import type { Target } from './governed-server.js';
-import { isPlainName } from './mapping.js';
+import { isPlainName } from '../mapping.js';
 import { headersOf, isServerUrl } from './server-address.js';
 
 /** A server of a file, by the name that it has there. */

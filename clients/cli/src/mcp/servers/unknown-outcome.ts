@@ -5,7 +5,7 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client';
-import { wasNeverConnected } from '../../../typescript/src/never-connected.js';
+import { wasNeverConnected } from '../../../../typescript/src/never-connected.js';
 import { isLostAnswer } from './answering-transport.js';
 
 /** Faults that the SDK finds before it sends anything. */

@@ -1,4 +1,4 @@
-import { SettingsError } from '../settings.js';
+import { SettingsError } from '../../settings.js';
 
 const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/;
 

@@ -1,8 +1,8 @@
 import { UriTemplate } from '@modelcontextprotocol/server';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plain, printError } from '../output.js';
+import { plain, printError } from '../../output.js';
 import { type ClientLink, GovernedServer, type Listed } from './governed-server.js';
-import type { Named } from './mapping.js';
+import type { Named } from '../mapping.js';
 
 /** Milliseconds for which the others are held up by a server that does not answer. */
 const LONGEST_HOLD_UP = 10_000;

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Tool } from '@modelcontextprotocol/client';
-import { canonicalJson, digestOf } from '../../../typescript/src/canonical-json.js';
-import { SettingsError } from '../settings.js';
+import { canonicalJson, digestOf } from '../../../../typescript/src/canonical-json.js';
+import { SettingsError } from '../../settings.js';
 
 /** What is pinned of a server: SHA-256, in hex. */
 export interface PinnedServer {

@@ -20,10 +20,10 @@ import {
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { AnsweringTransport, isLostAnswer } from './answering-transport.js';
-import { resultOnly } from './answers.js';
-import { LARGEST_MESSAGE } from './batches.js';
-import type { Arguments, Named } from './mapping.js';
-import { traceMeta } from './trace-of-call.js';
+import { resultOnly } from '../answers.js';
+import { LARGEST_MESSAGE } from '../batches.js';
+import type { Arguments, Named } from '../mapping.js';
+import { traceMeta } from '../trace-of-call.js';
 import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where a governed server is. */
