@@ -27,6 +27,8 @@ describe('The process that compares policies, in the built program', () => {
   });
 
   it('may end for lack of memory: the plan says so, and the service and the next plan continue', async () => {
+    // That of the plan before may still be ending.
+    while (comparingProcesses().length > 0) await sleep(20);
     const answering = plan(huge());
     process.kill(await comparingProcess(), 'SIGKILL');
     const answer = await answering;
@@ -45,12 +47,16 @@ describe('The process that compares policies, in the built program', () => {
     expect((await waiting).body.complete).toBe(true);
   });
 
-  /** The id of the only process that the program has started. */
-  async function comparingProcess(): Promise<number> {
+  /** The ids of the processes that the program has started. */
+  function comparingProcesses(): number[] {
     const { pid } = program.process;
+    return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
+  }
+
+  async function comparingProcess(): Promise<number> {
     for (;;) {
-      const [child = ''] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-      if (child !== '') return Number(child);
+      const [child] = comparingProcesses();
+      if (child !== undefined) return child;
       await sleep(20);
     }
   }
