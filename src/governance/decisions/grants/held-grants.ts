@@ -8,7 +8,7 @@ import { arraysOfOne } from '../../../ledger/records/statements';
 import { type Agent, AGENT } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import { type CountedAgent, EXECUTION } from '../../executions/execution.entity';
-import { spelledPath } from '../../policies/patterns/resources';
+import { decodedPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.kind';
 import { rejectionEnd } from '../decision-rules';
 import { ReviewPolicies } from '../reviewers';
@@ -115,10 +115,10 @@ async function isRejectedAlike(transaction: LedgerTransaction, asked: GrantedAct
   const { agentId, action, resourceType, onBehalfOf: principal } = asked;
   const where = { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
   const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
-  const path = spelledPath(asked.resourceId);
+  const path = decodedPath(asked.resourceId);
   const parameters = parametersHashOf(asked.parameters);
   const alike = rejected.filter(
-    (one) => spelledPath(one.resourceId) === path && parametersHashOf(one.parameters) === parameters,
+    (one) => decodedPath(one.resourceId) === path && parametersHashOf(one.parameters) === parameters,
   );
   for (const { decisionId } of alike) {
     const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
