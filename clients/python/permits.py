@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import json
 import math
 import re
@@ -81,7 +82,12 @@ def verify_permit(
     _must(permitted.get("identifier") == resource_id, "it is for another resource")
     text = _canonical(parameters).encode()
     _must(permitted.get("parameters_hash") == hashlib.sha256(text).hexdigest(), "it is for other parameters")
-    _must(seen is None or seen(claims["jti"], claims["exp"]), "it was used before")
+    if seen is not None:
+        is_first = seen(claims["jti"], claims["exp"])
+        # A coroutine counts as true, whatever it will answer.
+        if inspect.isawaitable(is_first):
+            raise TypeError("seen must not be async: it answers True or False at once.")
+        _must(is_first, "it was used before")
     return claims
 
 
@@ -123,9 +129,22 @@ def _canonical(value: Any) -> str:
         return "{" + ",".join(f"{_canonical(name)}:{_canonical(member)}" for name, member in members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_canonical, value)) + "]"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(float(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _number(_exact(value))
+    if isinstance(value, float):
+        return _number(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _exact(value: int) -> float:
+    """The service has no other integers: another one would pass for its neighbour that was permitted."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if number != value:
+        raise TypeError(f"parameters must be plain JSON; {value} is an integer that it does not hold exactly.")
+    return number
 
 
 def _number(value: float) -> str:

@@ -284,8 +284,11 @@ describe('Grants', () => {
     await reject(app, (await pending(app, people.bot, asked)).decisionId, people.ann);
     const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'spelled/other' });
     await give(decisionId, { for: 'PT1H', resources: ['spelled/*'], parameters: 'any' });
-    for (const resourceId of ['/spelled/é', 'spelled/e\u0301', '/spelled/e\u0301'])
+    for (const resourceId of ['/spelled/é', 'spelled/e\u0301', '/spelled/e\u0301', 'spelled/%C3%A9'])
       expect((await ask(app, people.bot, { ...asked, resourceId })).status).toBe(202);
+    for (const resourceId of [asked.resourceId, '/spelled/é', 'spelled/%C3%A9'])
+      expect((await evaluate({ ...asked, resourceId })).effect).toBe('require_approval');
+    expect((await evaluate({ ...asked, resourceId: 'spelled/third' })).effect).toBe('allow');
     expect((await ask(app, people.bot, { ...asked, parameters: { amount: 1 } })).status).toBe(200);
     expect((await ask(app, people.bot, { ...asked, resourceId: 'spelled/third' })).status).toBe(200);
   });

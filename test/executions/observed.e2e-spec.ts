@@ -96,6 +96,18 @@ describe('An observed agent', () => {
     expect([status, body.outcome, body.observed]).toEqual([200, 'authorized', true]);
   });
 
+  it('is answered anew once what policies allowed is only observed', async () => {
+    const { id } = await createPolicy(app, { name: 'write-once', actions: ['write'], resources: ['once'] });
+    const headers = { 'Idempotency-Key': 'once' };
+    const repeat = (): Promise<Answer> =>
+      send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked('write', 'once'), headers });
+    const first = (await repeat()).body;
+    expect([first.observed, (await repeat()).body.id]).toEqual([undefined, first.id]);
+    await send(app, 'POST', `/api/v1/policies/${id}/deactivate`, { body: {} });
+    const { body } = await repeat();
+    expect([body.outcome, body.observed, body.id === first.id]).toEqual(['authorized', true, false]);
+  });
+
   it('may no longer, once it ends', async () => {
     const headers = { 'Idempotency-Key': 'observed' };
     const repeat = (): Promise<Answer> =>

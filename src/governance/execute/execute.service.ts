@@ -166,8 +166,10 @@ export class ExecuteService {
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
     // It has taken from limits what it takes.
     const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
-    const { refusal, requirement } = aside;
-    if (isSame && refusal === null && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
+    const { refusal, requirement, basis } = aside;
+    // What policies have allowed is another answer than what is only observed.
+    const isAllowed = refusal === null && (first.observed || basis.observed !== true);
+    if (isSame && isAllowed && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
       return null;
     return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
   }

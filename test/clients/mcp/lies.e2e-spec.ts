@@ -28,6 +28,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
     await createPolicy(app, { actions: ['greet', 'get-prompt'], resources: ['one/*', 'two/*', 'three/*'] });
     await createPolicy(app, { actions: ['read'], resources: ['one/file/public/*', 'two/*'] });
+    await createPolicy(app, { actions: ['read'], resources: ['two/file/secret/*', 'two/http/h/*'], effect: 'deny' });
   });
   afterEach(async () => {
     for (const connection of open.splice(0)) await connection.close();
@@ -92,6 +93,33 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     }
   });
 
+  it('are not asked for what a policy denies by another spelling of its URI', async () => {
+    const resources = [
+      { uri: 'file:///open', name: 'open' },
+      { uri: 'FILE:///secret/b', name: 'other' },
+    ];
+    const connection = await connected({ two: { resources } });
+    const { result } = await asked(connection, 'list', 'resources/list');
+    expect(result.resources.map(({ name }: Parsed) => name)).toEqual(['open']);
+    expect(await asked(connection, 'open', 'resources/read', { uri: 'file:///open' })).toHaveProperty('result');
+    const spellings = [
+      'file:///secret/a',
+      'FILE:///secret/a',
+      'file://localhost/secret/a',
+      'http://u@h/b',
+      'http://H/b',
+    ];
+    for (const uri of [...spellings, 'http://h:80/b', 'http:h/b']) {
+      const { error } = await asked(connection, uri, 'resources/read', { uri });
+      expect([uri, error?.message]).toEqual([uri, expect.stringContaining('was not run')]);
+    }
+    for (const uri of ['http://h:8080/b', 'db://Host/a', 'note:a', 'a name', 'file:///My Notes/a'])
+      expect([uri, await asked(connection, uri, 'resources/read', { uri })]).toEqual([
+        uri,
+        expect.objectContaining({ result: expect.anything() }),
+      ]);
+  });
+
   it('are left out while they are silent or list without an end, and the others are served', async () => {
     const many = Array.from({ length: 10_001 }, (_, at) => tool(`tool-${at}`));
     const connection = await connected({ one: {}, two: { silent: 'tools/list' }, three: { tools: many } });
@@ -143,6 +171,7 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     [{ a__b: { command: 'true' } }, 'without "__" and without a final "_"'],
     [{ a: { command: 'true', args: ['${NO_SUCH_VARIABLE}'] } }, 'mcpServers.a.args[0] names ${NO_SUCH_VARIABLE}'],
     [{ a: { command: 'true', env: { X: '${GOVERNANCE_API_KEY}' } } }, 'no server gets GOVERNANCE_'],
+    [{ a: { command: 'true', env: { X: '${governance_api_key}' } } }, 'no server gets GOVERNANCE_'],
     [{ a: { command: 'true', cwd: '/' } }, 'mcpServers.a has the member cwd'],
     [{ a: {} }, 'mcpServers.a needs a command or a url'],
     [{ a: { url: 'ftp://x' } }, 'mcpServers.a.url is a URL'],

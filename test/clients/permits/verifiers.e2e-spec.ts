@@ -1,5 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +32,8 @@ const python = ['python3', '/usr/bin/python3'].find(
 if (python === undefined) process.stdout.write('SKIPPED: the tests of permits.py need PyJWT with cryptography.\n');
 
 interface Verifier {
-  ask(question: object): Promise<Parsed>;
+  /** @param question the line, or what it says */
+  ask(question: object | string): Promise<Parsed>;
   close(): Promise<void>;
 }
 
@@ -37,7 +46,7 @@ function startVerifier(program: string, words: readonly string[], environment: o
   const lines: Interface = createInterface({ input: child.stdout ?? process.stdin });
   return {
     ask: async (question) => {
-      child.stdin?.write(`${JSON.stringify(question)}\n`);
+      child.stdin?.write(`${typeof question === 'string' ? question : JSON.stringify(question)}\n`);
       const [line] = (await once(lines, 'line')) as [string];
       return JSON.parse(line);
     },
@@ -84,7 +93,7 @@ describeOnSqlite('A target that verifies permits', () => {
     rmSync(folder, { recursive: true });
   });
 
-  describe.each(VERIFIERS)('by %s', (_name, start) => {
+  describe.each(VERIFIERS)('by %s', (language, start) => {
     let verifier: Verifier;
     let token: string;
     let expected: Parsed;
@@ -196,6 +205,27 @@ describeOnSqlite('A target that verifies permits', () => {
       expect(await verifier.ask({ ...expected, token, once: true })).toEqual(claims);
       expect((await verifier.ask({ ...expected, token, once: true })).message).toContain('used before');
       expect(await verifier.ask({ ...expected, token })).toEqual(claims);
+    });
+
+    it('takes no permit before it knows whether it was used', async () => {
+      expect(await verifier.ask({ ...expected, token, once: 'later' })).not.toHaveProperty('jti');
+    });
+
+    it('does not take an integer for its neighbour', async () => {
+      const hash = createHash('sha256').update('{"amount":9007199254740992}').digest('hex');
+      const [details] = claims.authorization_details;
+      const nearby = altered({ authorization_details: [{ ...details, parameters_hash: hash }] });
+      const asked = (amount: string): string =>
+        JSON.stringify({ ...expected, token: nearby, parameters: { amount: 0 } }).replace(
+          '"amount":0',
+          `"amount":${amount}`,
+        );
+      expect(await verifier.ask(asked('9007199254740992'))).toHaveProperty('jti');
+      const answer = await verifier.ask(asked('9007199254740993'));
+      // Where every number is a double, the target itself has read the neighbour, and acts on it.
+      if (language === 'verify_permit') expect(answer.name).toBe('TypeError');
+      else expect(answer).toHaveProperty('jti');
+      expect((await verifier.ask(asked(`1${'0'.repeat(400)}`))).name).toBe('TypeError');
     });
 
     it('does not take part of what is expected for all of it', async () => {

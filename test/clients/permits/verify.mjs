@@ -3,11 +3,14 @@ import { verifyPermit } from 'agent-governance-client/permits';
 import { createInterface } from 'node:readline';
 
 const used = new Set();
-const seen = (jti) => !used.has(jti) && used.add(jti) !== undefined;
+const SEEN = {
+  true: (jti) => !used.has(jti) && used.add(jti) !== undefined,
+  later: () => Promise.resolve(false),
+};
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { token, once, ...expected } = JSON.parse(line);
-  const answer = await verifyPermit(token, once ? { ...expected, seen } : expected).catch(({ name, message }) => ({
+  const answer = await verifyPermit(token, { ...expected, seen: SEEN[once] }).catch(({ name, message }) => ({
     name,
     message,
   }));

@@ -45,6 +45,8 @@ const NO_MAPPING: Mapping = { tools: new Map() };
 const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 /** What can be the rest of it, and an action: no two such names are compared as one, and none reads as a place of its own. */
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
+/** Schemes of which every reader takes several spellings of a host for one. */
+const WEB_OR_FILE = /^(?:https?|wss?|ftp|file):$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
 /**
@@ -140,8 +142,24 @@ export function promptRequestOf({ server, name }: Named, given: Arguments | unde
   return { action: 'get-prompt', resourceType: 'prompt', resourceId: `${server}/${name}`, ...parametersOf(given) };
 }
 
-/** Of a resource of a server: its URI as a path. The service refuses what could be read as another path. */
+/**
+ * Whether a URI has its scheme and host as every reader has them: `FILE:///a` and `file://localhost/a` are `file:///a`, and would
+ * pass by a policy about it.
+ */
+export function isPlainUri(uri: string): boolean {
+  if (!URL.canParse(uri)) return true;
+  const { protocol, host } = new URL(uri);
+  const [, authority = ''] = /^[^/?#]+:\/\/([^/?#]*)/.exec(uri) ?? [];
+  return uri.startsWith(protocol) && (authority === host || !WEB_OR_FILE.test(protocol));
+}
+
+/**
+ * Of a resource of a server: its URI as a path. The service refuses what could be read as another path.
+ * @throws UnclearCallError for a URI that is not plain
+ */
 export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'parameters'> {
+  if (!isPlainUri(uri))
+    throw new UnclearCallError(`${JSON.stringify(uri)} does not name its scheme and host in their plain form.`);
   return {
     ...{ action: 'read', resourceType: 'resource' },
     resourceId: `${server}/${uri.replace(/^([^:/?#]+):(?:\/\/\/?)?/, '$1/')}`,

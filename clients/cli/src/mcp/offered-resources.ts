@@ -6,9 +6,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { otherAnswers } from './answers.js';
 import type { GovernedServer } from './servers/governed-server.js';
-import { readRequestOf } from './mapping.js';
+import { isPlainUri, readRequestOf } from './mapping.js';
 import { governed, type Offered } from './offered.js';
 import { traceMeta } from './trace-of-call.js';
+import type { Listing } from './visible.js';
 
 export function offerResources(offered: Offered, subscribed: Set<string>): void {
   const { server, servers, gate, visible } = offered;
@@ -16,7 +17,7 @@ export function offerResources(offered: Offered, subscribed: Set<string>): void 
     const found = await servers.list('resources');
     // Of two servers with one URI, the first is the one that is read from.
     const firsts = found.filter(({ item }, index) => found.findIndex((other) => other.item.uri === item.uri) === index);
-    const listed = firsts.map((one) => ({ item: one.item, question: readRequestOf(one.server, one.item.uri) }));
+    const listed = firsts.map((one) => ({ item: one.item, question: questionOf(one.server, one.item.uri) }));
     return { resources: await visible.among(await gate.agent(), 'resource', listed) };
   });
   server.setRequestHandler('resources/templates/list', async () => ({
@@ -37,6 +38,10 @@ export function offerResources(offered: Offered, subscribed: Set<string>): void 
     await of?.say((client) => client.unsubscribeResource({ uri }));
     return {};
   });
+}
+
+function questionOf(server: string, uri: string): Listing<unknown>['question'] {
+  return isPlainUri(uri) ? readRequestOf(server, uri) : 'hidden';
 }
 
 interface Reading {

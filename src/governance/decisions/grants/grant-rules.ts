@@ -124,12 +124,16 @@ function isWithin(
 ): boolean {
   if (allowed === undefined) return false;
   const age = Date.parse(now) - Date.parse(createdAt);
-  const isWider = resources !== null || parametersHash === null;
   return (
     age <= lengthOf(allowed.for) &&
     (allowed.uses === null || (uses !== null && uses <= allowed.uses)) &&
-    (allowed.wider || !isWider)
+    (allowed.wider || !isWider({ resources, parametersHash }))
   );
+}
+
+/** Whether it is for more than was asked for. */
+export function isWider({ resources, parametersHash }: Pick<Grant, 'resources' | 'parametersHash'>): boolean {
+  return resources !== null || parametersHash === null;
 }
 
 /** The reviews that gave it: those that approved, or the rejection that named what would be right. */

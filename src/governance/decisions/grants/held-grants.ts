@@ -7,8 +7,8 @@ import type { Condition } from '../../../ledger/record-page';
 import { arraysOfOne } from '../../../ledger/records/statements';
 import { type Agent, AGENT } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
-import { type CountedAgent, EXECUTION } from '../../executions/execution.entity';
-import { spelledPath } from '../../policies/patterns/resources';
+import { type CountedAgent, EXECUTION, type Execution } from '../../executions/execution.entity';
+import { decodedPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.kind';
 import { rejectionEnd } from '../decision-rules';
 import { ReviewPolicies } from '../reviewers';
@@ -18,6 +18,7 @@ import {
   type GrantedAction,
   type GrantReviewer,
   holds,
+  isWider,
   type KnownGrant,
   meeting,
   parametersHashOf,
@@ -25,7 +26,7 @@ import {
 
 /** The newest rejections of an agent's action that are looked at. */
 const MOST_REJECTED = 100;
-const OF_REJECTED = ['resourceId', 'parameters', 'decisionId'] as const;
+const OF_REJECTED = ['resourceId', 'parameters', 'principal', 'decisionId'] as const;
 /** Grants read at once. */
 const CHUNK = 1_000;
 
@@ -33,6 +34,9 @@ const CHUNK = 1_000;
 interface Records {
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
 }
+
+/** A rejected execution, as far as it is compared. */
+export type Rejected = Pick<Execution, (typeof OF_REJECTED)[number]>;
 
 /** A grant that serves a request, and the reviewers that counted for it or were passed over. */
 export interface ServingGrant {
@@ -43,6 +47,9 @@ export interface ServingGrant {
 /** Finds the grant that serves a request. */
 @Injectable()
 export class HeldGrants {
+  /** Answers depend on these records, even if the caller may not see them. */
+  private readonly reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
+
   constructor(
     private readonly policies: ReviewPolicies,
     private readonly records: RecordReader,
@@ -59,8 +66,11 @@ export class HeldGrants {
     const known: KnownGrant[] = [];
     for (const grant of meeting(active, asked, transaction.now)) known.push(await knownGrant(transaction, grant));
     const serving = this.firstHolding(known, requirement, transaction.now);
-    const isWider = serving !== null && (serving.grant.resources !== null || serving.grant.parametersHash === null);
-    return isWider && (await isRejectedAlike(transaction, asked)) ? null : serving;
+    if (serving === null || !isWider(serving.grant)) return serving;
+    // What equals it was looked at before grants.
+    const where = { agentId, action, resourceType, principal: asked.onBehalfOf, outcome: 'rejected' } as const;
+    const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
+    return (await isOneBinding(transaction, alike(rejected, asked), transaction.now)) ? null : serving;
   }
 
   /** Whether a grant that has served a request would still do so, its uses aside. */
@@ -84,12 +94,31 @@ export class HeldGrants {
       { column: 'agentId', comparison: 'nullOrAmong', value: arraysOfOne(agentIds) },
       { column: 'action', comparison: 'nullOrAmong', value: arraysOfOne(actions) },
     ];
-    // The answer depends on these records, even if the caller may not see them.
-    const reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
     const known: KnownGrant[] = [];
     for await (const grants of this.records.chunks(GRANT, conditions, CHUNK, SYSTEM_CALLER))
-      known.push(...(await Promise.all(grants.map((grant) => knownGrant(reader, grant)))));
+      known.push(...(await Promise.all(grants.map((grant) => knownGrant(this.reader, grant)))));
     return known;
+  }
+
+  /** The newest rejections of an action. */
+  async rejectionsOf({ agentId, action, resourceType }: GrantedAction): Promise<readonly Rejected[]> {
+    const columns = Object.entries({ agentId, action, resourceType, outcome: 'rejected' });
+    const conditions = columns.map(([column, value]) => ({ column, comparison: 'equals', value }) as const);
+    const range = { conditions, order: 'desc', position: null, atOnce: MOST_REJECTED } as const;
+    for await (const rejected of this.records.columns(EXECUTION, OF_REJECTED, range, SYSTEM_CALLER)) return rejected;
+    return [];
+  }
+
+  /** Whether one of them is still binding for what a grant would serve otherwise. */
+  async isRejected(
+    rejected: readonly Rejected[],
+    asked: GrantedAction,
+    { grant }: ServingGrant,
+    now: string,
+  ): Promise<boolean> {
+    const same = alike(rejected, asked);
+    const compared = isWider(grant) ? same : same.filter(({ resourceId }) => resourceId === asked.resourceId);
+    return isOneBinding(this.reader, compared, now);
   }
 
   /** @param known the oldest first */
@@ -108,21 +137,24 @@ export class HeldGrants {
 }
 
 /**
- * Whether a rejection of the same, in whichever spelling of the resource, is still binding: what a reviewer refused must not come
- * in by a grant for more than was asked for.
+ * The rejections of the same, in whichever spelling of the resource: what a reviewer refused must not come in by a grant for more
+ * than was asked for.
  */
-async function isRejectedAlike(transaction: LedgerTransaction, asked: GrantedAction): Promise<boolean> {
-  const { agentId, action, resourceType, onBehalfOf: principal } = asked;
-  const where = { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
-  const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
-  const path = spelledPath(asked.resourceId);
+function alike(rejected: readonly Rejected[], asked: GrantedAction): Rejected[] {
+  const path = decodedPath(asked.resourceId);
   const parameters = parametersHashOf(asked.parameters);
-  const alike = rejected.filter(
-    (one) => spelledPath(one.resourceId) === path && parametersHashOf(one.parameters) === parameters,
+  return rejected.filter(
+    (one) =>
+      one.principal === asked.onBehalfOf &&
+      decodedPath(one.resourceId) === path &&
+      parametersHashOf(one.parameters) === parameters,
   );
-  for (const { decisionId } of alike) {
-    const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
-    if (decision !== undefined && rejectionEnd(decision) > transaction.now) return true;
+}
+
+async function isOneBinding(records: Records, rejected: readonly Rejected[], now: string): Promise<boolean> {
+  for (const { decisionId } of rejected) {
+    const decision = decisionId === null ? undefined : await records.find(DECISION, decisionId);
+    if (decision !== undefined && rejectionEnd(decision) > now) return true;
   }
   return false;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../ledger/caller';
 import { RecordHistory } from '../../../ledger/record-history';
 import { meetingKnown } from '../../decisions/grants/grant-rules';
-import { HeldGrants } from '../../decisions/grants/held-grants';
+import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import type { ExplainedAnswer } from './evaluations.service';
 import { agentsOf, type AskedPermission, askedPrincipal } from './questions';
@@ -36,18 +36,24 @@ export class GrantedAnswers {
     const known = await this.grants.activeOf([...ids], [...new Set(asked.map(({ action }) => action))]);
     if (known.length === 0) return answers;
     const { now } = this.history;
-    return answers.map((explained, index) => {
+    const rejections = new Map<string, Promise<readonly Rejected[]>>();
+    const answered = answers.map(async (explained, index) => {
       const one = waiting[index] ?? null;
       const agentId = one === null ? undefined : agents.get(one.agent)?.agent.id;
       if (one === null || agentId === undefined) return explained;
       const { question, requirement } = one;
       const onBehalfOf = askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null;
-      const meeting = meetingKnown(known, { ...question, agentId, onBehalfOf }, now);
-      const serving = this.grants.firstHolding(meeting, requirement, now);
+      const granted = { ...question, agentId, onBehalfOf };
+      const serving = this.grants.firstHolding(meetingKnown(known, granted, now), requirement, now);
       if (serving === null) return explained;
-      const granted = { effect: 'allow', reason: null, requirement: null, grantId: serving.grant.id } as const;
-      return { ...explained, answer: { ...explained.answer, ...granted } };
+      const key = JSON.stringify([agentId, granted.action, granted.resourceType]);
+      const rejected = rejections.get(key) ?? this.grants.rejectionsOf(granted);
+      rejections.set(key, rejected);
+      if (await this.grants.isRejected(await rejected, granted, serving, now)) return explained;
+      const allowed = { effect: 'allow', reason: null, requirement: null, grantId: serving.grant.id } as const;
+      return { ...explained, answer: { ...explained.answer, ...allowed } };
     });
+    return Promise.all(answered);
   }
 }
 

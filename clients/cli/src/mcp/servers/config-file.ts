@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { SettingsError } from '../../settings.js';
-import type { Target } from './governed-server.js';
+import { isSecretName, type Target } from './governed-server.js';
 import { isPlainName } from '../mapping.js';
 import { headersOf, isServerUrl } from './server-address.js';
 
@@ -18,8 +18,6 @@ const TYPES: Readonly<Record<string, readonly unknown[]>> = {
   command: [undefined, 'stdio'],
   url: [undefined, 'http', 'streamable-http'],
 };
-/** Variables that no server may see: with them it could act as its own agent, or approve its own calls. */
-const SECRET = 'GOVERNANCE_';
 
 /** The servers of a file in the form of MCP clients, in its order. @throws SettingsError that names what is wrong. */
 export function readConfig(path: string): ServerEntry[] {
@@ -72,9 +70,9 @@ function texts(value: unknown, place: string): Record<string, string> {
 function text(value: unknown, place: string): string {
   if (typeof value !== 'string') throw new TypeError(`${place} must be a text.`);
   return value.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
-    const found = /^\w+$/.test(name) && !name.startsWith(SECRET) ? process.env[name] : undefined;
+    const found = /^\w+$/.test(name) && !isSecretName(name) ? process.env[name] : undefined;
     if (found !== undefined) return found;
-    const why = name.startsWith(SECRET) ? `no server gets ${SECRET}…` : 'the environment has no such variable';
+    const why = isSecretName(name) ? 'no server gets GOVERNANCE_…' : 'the environment has no such variable';
     throw new TypeError(`${place} names \${${name}}: ${why}.`);
   });
 }

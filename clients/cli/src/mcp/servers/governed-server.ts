@@ -74,7 +74,6 @@ const LISTS = {
   resources: 'resources/list',
   resourceTemplates: 'resources/templates/list',
 } as const;
-/** Variables that the server must not see: with them it could act as its own agent, or approve its own calls. */
 const SECRET = 'GOVERNANCE_';
 
 /** The connection to a governed server for one session, in the protocol that it speaks. It is made when it is needed. */
@@ -253,9 +252,17 @@ export class GovernedServer {
   }
 }
 
+/**
+ * Whether no server may see a variable: with it one could act as its own agent, or approve its own calls. On Windows the names of
+ * variables are the same in upper and lower case.
+ */
+export function isSecretName(name: string): boolean {
+  return name.toUpperCase().startsWith(SECRET);
+}
+
 function environment(): Record<string, string> {
   const entries = Object.entries(process.env).flatMap(([name, value]): [string, string][] =>
-    value === undefined || name.startsWith(SECRET) ? [] : [[name, value]],
+    value === undefined || isSecretName(name) ? [] : [[name, value]],
   );
   return Object.fromEntries(entries);
 }
