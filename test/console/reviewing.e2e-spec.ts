@@ -333,6 +333,6 @@ describeInBrowser('What a reviewer sees in the console', () => {
     });
     await approve.click();
     await page.getByText('It is shown now: what the policies say about it.').waitFor();
-    await page.getByText('Today the answer would be deny').waitFor();
+    await page.getByText('Asked now, the answer would be deny').waitFor();
   });
 });
