@@ -94,8 +94,9 @@ describeInBrowser("The console's passkeys", () => {
     await page.getByText('needs 1 of the role security, signed').waitFor();
     await page.getByText('Cannot approve it: sara (you) (has no passkey to sign it).').waitFor();
 
+    await page.getByText('Not enough people have a passkey yet.').waitFor();
     const phone = await Device.of(page);
-    await page.getByRole('link', { name: 'Passkeys' }).click();
+    await page.getByRole('link', { name: 'Add a passkey' }).click();
     await page.getByText('There is none yet.').waitFor();
     await added(page, 'Phone');
     await page.getByText('Phone', { exact: true }).waitFor();

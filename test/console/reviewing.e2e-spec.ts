@@ -2,7 +2,7 @@ import type { Route } from '../../console/node_modules/playwright-core';
 import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import { askToPay, companyStage, PAYMENT } from './company';
 
 describeInBrowser('What a reviewer sees in the console', () => {
   const stage = companyStage();
@@ -24,6 +24,27 @@ describeInBrowser('What a reviewer sees in the console', () => {
     await main.getByText(/once everything is on screen: the policies and the claims, which your key may not/).waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Reject' }).click({ trial: true });
+  });
+
+  it('is also on whose behalf, and in which run', async () => {
+    const { program, finn } = stage.company;
+    const forWhom = { onBehalfOf: { subject: 'user:4711', roles: ['premium'] }, run: 'chat 9' };
+    const path = '/api/v1/agents/payment-bot/execute';
+    const { body } = await send(program, 'POST', path, { key: program.key, body: { ...PAYMENT, ...forWhom } });
+    const page = await openDecision(body.decisionId, finn.key);
+    const request = page.getByRole('region', { name: 'The request' });
+    await request.getByText('user:4711, with the role premium').waitFor();
+    await request.getByText('chat 9').waitFor();
+    await request.getByText('this resource, on behalf of nobody else, and these arguments').waitFor();
+  });
+
+  it('begins in the upper half of a telephone', async () => {
+    const { decisionId } = await askToPay(stage.company, { invoice: 'on a telephone' });
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`, { width: 390 });
+    await signIn(page, finn.key);
+    const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+    expect(title?.y).toBeLessThan(430);
   });
 
   it('is nothing that is not so where the request itself may not be seen', async () => {
@@ -312,6 +333,6 @@ describeInBrowser('What a reviewer sees in the console', () => {
     });
     await approve.click();
     await page.getByText('It is shown now: what the policies say about it.').waitFor();
-    await page.getByText('Today the answer would be deny').waitFor();
+    await page.getByText('Asked now, the answer would be deny').waitFor();
   });
 });

@@ -1,11 +1,11 @@
 import type { Grant, Review } from '../api/types.js';
-import { isoDurationText, listText, numberText, revealed } from './format.js';
+import { counted, isoDurationText, listText, numberText, revealed } from './format.js';
 
 /** What a reviewer gave: `1 hour, 3 times, a/* and b/*, any parameters`. */
 export function givenText({ for: length, uses, resources, parameters }: NonNullable<Review['grant']>): string {
   return [
     isoDurationText(length),
-    ...(uses === null ? [] : [`${numberText(uses)} times`]),
+    ...(uses === null ? [] : [counted(uses, 'time')]),
     ...(resources === null ? [] : [listText(resources.map(revealed), 'and')]),
     ...(parameters === 'any' ? ['any parameters'] : []),
   ].join(', ');
@@ -20,5 +20,5 @@ export function grantText({ action, resourceType, resourceId, resources, paramet
 
 /** How often it served: `2 of 5`. */
 export function usedText({ used, uses }: Grant): string {
-  return uses === null ? `used ${numberText(used)} times` : `used ${numberText(used)} of ${numberText(uses)} times`;
+  return uses === null ? `used ${counted(used, 'time')}` : `used ${numberText(used)} of ${numberText(uses)} times`;
 }

@@ -3,6 +3,7 @@ import { useNames } from '../../api/use-names.js';
 import { revealed, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
+import type { Execution } from '../../api/types.js';
 import type { Case } from './case.js';
 
 interface ActionProps {
@@ -14,6 +15,7 @@ interface ActionProps {
 /** What would be done after the approval, in full. */
 export function Action({ of: { decision, execution }, given }: ActionProps): JSX.Element {
   const nameOf = useNames();
+  const forNobodyElse = execution?.onBehalfOf ? ', on behalf of nobody else,' : '';
   const isEmpty = Object.keys(Object(given) as object).length === 0;
   return (
     <Panel title={execution === null ? 'The proposal' : 'The request'}>
@@ -42,6 +44,7 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
             <dd>
               <code>{revealed(`${execution.resourceType}/${execution.resourceId}`)}</code>
             </dd>
+            <ForWhom of={execution} />
           </>
         )}
         <dt>{execution === null ? 'Context' : 'Arguments'}</dt>
@@ -57,11 +60,40 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
             <dt>Fingerprint</dt>
             <dd>
               <code class="hash">{decision.actionHash}</code>
-              <p class="help">An approval covers only this agent, this action, this resource and these arguments.</p>
+              <p class="help">
+                An approval covers only this agent, this action, this resource{forNobodyElse} and these arguments.
+              </p>
             </dd>
           </>
         )}
       </dl>
     </Panel>
+  );
+}
+
+/** On whose behalf the agent acts, and in which run. */
+function ForWhom({ of: { onBehalfOf, run } }: { readonly of: Execution }): JSX.Element {
+  const nameOf = useNames();
+  const { subject = '', roles = [] } = onBehalfOf ?? {};
+  return (
+    <>
+      {onBehalfOf ? (
+        <>
+          <dt>On behalf of</dt>
+          <dd class="exact">
+            {subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : revealed(subject)}
+            {roles.length === 0
+              ? ''
+              : `, with the ${roles.length === 1 ? 'role' : 'roles'} ${revealed(roles.join(', '))}`}
+          </dd>
+        </>
+      ) : null}
+      {run ? (
+        <>
+          <dt>Run</dt>
+          <dd class="exact">{revealed(run)}</dd>
+        </>
+      ) : null}
+    </>
   );
 }

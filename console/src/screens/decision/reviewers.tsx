@@ -117,7 +117,11 @@ function Eligible({ approvers: { data, total, feasible }, showMore }: EligiblePr
   return (
     <>
       {feasible === false ? (
-        <p class="notice warn">Not enough people are left to approve it. It can only be rejected or expire.</p>
+        <p class="notice warn">
+          {others.some(({ why }) => why === 'no_passkey')
+            ? 'Not enough people have a passkey yet. Until more of those named here add one, it can only be rejected or expire.'
+            : 'Not enough people are left to approve it. It can only be rejected or expire.'}
+        </p>
       ) : null}
       <p>
         {ableText(able.map(nameOf), data.length === total)}

@@ -5,6 +5,7 @@ import { useSession } from '../../api/session.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
 import { argumentsIn } from '../../api/typed-json.js';
 import { counted, isoDurationText, revealed, revealedJson } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
 import { At, Left } from '../../ui/time.js';
@@ -34,7 +35,7 @@ const WHY: Readonly<Record<string, string>> = {
   proposer: 'You requested it, so others decide.',
   // It cannot be the caller: a suspended agent is signed out.
   suspended: 'The agent that requested it is suspended, so nobody can approve it now.',
-  no_passkey: 'It has to be signed, and you have no passkey yet: add one under Passkeys, where your name is.',
+  no_passkey: 'It has to be signed, and you have no passkey yet.',
   policy_denied: 'A policy forbids you to approve it.',
 };
 
@@ -236,7 +237,8 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
         <p class="notice">
           {WHY[own?.why ?? (mine === decision.proposedBy ? 'proposer' : '')] ??
             'Nobody who is listed can approve it now.'}{' '}
-          It can still be rejected.
+          It can still be rejected.{' '}
+          {own?.why === 'no_passkey' ? <Link to={`passkeys/${own.agentId}`}>Add a passkey</Link> : null}
         </p>
       ) : missing.length === 0 ? null : (
         <p class="notice" role="status">

@@ -154,8 +154,8 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
           It requires{' '}
           {listText(
             approval.approvers.map(
-              ({ subjects, approvals }) =>
-                `${counted(approvals, 'approval')} from ${listText(subjects.map(subjectText), 'or')}`,
+              ({ subjects, approvals, signed }) =>
+                `${counted(approvals, `${signed ? 'signed ' : ''}approval`)} from ${listText(subjects.map(subjectText), 'or')}`,
             ),
             'and',
           )}
@@ -185,8 +185,8 @@ function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element 
       <h3>Why it is not allowed without approval</h3>
       {now.effect === 'require_approval' ? null : (
         <p class="notice warn">
-          The policies have changed since the request. Today the answer would be <strong>{words(now.effect)}</strong>
-          {now.reason === null ? '' : ` (${words(now.reason)})`}.
+          Asked now, the answer would be <strong>{words(now.effect)}</strong>
+          {now.reason === null ? '' : ` (${words(now.reason)})`}: policies, limits, grants or stops have changed since.
         </p>
       )}
       {lost.length + near.length + limited.length === 0 ? <p>No policy in force allows it without approval.</p> : null}

@@ -20,7 +20,9 @@ export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Elem
   const isOwn = me.agentId === agentId;
   return (
     <>
-      <h1>{isOwn ? 'Your passkeys' : `The passkeys of ${nameOf(agentId)}`}</h1>
+      <header class="screen-head">
+        <h1>{isOwn ? 'Your passkeys' : `The passkeys of ${nameOf(agentId)}`}</h1>
+      </header>
       <Panel title="Passkeys">
         <p>
           With a passkey, a device signs an approval that nobody else can give: not whoever has the key of the person,
