@@ -115,10 +115,13 @@ describeOnSqlite('What gov shows a reviewer', () => {
 
   it('inbox --approve: shows all whole, asks once, and approves them together', async () => {
     const parameters = { amount: 82, note: 'x'.repeat(300) };
+    const other = await pending(app, people.bot, { resourceId: 'orders/23', run: 'of the day' });
     const asked = [
-      await pending(app, people.bot, { resourceId: 'orders/21', parameters }),
-      await pending(app, people.bot, { resourceId: 'orders/22' }),
+      await pending(app, people.bot, { resourceId: 'orders/21', parameters, run: 'of the night' }),
+      await pending(app, people.bot, { resourceId: 'orders/22', run: 'of the night' }),
     ];
+    expect((await gov(['inbox'])).output).toContain('in the run of the day');
+    expect((await gov(['inbox', '--run', 'of the night'])).output).not.toContain(String(other.decisionId));
     const statuses = (): Promise<string[]> =>
       Promise.all(asked.map(async ({ id }) => (await send(app, 'GET', `/api/v1/executions/${id}`)).body.outcome));
     expect((await gov(['inbox'])).output).toContain('gov inbox --approve');
@@ -126,10 +129,11 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect(silent).toMatchObject({ exitCode: 1, output: expect.stringContaining('x'.repeat(300)) });
     expect(silent.errors).toContain('Nothing was approved');
     expect(await statuses()).toEqual(['pending_approval', 'pending_approval']);
-    const done = await gov(['inbox', '--approve', '--yes', '--comment', 'Both.']);
+    const done = await gov(['inbox', '--run', 'of the night', '--approve', '--yes', '--comment', 'Both.']);
     expect([done.exitCode, done.errors]).toEqual([0, '']);
     for (const { decisionId } of asked) expect(done.output).toContain(`${String(decisionId)} is approved.`);
     expect(await statuses()).toEqual(['approved', 'approved']);
+    expect((await gov(['inbox', '--approve', '--yes'])).output).toContain(`${String(other.decisionId)} is approved.`);
     expect((await gov(['inbox', '--approve'])).output).toBe('Nothing.\n');
   });
 

@@ -106,4 +106,78 @@ describeInBrowser('The inbox of the console', () => {
       expect.stringContaining('Machines never count'),
     ]);
   });
+
+  describe('has what waits of one run as one list', () => {
+    const NOTE = 'x'.repeat(3000);
+
+    /** Asks for three jobs of a run, and for one of another run. Returns the decisions of the three. */
+    async function askedInRun(name: string, riskLevel = 'low'): Promise<string[]> {
+      const { program } = stage.company;
+      await createAgent(program, { name, capabilities: [`run-${name}`] });
+      const approval = { riskLevel, approvers: [{ subjects: ['role:security'] }] };
+      await createPolicy(program, { name, effect: 'require_approval', actions: [`run-${name}`], approval });
+      const ids: string[] = [];
+      for (const [run, job] of [
+        ['night', 1],
+        ['night', 2],
+        ['night', 3],
+        ['day', 4],
+      ]) {
+        const parameters = { job, ...(job === 2 && { note: NOTE }) };
+        const body = { action: `run-${name}`, resourceType: 'job', resourceId: `job-${job}`, parameters, run };
+        ids.push((await send(program, 'POST', `/api/v1/agents/${name}/execute`, { body })).body.decisionId);
+      }
+      return ids.slice(0, 3);
+    }
+
+    const statusesOf = (ids: readonly string[]): Promise<string[]> =>
+      Promise.all(
+        ids.map(async (id) => (await send(stage.company.program, 'GET', `/api/v1/decisions/${id}`)).body.status),
+      );
+
+    it('whole, and approves it as one', async () => {
+      const ids = await askedInRun('clerk-bot', 'high');
+      const page = await open('/inbox', stage.company.sara.key);
+      const list = page.getByRole('region', { name: '3 requests of clerk-bot in the run night' });
+      const approve = list.getByRole('button', { name: 'Approve all 3' });
+      await list.getByText('You can approve them once everything is on screen: Arguments of run-clerk-bot').waitFor();
+      expect(await approve.isDisabled()).toBe(true);
+      await list.getByRole('button', { name: /^Show all of it/ }).click();
+      await list.getByText(NOTE).waitFor();
+      expect(await list.getByText('job-4').count()).toBe(0);
+      await list.getByLabel('Comment').fill('The jobs of tonight.');
+      // At this risk a press alone does nothing.
+      await approve.click();
+      expect(await statusesOf(ids)).toEqual(['proposed', 'proposed', 'proposed']);
+      await list.getByLabel('Including what is of high risk').check();
+      // What is asked for meanwhile is not approved unseen.
+      const body = { action: 'run-clerk-bot', resourceType: 'job', resourceId: 'job-5', parameters: {}, run: 'night' };
+      await send(stage.company.program, 'POST', '/api/v1/agents/clerk-bot/execute', { body });
+      await page.getByRole('button', { name: 'Show 1 more of this run' }).waitFor();
+      await page.getByRole('button', { name: 'Approve all 3' }).click();
+      await page.getByText('Your approval of 3 requests is recorded.').waitFor();
+      expect(await statusesOf(ids)).toEqual(['approved', 'approved', 'approved']);
+      await page.locator('li .row', { hasText: 'job-5' }).waitFor();
+      const { body: first } = await send(stage.company.program, 'GET', `/api/v1/decisions/${ids[0]}`);
+      expect(first.reviews).toMatchObject([{ comment: 'The jobs of tonight.' }]);
+    });
+
+    it('or nothing of it, and says why, where one has changed meanwhile', async () => {
+      const { program, sara } = stage.company;
+      const ids = await askedInRun('porter-bot');
+      const page = await stage.browser.open(`${program.url}/console/inbox`, { expected: [/status of 409/] });
+      await signIn(page, sara.key);
+      await page.route('**/decisions/approve', async (route) => {
+        await send(program, 'POST', `/api/v1/decisions/${ids[1]}/reject`, { body: {} });
+        await route.continue();
+      });
+      const list = page.getByRole('region', { name: '3 requests of porter-bot in the run night' });
+      await list.getByRole('button', { name: /^Show all of it/ }).click();
+      await list.getByRole('button', { name: 'Approve all 3' }).click();
+      await page.getByText('Nothing was approved.').waitFor();
+      await page.getByRole('alert').filter({ hasText: 'The decision is rejected already' }).waitFor();
+      await page.getByRole('region', { name: '2 requests of porter-bot in the run night' }).waitFor();
+      expect(await statusesOf(ids)).toEqual(['proposed', 'rejected', 'proposed']);
+    });
+  });
 });

@@ -126,7 +126,7 @@ export function printCase({ decision, execution, proposer, reasons, limits }: Ca
   if (status === 'proposed') printPart('still needs', needs(decision));
 }
 
-/** In a list: three lines. */
+/** In a list: a few lines. */
 export function printBrief(decision: Decision, execution: Execution | undefined): void {
   const { id, riskLevel, title, grant, reviews } = decision;
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
@@ -135,6 +135,7 @@ export function printBrief(decision: Decision, execution: Execution | undefined)
     plain(`  ${execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`}`),
   );
   if (execution !== undefined) printLine(plain(`  with ${cutJson(execution.parameters)}`));
+  if (decision.run) printLine(plain(`  in the run ${decision.run}`));
   printLine(plain(`  needs ${needs(decision)}`));
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));

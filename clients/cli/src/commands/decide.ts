@@ -43,6 +43,7 @@ export function addReviewCommands(program: Command): void {
     .command('inbox')
     .description('decisions that wait for you; with a key that is bound to no agent, all that are open')
     .option('--as <agent>', 'those that wait for another agent, by id or name')
+    .option('--run <run>', 'those of one run')
     .option('--json', 'the records as JSON')
     .option('--approve', 'show them whole, ask once, and approve them together: all, or none')
     .option('--comment <text>', 'why, with --approve')
@@ -71,17 +72,18 @@ function addGrantOptions(command: Command): void {
 }
 
 interface InboxOptions extends DecideOptions {
+  readonly run?: string;
   readonly approve?: boolean;
 }
 
 async function showInbox(options: InboxOptions): Promise<void> {
-  const { as, json, approve } = options;
+  const { as, run, json, approve } = options;
   const governance = client();
   if (as !== undefined && (await seenBy(governance))('read')) await requireAgent(governance, as);
   const agent = as ?? (await governance.get('/api/v1/me')).agentId;
-  const awaiting = agent === null ? {} : { awaiting: agent };
+  const wanted = { ...(agent !== null && { awaiting: agent }), ...(run !== undefined && { run }) };
   const { data, total } = await governance.get('/api/v1/decisions', {
-    query: { status: 'proposed', ...awaiting, limit: approve === true ? MOST_TOGETHER : 100 },
+    query: { status: 'proposed', ...wanted, limit: approve === true ? MOST_TOGETHER : 100 },
   });
   if (approve === true && data.length > 0) {
     await approveTogether(governance, data, { ...options, approverId: agent });
@@ -95,7 +97,8 @@ async function showInbox(options: InboxOptions): Promise<void> {
   for (const decision of data) printBrief(decision, executions.get(decision.id));
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
-  if (data.length > 1) printLine(styled('dim', 'To approve them together: gov inbox --approve'));
+  if (data.length > 1)
+    printLine(styled('dim', 'To approve them together: gov inbox --approve; those of one run: --run <run>'));
 }
 
 /** With the hashes of what is shown: what has become another action meanwhile is not approved. */

@@ -5,7 +5,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision, Execution } from '../../api/types.js';
 import { counted, numberText, revealed } from '../../ui/format.js';
-import { jsonText } from '../../ui/json.js';
+import { Json, jsonText } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
@@ -13,6 +13,7 @@ import { WithNames } from '../../ui/with-names.js';
 import { useCreationHere } from './creation.js';
 import { EVERYTHING, Filters, type InboxFilter, isFiltered, matches } from './filters.js';
 import { needsText, whyNotMine } from './needs.js';
+import { runsOf, Together } from './together.js';
 import { Welcome } from './welcome.js';
 import { type Pending, useExecutions, useWaitingHere } from './waiting.js';
 
@@ -92,6 +93,9 @@ function Lists({ data: { mine, all }, executions, filter }: ListsProps): JSX.Ele
     matches(filter, decision, executions.get(decision.id), nameOf(decision.proposedBy));
   const ids = new Set(mine?.data.map(({ id }) => id));
   const mineShown = mine?.data.filter(shows) ?? [];
+  const runs = runsOf(mineShown, executions);
+  const inRuns = new Set([...runs.values()].flat());
+  const single = mineShown.filter((decision) => !inRuns.has(decision));
   const others = all.data.filter((decision) => !ids.has(decision.id) && shows(decision));
   const otherCount = isFiltered(filter) ? others.length : all.total - (mine?.total ?? 0);
   const mineCount = isFiltered(filter) ? mineShown.length : (mine?.total ?? 0);
@@ -100,12 +104,15 @@ function Lists({ data: { mine, all }, executions, filter }: ListsProps): JSX.Ele
       {mine === null ? null : (
         <section aria-label="Waiting for you">
           <h2 class="list-head">Waiting for you {mineCount === 0 ? null : <span>{numberText(mineCount)}</span>}</h2>
+          <Together runs={runs}>
+            {(decisions) => <Rows decisions={decisions} executions={executions} isMine areWhole />}
+          </Together>
           {mine.total === 0 ? (
             <Empty title="Nothing is waiting for you.">
               <p>When an agent requests something that you can approve, it appears here.</p>
             </Empty>
-          ) : (
-            <Rows decisions={mineShown} executions={executions} isMine />
+          ) : single.length === 0 && runs.size > 0 ? null : (
+            <Rows decisions={single} executions={executions} isMine />
           )}
         </section>
       )}
@@ -132,14 +139,16 @@ interface RowsProps {
   readonly decisions: readonly Decision[];
   readonly executions: Executions;
   readonly isMine: boolean;
+  /** Whether arguments are shown whole, below each row. */
+  readonly areWhole?: boolean;
 }
 
-function Rows({ decisions, executions, isMine }: RowsProps): JSX.Element {
+function Rows({ decisions, executions, isMine, areWhole = false }: RowsProps): JSX.Element {
   if (decisions.length === 0) return <p class="quiet">Nothing of it matches.</p>;
   return (
     <ul class="rows">
       {decisions.map((decision) => (
-        <Row key={decision.id} decision={decision} execution={executions.get(decision.id)} isMine={isMine} />
+        <Row key={decision.id} {...{ decision, isMine, areWhole }} execution={executions.get(decision.id)} />
       ))}
     </ul>
   );
@@ -149,6 +158,7 @@ interface RowProps {
   readonly decision: Decision;
   readonly execution: Execution | undefined;
   readonly isMine: boolean;
+  readonly areWhole: boolean;
 }
 
 /** Characters of parameters in a row. */
@@ -159,13 +169,16 @@ function parametersText({ parameters }: Execution): string {
   return text.length > LONGEST_PARAMETERS ? `${text.slice(0, LONGEST_PARAMETERS)}… (open it to see all)` : text;
 }
 
-function Row({ decision, execution, isMine }: RowProps): JSX.Element {
+function Row({ decision, execution, isMine, areWhole }: RowProps): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
-  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId } = decision;
+  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId, onBehalfOf } = decision;
   const agent = nameOf(proposedBy);
   const shown = revealed(title);
-  const what = shown.startsWith(`${agent}: `) ? shown.slice(agent.length + 2) : shown;
+  const short = shown.startsWith(`${agent}: `) ? shown.slice(agent.length + 2) : shown;
+  const whole = areWhole ? execution : undefined;
+  // A long title is cut.
+  const what = whole ? revealed(`${whole.action} on ${whole.resourceType}/${whole.resourceId}`) : short;
   return (
     <li>
       <Link to={`decisions/${id}`} class="row">
@@ -176,9 +189,10 @@ function Row({ decision, execution, isMine }: RowProps): JSX.Element {
               <WithNames of={what} />
             </bdi>
           </strong>
-          {execution === undefined ? null : <code>{parametersText(execution)}</code>}
+          {execution === undefined || areWhole ? null : <code>{parametersText(execution)}</code>}
           <span class="row-who">
             requested by <bdi>{agent}</bdi> <Ago at={createdAt} />
+            {onBehalfOf ? ` on behalf of ${revealed(onBehalfOf.subject)}` : ''}
           </span>
         </span>
         <span class="row-state">
@@ -195,6 +209,7 @@ function Row({ decision, execution, isMine }: RowProps): JSX.Element {
           </span>
         </span>
       </Link>
+      {whole ? <Json value={whole.parameters} label={`Arguments of ${what}`} /> : null}
     </li>
   );
 }
