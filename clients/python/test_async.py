@@ -48,7 +48,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.execution("mails/erin")["outcome"], "failed")
 
     async def test_what_is_no_async_def_is_refused_before_and_what_would_run_later_after(self):
-        with self.assertRaisesRegex(TypeError, "no async def"):
+        with self.assertRaisesRegex(TypeError, "not an async def"):
             self.governance.guard("send", "mail", "mails/1")(lambda: None)
 
         @self.governance.guard("send", "mail", "mails/later")

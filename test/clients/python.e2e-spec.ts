@@ -57,7 +57,7 @@ describeOnSqlite('The Python client', () => {
       const options = ['--quiet', '--no-index', '--no-build-isolation', '--no-deps', '--target', 'installed'];
       const installed = await run(SYSTEM_PYTHON, ['-m', 'pip', 'install', ...options, './source'], { folder });
       expect(installed.exitCode).toBe(0);
-      const modules = readdirSync(FOLDER).filter((name) => /^governance.*\.py$/.test(name));
+      const modules = readdirSync(FOLDER).filter((name) => /^(?:governance.*|permits)\.py$/.test(name));
       expect(
         readdirSync(join(folder, 'installed'))
           .filter((name) => name.endsWith('.py'))
