@@ -61,8 +61,15 @@ def verify_permit(
         header = jwt.get_unverified_header(token)
         _must(header.get("alg") == "ES256" and header.get("typ") == "JWT" and "crit" not in header, "it is not signed by ES256")
         key = _key_of(issuer, header.get("kid"))
-        checks = {"algorithms": ["ES256"], "audience": audience, "issuer": issuer, "leeway": _LEEWAY}
-        claims = jwt.decode(token, key, options={"require": _CLAIMS}, **checks)
+        claims: Mapping[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=["ES256"],
+            audience=audience,
+            issuer=issuer,
+            leeway=_LEEWAY,
+            options={"require": _CLAIMS},
+        )
     except jwt.PyJWKClientError:
         raise
     except jwt.PyJWTError as error:
@@ -75,7 +82,7 @@ def verify_permit(
     _must(claims["iat"] <= time.time() + _LEEWAY, "it is from the future")
     details = claims.get("authorization_details")
     _must(isinstance(details, list) and len(details) == 1, "it permits no single action")
-    permitted = details[0]
+    permitted: Mapping[str, Any] = (details or [{}])[0]
     _must(permitted.get("type") == "governed_action", "it permits no action")
     _must(permitted.get("actions") == [action], "it is for another action")
     _must(permitted.get("resource_type") == resource_type, "it is for another type of resource")
@@ -109,7 +116,7 @@ class _Keys:
         return next((key.key for key in keys if key.key_id == kid), None)
 
 
-_key_sets: dict = {}
+_key_sets: dict[str, _Keys] = {}
 
 
 def _key_of(issuer: str, kid: Any) -> Any:
@@ -125,7 +132,7 @@ def _must(holds: bool, otherwise: str) -> None:
 def _canonical(value: Any) -> str:
     """RFC 8785."""
     if isinstance(value, Mapping):
-        members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
+        members = sorted(value.items(), key=lambda member: str(member[0]).encode("utf-16-be"))
         return "{" + ",".join(f"{_canonical(name)}:{_canonical(member)}" for name, member in members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_canonical, value)) + "]"
