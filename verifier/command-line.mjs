@@ -68,9 +68,7 @@ export function readCommandLine(words) {
     isDecision,
     exports: values.export,
     checkpoints: values.checkpoint.map((name) => ({ name, checkpoint: readAs(name, checkpointIn) })),
-    keys: values['public-key'].map((key) =>
-      existsSync(key) ? readAs(key, parseVerifierKey) : parsedAs(key, key, parseVerifierKey),
-    ),
+    keys: values['public-key'].map(publicKeyIn),
     head: values.head === undefined ? null : parsedAs('--head', values.head, headIn),
     mayBeUnended: values['allow-unended'],
     asJson: values.json,
@@ -138,6 +136,13 @@ function begins(path, text) {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** @param {string} given a key, or the path of a file with one. */
+function publicKeyIn(given) {
+  if (existsSync(given)) return readAs(given, parseVerifierKey);
+  if (!given.includes('+')) throw new UsageError(`${given}: there is no such file, and a public key has a "+" in it.`);
+  return parsedAs(given, given, parseVerifierKey);
 }
 
 /**

@@ -342,6 +342,11 @@ describe('A decision file', () => {
     writeFileSync(path, text);
     const { exitCode, errors } = await runVerifier([path]);
     expect([exitCode, errors]).toEqual([2, expect.stringMatching(/cannot vouch for itself/)]);
+    const misspelt = await runVerifier([path, '--public-key', 'key.txtt']);
+    expect([misspelt.exitCode, misspelt.errors]).toEqual([
+      2,
+      expect.stringContaining('key.txtt: there is no such file'),
+    ]);
     const { publicKey } = forge(text, () => undefined);
     expect(await verdictOn(text, '--public-key', publicKey)).toEqual([1, expect.stringMatching(/^INVALID/)]);
   });
