@@ -141,6 +141,17 @@ describe('LoggingModule', () => {
     expect(texts.map((text) => text.split('"requestId":').length - 1)).toEqual(texts.map(() => 1));
   });
 
+  it('names the trace that a request belongs to', async () => {
+    const url = await start({});
+    lines.splice(0);
+    const traceId = 'a'.repeat(32);
+    for (const traceparent of [`00-${traceId}-${'b'.repeat(16)}-01`, 'not one'])
+      await request(url).get('/things/7').set('traceparent', traceparent).expect(200);
+    await settled();
+    const ended = lines.filter(({ context }) => context === undefined);
+    expect(ended.map((line) => line['traceId'])).toEqual([traceId, undefined]);
+  });
+
   it('reports no status for a request whose client left', async () => {
     const url = await start({});
     lines.splice(0);

@@ -6,6 +6,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { TURN } from '../server/http-server';
 import type { ServiceRequest } from '../request/service-request';
+import { traceIdIn } from '../request/trace-context';
 import { cutText } from './key-mask';
 import { LOG } from './log';
 
@@ -31,6 +32,8 @@ interface RequestLine {
   readonly status: number | null;
   readonly durationMs: number;
   readonly ip: string;
+  /** Absent unless the request has a valid `traceparent`. */
+  readonly traceId?: string;
 }
 
 /** Writes one line for each request, when it is over. */
@@ -71,6 +74,7 @@ export class RequestLog implements OnModuleInit {
 }
 
 function requestLine(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
+  const traceId = traceIdIn(request.headers['traceparent']);
   return {
     requestId: request.id,
     method: request.method,
@@ -79,6 +83,7 @@ function requestLine(request: ServiceRequest, response: Response, durationMs: nu
     status: response.headersSent ? response.statusCode : null,
     durationMs,
     ip: request.address,
+    ...(traceId !== null && { traceId }),
   };
 }
 

@@ -39,6 +39,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
   const { has } = useSession();
   const nameOf = useNames();
   const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, grantId, createdAt } = execution;
+  const { traceId } = execution;
   const isErased = execution.erased === true;
   return (
     <div class="decision">
@@ -56,6 +57,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           {reason === null ? null : <span>{words(reason)}</span>}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
           {grantId === null ? null : <Link to={`grants/${grantId}`}>Allowed by a grant</Link>}
+          {traceId === null ? null : <span class="exact">trace {traceId}</span>}
         </p>
         {isErased ? <Erased /> : <DecisionFile of={id} />}
       </header>
