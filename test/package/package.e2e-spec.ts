@@ -45,10 +45,11 @@ describeOnSqlite('The package', () => {
   });
 
   it('exports exactly the types that docs/public-types.d.ts reports', async () => {
-    const { output, errors } = await run(process.execPath, ['scripts/write-public-types.mjs', '--print'], {
+    const { output, errors, exitCode } = await run(process.execPath, ['scripts/write-public-types.mjs', '--print'], {
       folder: ROOT,
     });
-    expect(errors).toBe('');
+    // Errors say what is wrong; the compiler's server may note besides that it was ended.
+    expect({ exitCode, errors }).toMatchObject({ exitCode: 0 });
     // npm run public-types brings it up to date.
     expect(output).toBe(readDocument('docs/public-types.d.ts'));
   });
