@@ -83,7 +83,8 @@ describeInBrowser("The console's entities", () => {
     }
     expect(await rows.count()).toBe(50);
     const [, before, ...later] = counts;
-    expect(later.at(-1)?.listeners).toBeLessThanOrEqual(before?.listeners ?? 0);
+    // What is under way at the moment holds some; what is kept for ever would be held in each later round.
+    expect(Math.min(...later.map(({ listeners }) => listeners))).toBeLessThanOrEqual(before?.listeners ?? 0);
     expect(later.at(-1)?.nodes).toBeLessThan((before?.nodes ?? 0) * 1.2);
   });
 
