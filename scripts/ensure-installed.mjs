@@ -29,14 +29,15 @@ const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=erro
 
 /**
  * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or
- * when an install was interrupted. Running compiled files does not need the development packages.
+ * when an install was interrupted. Running compiled files does not need the development packages. What does not need
+ * the database's driver can be done `meanwhile`, since it may have to be compiled.
  */
-export async function ensureInstalled({ withDevelopment = true } = {}) {
+export async function ensureInstalled({ withDevelopment = true, meanwhile = async () => {} } = {}) {
   if (!isInstalled(withDevelopment)) {
     const group = withDevelopment ? '--include=dev' : '--omit=dev';
     await step('Installing the packages of the lockfile', () => run('npm', ['ci', ...QUIETLY, group]));
   }
-  await ensureSqlite3();
+  await Promise.all([ensureSqlite3(), meanwhile()]);
 }
 
 /**
