@@ -5,9 +5,9 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import { randomFor } from './support/random';
+import { ROUNDS } from './support/rounds';
 import { MAIN } from './support/served-database';
 
-const ROUNDS = 12;
 const WORKERS = 6;
 /** Entries about each entity: more than a piece of an erasure takes, together with those of others. */
 const UPDATES = 30;

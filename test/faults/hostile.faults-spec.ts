@@ -11,7 +11,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import { AS_IMAGE, AS_STARTED, highestMemory, startIn } from './support/surroundings';
 
 /** Duration of the attack in each surrounding; HOSTILE_SECONDS sets another. */
-const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 30);
+const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 12);
 /** Milliseconds between two requests of the client that works normally. */
 const PAUSE = 20;
 /** Characters. */

@@ -4,10 +4,10 @@ import type { Answer } from '../support/application/send';
 import { type StartedProgram, startProgram } from '../support/processes/started-program';
 import { describeWhereReachable, POSTGRES_SERVER } from '../support/processes/where-reachable';
 import { type Random, randomFor } from './support/random';
+import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
 import { MAIN } from './support/served-database';
 
-/** `LIMIT_ROUNDS=20` races as often as that. */
-const ROUNDS = Number(process.env['LIMIT_ROUNDS'] ?? 3);
+const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
 const REPLICAS = 3;
 const REQUESTS = 1_000;
 const MAX = 100;

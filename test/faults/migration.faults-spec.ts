@@ -46,7 +46,7 @@ describeWithFaultyDisk('A migration killed half-way', () => {
   }
 
   it('of a new database is completed by the next start', async () => {
-    expect(await killStarts('new database', Math.ceil(ROUNDS / 5))).toBeGreaterThan(0);
+    expect(await killStarts('new database', Math.ceil(ROUNDS / 2))).toBeGreaterThan(0);
     const history = new History();
     const load = new Load('new database', history);
     await served.start();

@@ -1,2 +1,2 @@
-/** Rounds of tests that depend on chance; FAULT_ROUNDS sets another number. */
-export const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 8);
+/** Rounds of tests that depend on chance. They are few, as other choices are made each time; FAULT_ROUNDS sets another number. */
+export const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 4);
