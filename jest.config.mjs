@@ -35,7 +35,7 @@ const ELSEWHERE = ['postgres', 'clients', 'console', 'faults'].map(inTests);
  * `room-spec.ts` runs all test files of its folder in one process: to load the service takes longer than most of them.
  * Where it is chosen they do not run by themselves (scripts/test-order.mjs); `npx jest test/records/entities` runs one.
  */
-const WITH_ROOMS = ['<rootDir>/test/**/*.e2e-spec.ts', '<rootDir>/test/**/room-spec.ts'];
+const WITH_ROOMS = ['**/*.e2e-spec.ts', '**/room-spec.ts'];
 
 /** Every unit test, every feature through HTTP, the package and the documents: needs nothing but Node.js. */
 const sqlite = {
@@ -43,7 +43,7 @@ const sqlite = {
   displayName: 'sqlite',
   globalSetup: '<rootDir>/test/support/jest/before-sqlite-tests.ts',
   globalTeardown: REMOVE_DATABASES,
-  testMatch: ['<rootDir>/src/**/*.spec.ts', ...WITH_ROOMS],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', ...WITH_ROOMS.map((files) => `<rootDir>/test/${files}`)],
   testPathIgnorePatterns: ['/node_modules/', ...ELSEWHERE],
 };
 
@@ -94,6 +94,11 @@ function inTests(folder) {
   return `<rootDir>/test/${folder}/`;
 }
 
+/** @param {string} folder */
+function roomsIn(folder) {
+  return WITH_ROOMS.map((files) => inTests(folder) + files);
+}
+
 /** What can differ on PostgreSQL, what it has alone, and what processes share in Redis. */
 const postgres = {
   ...common,
@@ -101,7 +106,7 @@ const postgres = {
   globalSetup: '<rootDir>/test/support/jest/before-postgres-tests.ts',
   globalTeardown: REMOVE_DATABASES,
   testMatch: [
-    `${inTests('postgres')}*.e2e-spec.ts`,
+    ...roomsIn('postgres'),
     ...Object.entries(ON_POSTGRES).flatMap(([room, names]) =>
       [...names.map((name) => `${name}.e2e-spec`), 'room-spec'].map((name) => `${inTests(room)}${name}.ts`),
     ),
@@ -119,7 +124,7 @@ function onSqlite(folder) {
   return {
     ...sqlite,
     displayName: folder,
-    testMatch: [`${inTests(folder)}**/*.e2e-spec.ts`],
+    testMatch: roomsIn(folder),
     testPathIgnorePatterns: ['/node_modules/'],
   };
 }

@@ -6,12 +6,15 @@ const ROOM = /[\\/]room-spec\.ts$/;
 
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
-  [/^test\/faults\/(start|disk|large-reads|resources|postgres)/, 150],
-  [/^test\/verification\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
-  [/^test\/(console\/(reviewing|screens|oidc)|clients\/command-line)/, 70],
-  [/^test\/((process|database|ledger|http\/limits|policies)\/room|package\/consumer|clients\/strange-answers)/, 50],
-  [/^test\/faults\/|^test\/(console\/proof|clients\/(policy-files|hook))/, 40],
-  [/^test\/((webhooks|http|hostile|records|access)\/room|console\/|clients\/mcp\/proxy)/, 30],
+  [
+    /^test\/(clients\/(gov|mcp)|postgres\/(replicas|sessions))\/room|^test\/faults\/(start|disk|large-reads|resources|postgres)/,
+    150,
+  ],
+  [/^test\/(verification|clients\/\w+)\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
+  [/^test\/console\/(reviewing|screens|oidc)/, 70],
+  [/^test\/((process|database|ledger|http\/limits|policies)\/room|package\/consumer)/, 50],
+  [/^test\/faults\/|^test\/console\/proof/, 40],
+  [/^test\/((webhooks|http|hostile|records|access)\/room|console\/)/, 30],
   [/room-spec|^test\/(postgres|clients|package)\/|later-readers/, 20],
   [/^test\/|policy-e/, 5],
   [/./, 1],

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { forgetSecrets } from '../application/secret-watch';
 
-/** On PostgreSQL, the files of each room that run there: see jest.config.mjs. */
+/** On PostgreSQL, the files of a room that run there, unless all do: see jest.config.mjs. */
 const { ON_POSTGRES } = globalThis as { ON_POSTGRES?: Readonly<Record<string, readonly string[]>> };
 
 const ENDING = '.e2e-spec.ts';
@@ -10,7 +10,7 @@ const ENDING = '.e2e-spec.ts';
 /** Runs every test file of a folder in one process, which loads the service once, not once for each file. */
 export function describeRoom(folder: string): void {
   const room = basename(folder);
-  const chosen = ON_POSTGRES === undefined ? null : (ON_POSTGRES[room] ?? []);
+  const chosen = ON_POSTGRES?.[room] ?? null;
   const names = readdirSync(folder).flatMap((file) => (file.endsWith(ENDING) ? [basename(file, ENDING)] : []));
   for (const name of names.filter((found) => chosen === null || chosen.includes(found))) {
     describe(`${room}/${name}`, () => {

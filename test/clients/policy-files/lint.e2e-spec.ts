@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { ROOT } from '../../support/documents/markdown';
+import { type Parsed, send } from '../../support/application/send';
+import type { ProgramRun } from '../../support/processes/shell';
+import { buildCommandLine, gov } from '../command-line';
+
+const RULES = { version: '1', effect: 'allow', subjects: ['role:support'], actions: ['refund'], resources: ['*'] };
+const POINTER = '/amount';
+const ZONE = 'Europe/Berlin';
+
+const FAULTY: readonly object[] = [
+  { op: 'eq', value: 1 },
+  { parameter: 'amount', op: 'eq', value: 1 },
+  { parameter: '/a~2', op: 'eq', value: 1 },
+  { parameter: '/*/*', op: 'eq', value: 1 },
+  { parameter: '/a/*', op: 'exists', value: true },
+  { parameter: POINTER, op: 'exists', value: 'yes' },
+  { parameter: POINTER, op: 'prefix', value: 1 },
+  { parameter: POINTER, op: 'within', value: true },
+  { parameter: POINTER, op: 'within', value: '/srv/*' },
+  { parameter: POINTER, op: 'in', value: [] },
+  { parameter: POINTER, op: 'not_in', value: 'a' },
+  { parameter: POINTER, op: 'in', value: [[1]] },
+  { parameter: POINTER, op: 'in', value: Array.from({ length: 101 }, (_, index) => index) },
+  { parameter: POINTER, op: 'lt', value: '1' },
+  { parameter: POINTER, op: 'gte', value: null },
+  { parameter: POINTER, op: 'eq', value: [1] },
+  { parameter: POINTER, op: 'eq', value: { parameter: 'due' } },
+  { parameter: POINTER, op: 'lte', value: { parameter: '/*' } },
+  { parameter: POINTER, op: 'lte', value: {} },
+  { parameter: POINTER, op: 'in', value: { parameter: '/due' } },
+  { parameter: POINTER, op: 'between', value: ['08:00', '09:00'] },
+  { parameter: POINTER, op: 'eq', value: 1, days: ['mon'] },
+  { clock: ZONE, op: 'eq', value: ['08:00', '09:00'] },
+  { clock: ZONE, op: 'between', value: ['8:00', '09:00'] },
+  { clock: ZONE, op: 'between', value: ['08:00', '24:01'] },
+  { clock: ZONE, op: 'between', value: ['08:00'] },
+  { clock: ZONE, op: 'between', value: ['08:00', '09:00', '10:00'] },
+  { clock: ZONE, op: 'between', value: ['08:00', '08:00'] },
+  { clock: ZONE, op: 'between', value: ['24:00', '00:00'] },
+  { clock: '+02:00', op: 'between', value: ['08:00', '09:00'] },
+  { clock: 'Europe/Atlantis', op: 'between', value: ['08:00', '09:00'] },
+  { clock: ZONE, parameter: POINTER, op: 'between', value: ['08:00', '09:00'] },
+  { claim: 'a', op: 'supports', parameter: POINTER, value: 2 },
+  { claim: 'a', op: 'eq', parameter: POINTER, value: 1 },
+  { claim: 'a', op: 'supports', parameter: '/a/*', value: 1 },
+  { claim: 'a', op: 'supports', value: 1 },
+  { parameter: POINTER, op: 'supports', value: 1 },
+  { earlier: 'a*b', op: 'exists', value: true },
+  { earlier: 'a', op: 'eq', value: true },
+  { earlier: 'a', op: 'exists', value: 'yes' },
+  { earlier: 'a', parameter: POINTER, op: 'exists', value: true },
+  { parameter: POINTER, resource: 'same', op: 'exists', value: true },
+];
+const SOUND: readonly object[] = [
+  { parameter: '/a~1b/*/~0', op: 'ne', value: null },
+  { parameter: POINTER, op: 'gt', value: { parameter: '/due' } },
+  { parameter: POINTER, op: 'in', value: [1, 'a', null, true] },
+  { parameter: POINTER, op: 'within', value: 'https://example.com' },
+  { parameter: POINTER, op: 'exists', value: false },
+  { clock: 'europe/berlin', op: 'between', value: ['22:00', '06:00'], days: ['mon', 'tue'] },
+  { clock: 'UTC', op: 'between', value: ['00:00', '24:00'], days: null },
+  { claim: 'iban', op: 'supports', parameter: POINTER, value: 0.9 },
+  { earlier: 'web.*', resource: 'same', op: 'exists', value: false },
+];
+
+describeOnSqlite('gov policies lint', () => {
+  let app: TestApp;
+  let folder: string;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    app = await createTestApp();
+  });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gov-lint-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  afterAll(() => app.close());
+
+  function lint(content: object): Promise<ProgramRun> {
+    const path = join(folder, 'a.json');
+    writeFileSync(path, JSON.stringify(content));
+    return gov(['policies', 'lint', path], { environment: { XDG_CONFIG_HOME: folder }, folder });
+  }
+
+  const policies = (...given: readonly object[]): object[] =>
+    given.map((policy, index) => ({ ...RULES, name: `p${index}`, ...policy }));
+
+  async function warnings(content: object): Promise<string[]> {
+    const { exitCode, errors } = await lint(content);
+    expect(exitCode).toBe(0);
+    return errors
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.replace(/^Warning: \S+: /, ''));
+  }
+
+  it('takes the time of a test, and refuses what is not one', async () => {
+    const test = { subject: {}, action: 'a', resourceType: 't', resourceId: 'r', expect: 'deny' };
+    expect((await lint({ tests: [{ ...test, at: '2026-11-20T09:00:00Z' }] })).exitCode).toBe(0);
+    const { exitCode, errors } = await lint({ tests: [{ ...test, at: 'noon' }] });
+    expect([exitCode, errors]).toEqual([
+      1,
+      expect.stringContaining('tests[0].at must be an RFC 3339 time with a zone'),
+    ]);
+  });
+
+  it('refuses each condition that the service refuses', async () => {
+    const conditioned = policies(...[...FAULTY, ...SOUND].map((condition) => ({ conditions: [condition] })));
+    const places = (texts: readonly string[]): string[] =>
+      [...new Set(texts.map((text) => /policies\[\d+\]\.conditions\[0\]/.exec(text)?.[0] ?? text))].sort();
+    const { body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: conditioned } });
+    const refused = places(body.error.details.map(({ field }: Parsed) => field));
+    expect(refused).toEqual(places(FAULTY.map((_, index) => `policies[${index}].conditions[0]`)));
+    const { exitCode, errors } = await lint({ policies: conditioned });
+    expect(exitCode).toBe(1);
+    expect(places(errors.trim().split('\n'))).toEqual(refused);
+  });
+
+  it('warns of amounts without a lower bound', async () => {
+    const limit = { parameter: POINTER, op: 'lte', value: 50 };
+    const text = 'policies[0].conditions leave /amount without a lower bound: zero and negative numbers are allowed. ';
+    const open = await warnings({ policies: policies({ conditions: [limit] }) });
+    expect(open).toEqual([`${text}Add one with "gt" or "gte"`]);
+    const closed = [
+      { conditions: [limit, { parameter: POINTER, op: 'gt', value: 0 }] },
+      { effect: 'deny', conditions: [limit] },
+      { conditions: [limit], limits: [{ max: 500, of: POINTER, per: 'day', by: 'agent' }] },
+    ];
+    expect(await warnings({ policies: policies(...closed) })).toEqual([]);
+  });
+
+  it('warns of names that are similar to those of others in the files', async () => {
+    const usual = { subjects: ['role:support', 'refund-bot'], actions: ['refund-order', 'read_*'] };
+    const slips = {
+      subjects: ['role:suport', 'role:refund-bot', 'agent:Refund_Bot', 'role:team-1', 'role:other', 'user:x', '*'],
+      actions: ['refund-ordr', 'refund-oredr', 'read_mail', 'transfer', '*'],
+    };
+    const slip = (list: string, name: string, meant: string): string =>
+      `policies[2].${list} names "${name}", which nothing else here does: did you mean "${meant}"?`;
+    expect(await warnings({ policies: policies(usual, usual, slips) })).toEqual([
+      slip('subjects[0]', 'role:suport', 'role:support'),
+      slip('subjects[1]', 'role:refund-bot', 'agent:refund-bot'),
+      slip('subjects[2]', 'agent:Refund_Bot', 'agent:refund-bot'),
+      slip('actions[0]', 'refund-ordr', 'refund-order'),
+      slip('actions[1]', 'refund-oredr', 'refund-order'),
+    ]);
+    const agents = [{ name: 'clerk', roles: ['finance'], capabilities: ['pay'] }];
+    const named = { subjects: ['role:finanec', 'clerk'], actions: ['pay', 'Pay'] };
+    expect(await warnings({ policies: policies(named), agents })).toEqual([
+      'policies[0].subjects[0] names "role:finanec", which nothing else here does: did you mean "role:finance"?',
+      'policies[0].actions[1] names "Pay", which nothing else here does: did you mean "pay"?',
+    ]);
+    const numbered = Array.from({ length: 4 }, (_, at) => ({ subjects: [`role:team-${at % 3}`] }));
+    expect(await warnings({ policies: policies(...numbered) })).toEqual([]);
+  });
+
+  it('warns of nothing in the examples', async () => {
+    const examples = join(ROOT, 'examples', 'policies');
+    const environment = { XDG_CONFIG_HOME: folder };
+    expect(await gov(['policies', 'lint', examples], { environment })).toMatchObject({ exitCode: 0, errors: '' });
+  });
+});

@@ -1,0 +1,494 @@
+import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js' with {
+  'resolution-mode': 'import',
+};
+import {
+  approve,
+  company,
+  execution,
+  EXECUTIONS,
+  reject,
+  requireApproval,
+  type Company,
+} from '../../approvals/support';
+import { ActionsModule } from '../../support/application/actions.module';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { createPolicy, issueKey } from '../../support/application/factories';
+import { ROOT } from '../../support/documents/markdown';
+import { send } from '../../support/application/send';
+import { openTcpGate } from '../../support/application/tcp-gate';
+import { builtClient, CLIENT, succeed } from '../typescript-client';
+
+const REFUND = { action: 'refund', resourceType: 'payment', parameters: { amount: 80 } };
+const SEND = { action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+
+describeOnSqlite('The TypeScript client', () => {
+  let module: Awaited<ReturnType<typeof builtClient>>;
+  let app: TestApp;
+  let people: Company;
+  let operator: GovernanceClient;
+  let bot: GovernanceClient;
+  let botKey: string;
+  let orders = 0;
+
+  beforeAll(async () => {
+    module = await builtClient();
+    app = await createTestApp({ modules: [ActionsModule] });
+    people = await company(app);
+    await requireApproval(app);
+    await createPolicy(app, { actions: ['send', 'succeed', 'fail'] });
+    operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
+    const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
+    botKey = secret;
+    bot = new module.GovernanceClient({ url: `${app.url}/`, key: async () => Promise.resolve(secret) });
+  });
+  afterAll(() => app.close());
+
+  function order(): typeof REFUND & { resourceId: string } {
+    orders += 1;
+    return { ...REFUND, resourceId: `orders/${orders}` };
+  }
+
+  async function errorOf(promise: Promise<unknown>): Promise<GovernanceError> {
+    const error: unknown = await promise.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(module.GovernanceError);
+    return error as GovernanceError;
+  }
+
+  /** Waits for an execution that is pending approval, and returns it. */
+  async function pendingFor(resourceId: string): Promise<{ id: string; decisionId: string }> {
+    for (;;) {
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${resourceId}&outcome=pending_approval`);
+      if (body.total > 0) return body.data[0];
+      await sleep(20);
+    }
+  }
+
+  it.each<string | null | undefined>(['', '.', '..', undefined, null])(
+    'refuses the path parameter %j unsent',
+    async (given) => {
+      const fetch = jest.fn();
+      const client = new module.GovernanceClient({ url: app.url, key: API_KEY, fetch });
+      const path: Record<'id' | 'claimId', string> = JSON.parse(JSON.stringify({ id: 'ent_1', claimId: given }));
+      const deleting = client.delete('/api/v1/entities/{id}/claims/{claimId}', { path });
+      await expect(deleting).rejects.toThrow('path.claimId is an id or a name, not empty and not . or ..');
+      const guarded = client.guard({ ...SEND, agent: given ?? '' }, () => 'ran');
+      await expect(guarded).rejects.toThrow('path.agent is an id or a name');
+      expect(fetch).not.toHaveBeenCalled();
+    },
+  );
+
+  it('has the types of the API document', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'client-types-'));
+    const generated = join(folder, 'openapi.ts');
+    await succeed('npx', ['openapi-typescript', join(ROOT, 'openapi.json'), '--output', generated]);
+    // `npm run openapi` writes both.
+    expect(readFileSync(join(CLIENT, 'src', 'openapi.ts'), 'utf8')).toBe(readFileSync(generated, 'utf8'));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('can also be loaded by import', async () => {
+    const script = `
+      import { GovernanceClient, GovernanceError } from './dist/esm/index.js';
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const { status } = await governance.get('/api/v1/health');
+      console.log(status, typeof GovernanceError);`;
+    const words = ['--input-type=module', '--eval', script, app.url, API_KEY];
+    expect(await succeed(process.execPath, words)).toBe('healthy function\n');
+  });
+
+  it('needs nothing that browsers only have on secure pages', async () => {
+    const script = `
+      delete Object.getPrototypeOf(crypto).randomUUID;
+      const { GovernanceClient } = await import('./dist/esm/index.js');
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const { name } = await governance.post('/api/v1/entities', { body: { type: 'browser', name: 'insecure' } });
+      console.log(name, typeof crypto.randomUUID);`;
+    const words = ['--input-type=module', '--eval', script, app.url, API_KEY];
+    expect(await succeed(process.execPath, words)).toBe('insecure undefined\n');
+  });
+
+  it('calls any route with its parameters, query and body', async () => {
+    const created = await operator.post('/api/v1/entities', { body: { type: 'invoice', name: 'A/B ?' } });
+    const found = await operator.get('/api/v1/entities/{id}', { path: { id: created.id } });
+    expect(found).toEqual(created);
+    const { total } = await operator.get('/api/v1/entities', { query: { type: 'invoice', limit: 1 } });
+    expect(total).toBe(1);
+    expect(await operator.delete('/api/v1/entities/{id}', { path: { id: created.id } })).toBeNull();
+    const gone = await errorOf(operator.get('/api/v1/entities/{id}', { path: { id: created.id } }));
+    expect(gone).toMatchObject({ name: 'GovernanceError', code: 'NOT_FOUND', status: 404, reason: null });
+    expect(gone.requestId).toMatch(/\S/);
+    const faulty = await errorOf(operator.post('/api/v1/entities', { body: { type: '', name: 'x' } }));
+    expect(faulty).toMatchObject({ code: 'VALIDATION_ERROR', details: [{ field: 'type' }] });
+  });
+
+  it('asks for nothing that JSON would change on its way, and names its place', async () => {
+    const [twice, gap] = [{ again: {} }, new Array<string>(2)];
+    twice.again = twice;
+    gap[1] = 'b';
+    const changed = [
+      new Set(['a']),
+      new Map(),
+      new URL('https://a.example'),
+      new Date(),
+      NaN,
+      -Infinity,
+      1n,
+      () => 'a',
+      Symbol('a'),
+    ];
+    const within: [unknown, string][] = [
+      [[1, [undefined]], 'parameters.to[1][0]'],
+      [gap, 'parameters.to[0]'],
+      [Object.assign(['a'], { more: 'b' }), 'parameters.to'],
+      [{ [Symbol('a')]: 'b' }, 'parameters.to'],
+      [{ toJSON: () => 'a' }, 'parameters.to.toJSON'],
+      [twice, 'parameters.to.again'],
+    ];
+    const mail = { ...SEND, resourceId: 'mails/changed' };
+    for (const [to, field] of [...changed.map((value): [unknown, string] => [value, 'parameters.to']), ...within]) {
+      const refused = bot.guard({ ...mail, parameters: { to } }, () => Promise.reject(new Error('It ran.')));
+      await expect(refused).rejects.toThrow(
+        new TypeError(`${field} must be plain JSON, so that exactly what is sent is recorded.`),
+      );
+    }
+    expect((await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/changed`)).body.total).toBe(0);
+    const shared = { name: 'carol', nobody: undefined };
+    const plain = { to: [shared, shared], none: Object.assign(Object.create(null), { left: null }) };
+    expect(await bot.guard({ ...mail, parameters: plain }, () => 'sent')).toBe('sent');
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/changed`)).body;
+    expect(data[0].parameters).toEqual({ to: [{ name: 'carol' }, { name: 'carol' }], none: { left: null } });
+  });
+
+  it('refuses in little memory what is nested far too deep, and reports what was done without such a result', async () => {
+    const script = `
+      import { GovernanceClient } from './dist/esm/index.js';
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const deep = JSON.parse('{"a":'.repeat(5_000) + '1' + '}'.repeat(5_000));
+      const mail = { action: 'send', resourceType: 'mail', resourceId: 'mails/deep' };
+      const refused = governance.guard({ ...mail, parameters: deep }, () => console.log('It ran.'));
+      await refused.catch((error) => console.log(error instanceof TypeError, error.message));
+      console.log(await governance.guard(mail, () => deep) === deep);`;
+    const words = ['--max-old-space-size=64', '--input-type=module', '--eval', script, app.url, botKey];
+    expect(await succeed(process.execPath, words)).toBe('true The body is nested more than 1000 levels deep.\ntrue\n');
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/deep`)).body;
+    expect(data).toEqual([expect.objectContaining({ parameters: {}, outcome: 'executed', result: null })]);
+  });
+
+  it('does not report what has yet to run as carried out', async () => {
+    const ran: string[] = [];
+    async function* stream(): AsyncGenerator<string> {
+      ran.push('stream');
+      yield 'sent';
+    }
+    function* generator(): Generator<string> {
+      ran.push('generator');
+      yield 'sent';
+    }
+    for (const run of [stream, generator]) {
+      const mail = { ...SEND, resourceId: `mails/${run.name}` };
+      let returned: Iterator<string> | AsyncIterator<string> | null = null;
+      await expect(bot.guard(mail, () => (returned = run()))).rejects.toThrow('It returned an iterator');
+      const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=${mail.resourceId}`)).body;
+      expect(data).toEqual([
+        expect.objectContaining({ outcome: 'failed', failureReason: expect.stringContaining('iterator') }),
+      ]);
+      expect(await (returned as unknown as AsyncIterator<string>).next()).toEqual({ done: true, value: undefined });
+    }
+    expect(ran).toEqual([]);
+    expect([...(await bot.guard(SEND, () => new Map([['a', 1]]).keys()))]).toEqual(['a']);
+  });
+
+  it('reads all pages of a list', async () => {
+    for (let made = 0; made < 7; made += 1) {
+      await operator.post('/api/v1/entities', { body: { type: 'page', name: `${made}` } });
+    }
+    const names: string[] = [];
+    for await (const { name } of operator.pages('/api/v1/entities', { query: { type: 'page', limit: 3 } })) {
+      names.push(name);
+    }
+    expect(names).toEqual(['0', '1', '2', '3', '4', '5', '6']);
+  });
+
+  it('repeats requests that an unreachable service did not answer, which take effect once', async () => {
+    const { hostname, port } = new URL(app.url);
+    const gate = await openTcpGate(hostname, Number(port));
+    gate.cut();
+    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    const creating = client.post('/api/v1/entities', { body: { type: 'away', name: 'once' } });
+    await sleep(300);
+    gate.hold();
+    gate.open();
+    expect((await creating).name).toBe('once');
+    expect((await operator.get('/api/v1/entities', { query: { type: 'away' } })).total).toBe(1);
+    await gate.close();
+    const impatient = new module.GovernanceClient({
+      ...{ url: `http://127.0.0.1:${gate.port}`, key: API_KEY, patience: 0 },
+    });
+    const error = await errorOf(impatient.get('/api/v1/stats'));
+    expect(error).toMatchObject({ code: 'UNREACHABLE', status: null });
+    expect(error.message).toContain(`127.0.0.1:${gate.port}`);
+  });
+
+  it('follows the audit trail over a broken connection: each entry once, in order', async () => {
+    const { hostname, port } = new URL(app.url);
+    const gate = await openTcpGate(hostname, Number(port));
+    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    const ending = new AbortController();
+    const { provenanceEntries: after } = await operator.get('/api/v1/stats');
+    const events = client.events({ after, actions: ['entity.*'], signal: ending.signal });
+    const seen: number[] = [];
+    const made: string[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      made.push((await operator.post('/api/v1/entities', { body: { type: 'event', name: `${turn}` } })).id);
+      const { value } = await events.next();
+      expect(value).toMatchObject({ action: 'entity.created', subjectId: made[turn] });
+      seen.push(Number(value?.sequence));
+      gate.cut();
+      gate.open();
+    }
+    expect(seen).toEqual([...new Set(seen)].sort((left, right) => left - right));
+    ending.abort(new Error('That is enough.'));
+    await expect(events.next()).rejects.toThrow('That is enough.');
+    await gate.close();
+  });
+
+  describe('guard', () => {
+    it('runs an allowed function, and reports its result', async () => {
+      expect(await bot.guard({ ...SEND, resourceId: 'mails/allowed' }, () => ({ sent: 3 }))).toEqual({ sent: 3 });
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/allowed`);
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 3 } })]);
+    });
+
+    it.each([
+      ['nothing', undefined],
+      ['what JSON cannot carry', 1n],
+    ])('reports a result that is %s as executed', async (name, result) => {
+      const resourceId = `mails/${name.replaceAll(' ', '-')}`;
+      expect(await bot.guard({ ...SEND, resourceId }, () => result)).toBe(result);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${resourceId}`);
+      expect(body.data[0].outcome).toBe('executed');
+    });
+
+    it('reports the error of the function, and rethrows it', async () => {
+      const failing = bot.guard({ ...SEND, resourceId: 'mails/failing' }, () => {
+        throw new RangeError('The mailbox is full.');
+      });
+      await expect(failing).rejects.toThrow(new RangeError('The mailbox is full.'));
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/failing`);
+      expect(body.data[0]).toMatchObject({ outcome: 'failed', failureReason: 'The mailbox is full.' });
+    });
+
+    it('refuses parameters that JSON cannot carry, and asks nothing', async () => {
+      const run = jest.fn();
+      const asking = bot.guard({ ...SEND, resourceId: 'mails/bigint', parameters: { amount: 1n } }, run);
+      await expect(asking).rejects.toThrow(TypeError);
+      expect((await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/bigint`)).body.data).toEqual([]);
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('reports that the function failed, even if what it throws cannot say why', async () => {
+      const thrown: unknown = Object.create(null);
+      const failing = bot.guard({ ...SEND, resourceId: 'mails/speechless' }, () => Promise.reject(thrown as Error));
+      await expect(failing).rejects.toBe(thrown);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/speechless`);
+      expect(body.data[0]).toMatchObject({ outcome: 'failed', failureReason: 'It failed without a reason.' });
+    });
+
+    it('refuses a denied action before the function runs, and explains why', async () => {
+      const run = jest.fn();
+      const denied = await errorOf(bot.guard({ ...SEND, action: 'review' }, run));
+      expect(denied).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'capability_missing' });
+      expect(denied.explanation).toMatchObject({ effect: 'deny', reason: 'capability_missing' });
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('throws while an approval is pending, and continues the same request once it is given', async () => {
+      const run = jest.fn(() => 'refunded');
+      const request = order();
+      const pending = await errorOf(bot.guard(request, run));
+      expect(pending).toMatchObject({ name: 'ApprovalPendingError', code: 'APPROVAL_PENDING', isFirst: true });
+      expect(await errorOf(bot.guard(request, run))).toMatchObject({ code: 'APPROVAL_PENDING', isFirst: false });
+      const { decisionId } = await pendingFor(request.resourceId);
+      expect(pending.message).toContain(decisionId);
+      await approve(app, decisionId, people.ann);
+      expect(await bot.guard(request, run)).toBe('refunded');
+      expect(run).toHaveBeenCalledTimes(1);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${request.resourceId}`);
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', result: 'refunded', decisionId })]);
+    });
+
+    it('waits for the approval', async () => {
+      const request = order();
+      const guarded = bot.guard(request, () => 'refunded', { wait: 60 });
+      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ben);
+      expect(await guarded).toBe('refunded');
+    });
+
+    it('never runs a rejected action', async () => {
+      const request = order();
+      const run = jest.fn();
+      const guarded = bot.guard(request, run, { wait: 60 });
+      const { id, decisionId } = await pendingFor(request.resourceId);
+      const error = errorOf(guarded);
+      await reject(app, decisionId, people.ann, 'Not\nnow.');
+      const rejection = { comment: 'Not\nnow.', instead: null };
+      expect(await error).toMatchObject({ reason: 'rejected', rejection });
+      expect(String(await error)).toContain('The words of the reviewer who rejected it: "Not\\nnow."');
+      expect((await error).explained()).toContain('The words of the reviewer who rejected it: "Not\\nnow."');
+      expect((await execution(app, id)).outcome).toBe('rejected');
+      expect(await errorOf(bot.guard(request, run))).toMatchObject({
+        ...{ reason: 'approval_rejected', rejection },
+      });
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('says what the reviewer would approve instead, which it may then do', async () => {
+      const request = { ...order(), parameters: { amount: 900, note: 'x'.repeat(600) } };
+      const error = errorOf(bot.guard(request, jest.fn(), { wait: 60 }));
+      const { decisionId } = await pendingFor(request.resourceId);
+      const parameters = { ...request.parameters, amount: 90 };
+      const body = { approverId: people.ann.id, instead: { parameters } };
+      await send(app, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
+      const instead = { parameters, grantId: expect.stringMatching(/^grt_/) };
+      const shown = `What the reviewer would approve instead, which may be executed once: {"amount":90,"note":"${'x'.repeat(479)}… (cut)`;
+      expect(await error).toMatchObject({ rejection: { comment: null, instead } });
+      expect((await error).message).toContain(shown);
+      expect((await errorOf(bot.guard(request, jest.fn()))).message).toContain(shown);
+      expect(await bot.guard({ ...request, parameters }, ({ grantId }) => grantId)).toMatch(/^grt_/);
+    });
+
+    it('stops waiting when it is aborted', async () => {
+      const request = order();
+      const ending = new AbortController();
+      const guarded = bot.guard(request, () => 'x', { wait: 60, signal: ending.signal });
+      await pendingFor(request.resourceId);
+      ending.abort(new Error('The conversation is over.'));
+      await expect(guarded).rejects.toThrow('The conversation is over.');
+    });
+
+    /** A client whose signal is aborted as soon as its request to such a path has been sent. */
+    function abortedAt(path: string, key: string): { client: GovernanceClient; signal: AbortSignal } {
+      const ending = new AbortController();
+      const sending: typeof fetch = async (address, request) => {
+        const answer = fetch(address, request);
+        if (typeof address === 'string' && address.endsWith(path)) ending.abort(new Error('Enough.'));
+        return answer;
+      };
+      return { client: new module.GovernanceClient({ url: app.url, key, fetch: sending }), signal: ending.signal };
+    }
+
+    it.each(['execute', 'resume'])('reports what was aborted while it was authorised: %s', async (path) => {
+      const request = path === 'resume' ? order() : { ...SEND, resourceId: 'mails/aborted' };
+      if (path === 'resume') {
+        await errorOf(bot.guard(request, () => 'x'));
+        await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+      }
+      const { client, signal } = abortedAt(path, botKey);
+      const run = jest.fn();
+      await expect(client.guard(request, run, { signal })).rejects.toThrow('Enough.');
+      expect(run).not.toHaveBeenCalled();
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${request.resourceId}`);
+      const failureReason = 'It was given up before it began: Enough.';
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'failed', failureReason })]);
+    });
+
+    it('returns what a handler of the service did while the signal was aborted', async () => {
+      await operator.post('/api/v1/agents', { body: { name: 'aborted', capabilities: ['succeed'] } });
+      const { client, signal } = abortedAt('execute', API_KEY);
+      const request = { ...SEND, agent: 'aborted', action: 'succeed' };
+      expect(await client.guard(request, () => null, { signal })).toEqual({ moved: 3, note: 'done' });
+    });
+
+    it('carries an authorised execution out once, and again only if it paused', async () => {
+      const pause = new Error('Later.');
+      const run = jest
+        .fn<string, []>(() => 'sent')
+        .mockImplementationOnce(() => {
+          throw pause;
+        });
+      const execution = await bot.authorize({ ...SEND, resourceId: 'mails/twice' });
+      const carryOut = (): Promise<string> => bot.carryOut(execution, run, { isPause: (thrown) => thrown === pause });
+      await expect(carryOut()).rejects.toBe(pause);
+      expect(await carryOut()).toBe('sent');
+      await expect(carryOut()).rejects.toThrow(`The execution ${execution.id} was carried out before`);
+      expect(run).toHaveBeenCalledTimes(2);
+    });
+
+    it('returns the result of a handler in the service, throws its failure, and never runs the function', async () => {
+      const run = jest.fn();
+      const agent = 'handled';
+      await operator.post('/api/v1/agents', { body: { name: agent, capabilities: ['succeed', 'fail'] } });
+      expect(await operator.guard({ ...SEND, agent, action: 'succeed' }, run)).toEqual({ moved: 3, note: 'done' });
+      const failed = await errorOf(operator.guard({ ...SEND, agent, action: 'fail' }, run));
+      expect(failed).toMatchObject({ code: 'EXECUTION_FAILED', reason: 'failed' });
+      expect(failed.message).toContain('The mailbox is full.');
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('requires the agent if the key is bound to none', async () => {
+      await expect(operator.guard(SEND, () => 1)).rejects.toThrow('The key is bound to no agent');
+    });
+
+    it.each(['refund', 'succeed'])(
+      'returns what came of a %s that an equal call resumed, and does not run',
+      async (action) => {
+        await requireApproval(app, {}, { actions: [action], resources: ['orders/*'], priority: 1 });
+        const agent = `shared-${action}`;
+        await operator.post('/api/v1/agents', { body: { name: agent, capabilities: [action] } });
+        const request = { ...order(), agent, action };
+        const { hostname, port } = new URL(app.url);
+        const gate = await openTcpGate(hostname, Number(port));
+        const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+        const runs: string[] = [];
+        const looking = gate.holdAt('?wait=');
+        const waiting = client.guard<unknown>(request, () => runs.push('waited'), { wait: 60 });
+        await looking;
+        await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+        const first = await operator.guard<unknown>(request, () => runs.push('first'));
+        gate.cut();
+        gate.open();
+        expect(await waiting).toEqual(first);
+        expect(runs).toEqual(action === 'refund' ? ['first'] : []);
+        await gate.close();
+      },
+    );
+
+    it('records, and hands to the function, what was asked for, whatever becomes of the request meanwhile', async () => {
+      const request = { ...order(), parameters: { amount: 10, lines: [{ price: 10 }] } };
+      const asked = structuredClone(request.parameters);
+      const guarded = bot.guard(request, ({ parameters }) => parameters, { wait: 60 });
+      request.parameters.amount = 9_999;
+      const { id, decisionId } = await pendingFor(request.resourceId);
+      request.parameters.lines[0] = { price: 9_999 };
+      await approve(app, decisionId, people.ann);
+      expect(await guarded).toEqual(asked);
+      const { result, parameters } = await operator.get('/api/v1/executions/{id}', { path: { id } });
+      expect([result, parameters]).toEqual([asked, asked]);
+    });
+
+    it('uses an approval once, however many race for it', async () => {
+      const request = order();
+      const run = jest.fn(() => 'refunded');
+      await errorOf(bot.guard(request, run));
+      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+      const racing = await Promise.allSettled(Array.from({ length: 10 }, () => bot.guard(request, run)));
+      const results = racing.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect(new Set(results)).toEqual(new Set(['refunded']));
+      // Where the approval was used before they asked, they ask anew.
+      const refusals = racing.flatMap((one) =>
+        one.status === 'rejected' ? [(one.reason as GovernanceError).code] : [],
+      );
+      expect(refusals).toEqual(refusals.map(() => 'APPROVAL_PENDING'));
+      expect(run).toHaveBeenCalledTimes(1);
+    });
+  });
+});

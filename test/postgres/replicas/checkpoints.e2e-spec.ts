@@ -1,0 +1,120 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckpointResponse } from '../../../src/evidence/checkpoints/dto/checkpoint.responses';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { addClaim, chainIsValid, createEntity } from '../../support/application/factories';
+import { openCheckpoint, rootOf } from '../../verification/log-checker';
+import { ROOT } from '../../support/documents/markdown';
+import { send, type Parsed } from '../../support/application/send';
+import { run } from '../../support/processes/shell';
+import { startProgram } from '../../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
+
+const PROVENANCE = '/api/v1/provenance';
+const MAIN = join(ROOT, 'dist', 'main.js');
+const SIGNING_KEY = Buffer.alloc(32, 5).toString('base64');
+
+describe.each([
+  ['that share a folder, and the key one of them made', (): Record<string, string> => ({})],
+  [
+    'with a folder each, and the key of the operator',
+    (database: TemporaryDatabase, name: string): Record<string, string> => {
+      const folder = join(database.folder, name);
+      mkdirSync(folder);
+      return { SIGNING_KEY, CHECKPOINT_FOLDER: folder };
+    },
+  ],
+])('Replicas %s', (_what, settings: (database: TemporaryDatabase, name: string) => Record<string, string>) => {
+  let database: TemporaryDatabase;
+  let replicas: TestApp[];
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    const starting = ['first', 'second'].map((name) =>
+      createTestApp({ environment: { ...database.environment, ...settings(database, name) } }),
+    );
+    replicas = await Promise.all(starting);
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await database.remove();
+  });
+
+  function replica(index: number): TestApp {
+    const found = replicas[index % replicas.length];
+    if (found === undefined) throw new Error('No replica was started.');
+    return found;
+  }
+
+  async function checkpoint(app: TestApp): Promise<CheckpointResponse> {
+    const { status, body } = await send(app, 'GET', `${PROVENANCE}/checkpoint`);
+    expect(status).toBe(200);
+    return body;
+  }
+
+  it('grow one tree, and sign one log with one key', async () => {
+    const { id } = await createEntity(replica(0));
+    const signed: CheckpointResponse[] = [];
+    const writers = { areWriting: true };
+    const writing = Promise.all(
+      Array.from({ length: 8 }, async (_unused, index) => {
+        for (let made = 0; made < 40; made += 1) await addClaim(replica(index + made), id);
+      }),
+    ).finally(() => (writers.areWriting = false));
+    const signing = replicas.map(async (app) => {
+      while (writers.areWriting) signed.push(await checkpoint(app));
+    });
+    await Promise.all([writing, ...signing]);
+    signed.push(await checkpoint(replica(0)), await checkpoint(replica(1)));
+
+    const { data } = (await send(replica(1), 'GET', `${PROVENANCE}?limit=1000`)).body;
+    const hashes: string[] = data.map(({ hash }: Parsed) => hash);
+    const [{ publicKey } = { publicKey: '' }] = signed;
+    for (const { checkpoint: note } of signed) {
+      const { size, rootHash } = openCheckpoint(note, publicKey);
+      expect(rootHash).toBe(rootOf(hashes.slice(0, size)));
+    }
+    expect(signed.at(-1)).toEqual(signed.at(-2));
+    expect(signed.at(-1)?.size).toBe(hashes.length);
+    await chainIsValid(replica(1));
+  });
+});
+
+describe('A replica', () => {
+  it('with a folder of its own starts again after others have written, but not on another database', async () => {
+    const database = await temporaryDatabase();
+    const other = await temporaryDatabase();
+    const environment = { ...database.environment, SIGNING_KEY };
+    try {
+      const first = await startProgram(MAIN, environment);
+      const { id } = (await first.send('POST', '/api/v1/entities', { body: { type: 'service', name: 'x' } })).body;
+      await first.stop();
+      const elsewhere = await startProgram(MAIN, { ...environment, CHECKPOINT_FOLDER: other.folder });
+      const claim = { predicate: 'owner', value: 'x' };
+      await elsewhere.send('POST', `/api/v1/entities/${id}/claims`, { body: claim });
+      await elsewhere.stop();
+      const again = await startProgram(MAIN, environment);
+      expect((await again.send('GET', `${PROVENANCE}/checkpoint`)).body.size).toBe(2);
+      await again.stop();
+
+      const name = new URL(environment.DATABASE_URL).pathname;
+      const wrong = environment.DATABASE_URL.replace(name, new URL(other.environment.DATABASE_URL).pathname);
+      expect(wrong).not.toBe(environment.DATABASE_URL);
+      const kept = { NODE_ENV: '', API_KEY: 'a-key-of-these-tests', PORT: '0', SIGNING_KEY, DATABASE_URL: wrong };
+      const folder = join(database.folder, 'renamed');
+      mkdirSync(folder);
+      copyFileSync(
+        join(database.folder, `${name.slice(1)}.checkpoint`),
+        join(folder, `${new URL(wrong).pathname.slice(1)}.checkpoint`),
+      );
+      const refused = await run(process.execPath, [MAIN], {
+        folder,
+        environment: { ...kept, CHECKPOINT_FOLDER: folder },
+      });
+      expect(refused).toMatchObject({ exitCode: 65, errors: expect.stringMatching(/ends at entry 0, before .* 2\./) });
+    } finally {
+      await database.remove();
+      await other.remove();
+    }
+  });
+});
