@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import { isOfHash, type SigningSecret } from './signing-secrets';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -16,10 +19,11 @@ export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 export const MESSAGE_DETAILS = ['full', 'reference'] as const;
 export type MessageDetail = (typeof MESSAGE_DETAILS)[number];
 
-/** An endpoint that audit entries are delivered to, as it is stored. */
+/** An endpoint that audit entries are delivered to, as it is stored, and as answers show it. */
 @Entity('webhooks')
 export class Webhook {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('whk') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -28,31 +32,38 @@ export class Webhook {
 
   /** Of a chat only the origin: with the rest, anybody could write there. */
   @Column('text')
+  @ApiMember('Of the formats `slack` and `teams` only the origin, but for the answer that creates it.', {
+    example: 'https://hooks.example.com/governance',
+  })
   readonly url!: string;
 
   /** The whole URL of a chat, which is only here; null for the other formats. Not hashed. */
   @Column('text', { nullable: true })
   readonly target!: string | null;
 
+  /** Patterns of the actions it receives. */
+  @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
+  readonly actions!: readonly string[];
+
   @Column('text', { default: 'event' })
+  @ApiChoice(['WebhookFormat', WEBHOOK_FORMATS], 'event', 'What is delivered.')
   readonly format!: WebhookFormat;
 
   @Column('text', { default: 'full' })
+  @ApiChoice(['MessageDetail', MESSAGE_DETAILS], 'full', 'How much messages say.')
   readonly detail!: MessageDetail;
 
-  /** Whether its messages have buttons, with which people decide in Slack. */
   @Column('simple-json', { default: 'false' })
+  @ApiMember('Whether its messages have buttons.', { example: false })
   readonly buttons!: boolean;
 
-  /** Patterns of the actions it receives. */
-  @Column('simple-json')
-  readonly actions!: readonly string[];
-
-  /** Only entries of this agent; null: of all. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
   readonly agentId!: string | null;
 
   @Column('text')
+  @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
   /** SHA-256 of the newest secret, in hex. */
@@ -64,12 +75,19 @@ export class Webhook {
   readonly secrets!: readonly SigningSecret[];
 
   @Column('text')
+  @ApiChoice(
+    ['WebhookStatus', WEBHOOK_STATUSES],
+    'active',
+    '`failing`: not delivered to until it is resumed or replayed.',
+  )
   readonly status!: WebhookStatus;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 }
 

@@ -10,7 +10,7 @@ import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import type { DeliveryProgress } from './delivery/delivery-progress.entity';
+import type { WebhookWithDeliveryResponse, WebhookWithSecretResponse } from './dto/webhook.response';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
 import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
@@ -42,18 +42,6 @@ export interface NewWebhook {
   readonly format?: WebhookFormat | undefined;
   readonly detail?: MessageDetail | undefined;
   readonly buttons?: boolean | undefined;
-}
-
-/** A webhook and its newest secret, which is only shown this once. */
-export interface WebhookWithSecret {
-  readonly webhook: ShownWebhook;
-  readonly secret: string;
-}
-
-/** A webhook and the delivery position of its endpoint. */
-export interface WebhookWithProgress {
-  readonly webhook: ShownWebhook;
-  readonly progress: Pick<DeliveryProgress, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
 }
 
 /** Most concurrent test deliveries. */
@@ -88,15 +76,14 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND */
-  async get(id: string): Promise<WebhookWithProgress> {
+  async get(id: string): Promise<WebhookWithDeliveryResponse> {
     const webhook = found(await this.reader.find(WEBHOOK, id), 'webhook');
     const none = { lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
-    const progress = (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none };
-    return { webhook, progress };
+    return { ...webhook, delivery: (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none } };
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
-  async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecret> {
+  async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
@@ -120,7 +107,7 @@ export class WebhooksService {
       return transaction.insert(WEBHOOK, webhook, createdNote(webhook));
     });
     this.dispatcher.pollSoon();
-    return { webhook: { ...created, url: request.url }, secret };
+    return { ...created, url: request.url, secret };
   }
 
   /**
@@ -157,7 +144,7 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND */
-  async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret> {
+  async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       const before = await foundWebhook(transaction, id);
@@ -165,7 +152,7 @@ export class WebhooksService {
       return withChanges(transaction, before, { ...before, secrets, secretHash: hashOfSecret(secret) }, ['secret']);
     });
     this.dispatcher.pollSoon();
-    return { webhook, secret };
+    return { ...webhook, secret };
   }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a position beyond the head. */

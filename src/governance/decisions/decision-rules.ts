@@ -123,7 +123,7 @@ export function finalityConflict({ status }: Decision): DomainError | null {
 }
 
 /** For each group of approvers, how many approvals are assigned to it. */
-export function givenApprovals({ approvers, reviews }: Decision): number[] {
+export function givenApprovals({ approvers, reviews }: Pick<Decision, 'approvers' | 'reviews'>): number[] {
   const approvals = reviews.filter(({ verdict }) => verdict === 'approve');
   return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
 }

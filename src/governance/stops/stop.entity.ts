@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 
 export const STOP_STATUSES = ['active', 'lifted'] as const;
@@ -9,34 +12,41 @@ export type StopStatus = (typeof STOP_STATUSES)[number];
 @Index(['status', 'createdSequence'])
 export class Stop {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('stp') })
   readonly id!: string;
 
   @Index({ unique: true })
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Null: every agent, and subjects that are none. */
+  /** Null includes subjects that are no agents. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The agent that is stopped; null: every agent.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  /** Null: whatever the roles. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The role that is stopped; null: whatever the roles.')
   readonly role!: string | null;
 
-  /** Patterns, as in policies; none: every action. */
+  /** Patterns, as in policies. */
   @Column('simple-json')
+  @ApiMember('The actions that are stopped; none: every action.', { type: [String], example: ['delete-*'] })
   readonly actions!: readonly string[];
 
   @Column('text')
+  @ApiProperty({ example: 'It deletes what it should archive.' })
   readonly reason!: string;
 
   @Column('text')
+  @ApiChoice(['StopStatus', STOP_STATUSES], 'active', 'Whether it still stops what it covers.')
   readonly status!: StopStatus;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text', { nullable: true })
+  @ApiNullableTime('When it was lifted.')
   readonly liftedAt!: string | null;
 
   /** Who may lift it besides `admin`: the maker's agent, or else its key; empty once it is lifted. Not hashed. */

@@ -1,61 +1,14 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
-import {
-  MESSAGE_DETAILS,
-  type MessageDetail,
-  type ShownWebhook,
-  WEBHOOK_FORMATS,
-  WEBHOOK_STATUSES,
-  type WebhookFormat,
-  type WebhookStatus,
-} from '../webhook.entity';
-import type { WebhookWithProgress, WebhookWithSecret } from '../webhooks.service';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiMember, ApiNullableTime, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { Webhook } from '../webhook.entity';
 
-export class WebhookResponse {
-  @ApiProperty({ example: sampleId('whk') })
-  readonly id!: string;
-
-  @ApiMember('Of the formats `slack` and `teams` only the origin, but for the answer that creates it.', {
-    example: 'https://hooks.example.com/governance',
-  })
-  readonly url!: string;
-
-  @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
-  readonly actions!: readonly string[];
-
-  @ApiChoice(['WebhookFormat', WEBHOOK_FORMATS], 'event', 'What is delivered.')
-  readonly format!: WebhookFormat;
-
-  @ApiChoice(['MessageDetail', MESSAGE_DETAILS], 'full', 'How much messages say.')
-  readonly detail!: MessageDetail;
-
-  @ApiMember('Whether its messages have buttons.', { example: false })
-  readonly buttons!: boolean;
-
-  @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
-  readonly agentId!: string | null;
-
-  @ApiProperty({ example: 'Informs the finance channel of decisions.' })
-  readonly description!: string;
-
-  @ApiChoice(
-    ['WebhookStatus', WEBHOOK_STATUSES],
-    'active',
-    '`failing`: not delivered to until it is resumed or replayed.',
-  )
-  readonly status!: WebhookStatus;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly updatedAt!: string;
-
-  static from(this: void, row: ShownWebhook): WebhookResponse {
-    const { id, url, format, detail, buttons, actions, agentId, description, status, createdAt, updatedAt } = row;
-    return { id, url, format, detail, buttons, actions, agentId, description, status, createdAt, updatedAt };
-  }
+export class WebhookResponse extends OmitType(Webhook, [
+  'createdSequence',
+  'target',
+  'secretHash',
+  'secrets',
+] as const) {
+  static readonly from: ShownAs<WebhookResponse> = shownAs(WebhookResponse);
 }
 
 export class WebhookWithSecretResponse extends WebhookResponse {
@@ -65,9 +18,7 @@ export class WebhookWithSecretResponse extends WebhookResponse {
   )
   readonly secret!: string;
 
-  static of({ webhook, secret }: WebhookWithSecret): WebhookWithSecretResponse {
-    return { ...WebhookResponse.from(webhook), secret };
-  }
+  static readonly of: ShownAs<WebhookWithSecretResponse> = shownAs(WebhookWithSecretResponse);
 }
 
 export class WebhookDeliveryResponse {
@@ -82,15 +33,16 @@ export class WebhookDeliveryResponse {
 
   @ApiNullableTime('Null: no retry is pending.')
   readonly nextAttemptAt!: string | null;
+
+  static readonly from: ShownAs<WebhookDeliveryResponse> = shownAs(WebhookDeliveryResponse);
 }
 
 export class WebhookWithDeliveryResponse extends WebhookResponse {
   @ApiMember('How far deliveries have come; not part of the record.', { type: WebhookDeliveryResponse })
   readonly delivery!: WebhookDeliveryResponse;
 
-  static of({ webhook, progress }: WebhookWithProgress): WebhookWithDeliveryResponse {
-    const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = progress;
-    return { ...WebhookResponse.from(webhook), delivery: { sequence, lastAttemptAt, lastStatus, nextAttemptAt } };
+  static of({ delivery, ...webhook }: WebhookWithDeliveryResponse): WebhookWithDeliveryResponse {
+    return { ...WebhookResponse.from(webhook), delivery: WebhookDeliveryResponse.from(delivery) };
   }
 }
 

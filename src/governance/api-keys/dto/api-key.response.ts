@@ -1,48 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { ApiMember, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import {
+  ApiMember,
+  ApiNullableText,
+  ApiNullableTime,
+  type ShownAs,
+  shownAs,
+} from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { type Scope, SCOPES, type Caller } from '../../../ledger/caller';
-import { API_KEY_STATUSES, type ApiKey, type ApiKeyStatus } from '../api-key.entity';
-import type { IssuedKey } from '../api-keys.service';
+import { type Scope, SCOPES } from '../../../ledger/caller';
 import { ActorResponse } from '../../../http/authentication/actor.response';
+import { ApiKey, SAMPLE_PREFIX } from '../api-key.entity';
 
-const SAMPLE_PREFIX = `agk_${sampleId('key').slice('key_'.length)}`;
-
-export class ApiKeyResponse {
-  @ApiProperty({ example: sampleId('key') })
-  readonly id!: string;
-
-  @ApiProperty({ example: 'reminder-bot in production' })
-  readonly name!: string;
-
-  @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
-  readonly scopes!: readonly Scope[];
-
-  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
-  readonly agentId!: string | null;
-
-  @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
-  readonly principals!: readonly string[];
-
-  @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
-  readonly prefix!: string;
-
-  @ApiProperty({ enum: API_KEY_STATUSES, enumName: 'ApiKeyStatus', example: 'active' })
-  readonly status!: ApiKeyStatus;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiNullableTime('Null: never.')
-  readonly expiresAt!: string | null;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
-  readonly revokedAt!: string | null;
-
-  static from(this: void, row: ApiKey): ApiKeyResponse {
-    const { id, name, scopes, agentId, principals, prefix, status, createdAt, expiresAt, revokedAt } = row;
-    return { id, name, scopes, agentId, principals, prefix, status, createdAt, expiresAt, revokedAt };
-  }
+export class ApiKeyResponse extends OmitType(ApiKey, ['createdSequence', 'secretHash'] as const) {
+  static readonly from: ShownAs<ApiKeyResponse> = shownAs(ApiKeyResponse);
 }
 
 export class IssuedApiKeyResponse extends ApiKeyResponse {
@@ -51,9 +21,7 @@ export class IssuedApiKeyResponse extends ApiKeyResponse {
   })
   readonly secret!: string;
 
-  static of({ key, secret }: IssuedKey): IssuedApiKeyResponse {
-    return { ...ApiKeyResponse.from(key), secret };
-  }
+  static readonly of: ShownAs<IssuedApiKeyResponse> = shownAs(IssuedApiKeyResponse);
 }
 
 export class MeResponse {
@@ -69,7 +37,5 @@ export class MeResponse {
   @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
-  static of({ actor, agentId, scopes, expiresAt }: Caller): MeResponse {
-    return { actor, agentId, scopes, expiresAt };
-  }
+  static readonly of: ShownAs<MeResponse> = shownAs(MeResponse);
 }

@@ -1,7 +1,15 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ApiChoice,
+  ApiMember,
+  ApiNullableText,
+  ApiNullableTime,
+  type ShownAs,
+  shownAs,
+} from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../../core/json/json-value';
-import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
+import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { type Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
 
 export class DecidingPolicyResponse {
@@ -17,9 +25,7 @@ export class DecidingPolicyResponse {
   @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
   readonly effect!: PolicyEffect;
 
-  static from(this: void, { id, name, version, effect }: DecidingPolicy): DecidingPolicyResponse {
-    return { id, name, version, effect };
-  }
+  static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
 }
 
 const OUTCOMES =
@@ -33,12 +39,7 @@ export class InsteadResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
   readonly parameters!: Readonly<Record<string, unknown>>;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: sampleId('grt'),
-    description: 'The grant for it, once. Null: it has to be asked for.',
-  })
+  @ApiNullableText('The grant for it, once. Null: it has to be asked for.', sampleId('grt'))
   readonly grantId!: string | null;
 }
 
@@ -47,13 +48,13 @@ export class RejectionResponse {
   @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
   readonly comment!: string | null;
 
-  @ApiProperty({ type: InsteadResponse, nullable: true, example: null, description: 'What would be approved instead.' })
+  @ApiMember('What would be approved instead.', { type: InsteadResponse, nullable: true, example: null })
   readonly instead!: InsteadResponse | null;
 }
 
 /** On whose behalf an agent acts. */
 export class OnBehalfOfResponse {
-  @ApiProperty({ example: 'user:4711', description: '`agent:<id>` of a registered person, whose own roles count.' })
+  @ApiMember('`agent:<id>` of a registered person, whose own roles count.', { example: 'user:4711' })
   readonly subject!: string;
 
   @ApiPropertyOptional({ type: [String], example: ['finance'], description: 'In order; absent if there are none.' })
@@ -82,86 +83,59 @@ export class ExecutionResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
   readonly parameters!: JsonObject;
 
-  @ApiProperty({ enum: EXECUTION_OUTCOMES, enumName: 'ExecutionOutcome', example: 'authorized', description: OUTCOMES })
+  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', OUTCOMES)
   readonly outcome!: ExecutionOutcome;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'For machines: why it was denied.' })
+  @ApiNullableText('For machines: why it was denied.')
   readonly reason!: string | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-    description:
-      'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
-  })
+  @ApiNullableText(
+    'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
+    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  )
   readonly actionHash!: string | null;
 
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    example: null,
-    description: 'Until when an approval can be used.',
-  })
+  @ApiNullableTime('Until when an approval can be used.')
   readonly approvedUntil!: string | null;
 
-  @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The policies that decided.' })
+  @ApiMember('The policies that decided.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'The decision that settles a pending approval.',
-  })
+  @ApiNullableText('The decision that settles a pending approval.')
   readonly decisionId!: string | null;
 
   @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
   readonly result!: JsonValue;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'A sentence.' })
+  @ApiNullableText('A sentence.')
   readonly failureReason!: string | null;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    example: null,
-    description: 'Null while `pending_approval`, `approved`, `authorized` or `running`.',
-  })
+  @ApiNullableTime('Null while `pending_approval`, `approved`, `authorized` or `running`.')
   readonly completedAt!: string | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'The W3C trace of the request that made it: from its `traceparent` header. Null without one.',
-  })
+  @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
 
-  @ApiProperty({
+  @ApiMember('On whose behalf the agent acts. Null: on nobody in particular.', {
     type: OnBehalfOfResponse,
     nullable: true,
     example: null,
-    description: 'On whose behalf the agent acts. Null: on nobody in particular.',
   })
   readonly onBehalfOf!: OnBehalfOfResponse | null;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The conversation or task of the agent.' })
+  @ApiNullableText('The conversation or task of the agent.')
   readonly run!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The grant that authorised it.' })
+  @ApiNullableText('The grant that authorised it.')
   readonly grantId!: string | null;
 
-  @ApiProperty({
+  @ApiMember('What the reviewer who rejected it would approve.', {
     type: InsteadResponse,
     nullable: true,
     example: null,
-    description: 'What the reviewer who rejected it would approve.',
   })
   readonly instead!: InsteadResponse | null;
 
@@ -182,46 +156,23 @@ export class ExecutionResponse {
   })
   readonly permit?: string;
 
-  @ApiProperty({
+  @ApiMember('What the reviewer who rejected it said. Only where a single execution is read; null unless one did.', {
     type: RejectionResponse,
     nullable: true,
     required: false,
     example: null,
-    description: 'What the reviewer who rejected it said. Only where a single execution is read; null unless one did.',
   })
   readonly rejection?: RejectionResponse | null;
 
-  static from(this: void, row: Execution, permit: string | null = null): ExecutionResponse {
-    const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
-    const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
-    const { traceId, onBehalfOf, run, grantId, instead } = row;
-    const policies = row.policies.map(DecidingPolicyResponse.from);
-    return {
-      id,
-      agentId,
-      agentName,
-      action,
-      resourceType,
-      resourceId,
-      parameters,
-      outcome,
-      reason,
-      actionHash,
-      approvedUntil,
-      policies,
-      decisionId,
-      result,
-      failureReason,
-      createdAt,
-      completedAt,
-      traceId,
-      onBehalfOf,
-      run,
-      grantId,
-      instead,
+  static from(this: void, { observed, erased, ...row }: Execution, permit: string | null = null): ExecutionResponse {
+    return shownExecution({
+      ...row,
+      policies: row.policies.map(DecidingPolicyResponse.from),
       ...(permit !== null && { permit }),
-      ...(row.observed && { observed: true as const }),
-      ...(row.erased && { erased: true as const }),
-    };
+      ...(observed && { observed: true as const }),
+      ...(erased && { erased: true as const }),
+    });
   }
 }
+
+const shownExecution: ShownAs<ExecutionResponse> = shownAs(ExecutionResponse);

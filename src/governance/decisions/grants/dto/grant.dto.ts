@@ -1,11 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
-import { ApiChoice, ApiCount, ApiNullableText } from '../../../../http/openapi/answer-members';
+import {
+  ApiChoice,
+  ApiCount,
+  ApiMember,
+  ApiNullableText,
+  type ShownAs,
+  shownAs,
+} from '../../../../http/openapi/answer-members';
 import { sampleId } from '../../../../http/openapi/documentation.decorators';
 import { OptionalText } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent-fields';
-import { type Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
+import { GRANT_STATUSES, type GrantStatus } from '../grant.entity';
 
 export class RevokeGrantRequest {
   @OptionalText({
@@ -28,12 +35,6 @@ export class GrantListQuery extends ListQuery {
   readonly decisionId?: string;
 }
 
-/** A grant, and how many of its uses are used. */
-export interface UsedGrant {
-  readonly grant: Grant;
-  readonly used: number;
-}
-
 export class GrantResponse {
   @ApiProperty({ example: sampleId('grt') })
   readonly id!: string;
@@ -41,7 +42,7 @@ export class GrantResponse {
   @ApiProperty({ example: sampleId('agt') })
   readonly agentId!: string;
 
-  @ApiProperty({ example: sampleId('dec'), description: 'The decision whose reviewers gave it.' })
+  @ApiMember('The decision whose reviewers gave it.', { example: sampleId('dec') })
   readonly decisionId!: string;
 
   @ApiProperty({ example: 'pay' })
@@ -50,15 +51,10 @@ export class GrantResponse {
   @ApiProperty({ example: 'invoice' })
   readonly resourceType!: string;
 
-  @ApiProperty({ example: 'invoices/2026/0042', description: 'As it was asked for; empty once it is erased.' })
+  @ApiMember('As it was asked for; empty once it is erased.', { example: 'invoices/2026/0042' })
   readonly resourceId!: string;
 
-  @ApiProperty({
-    type: [String],
-    nullable: true,
-    example: null,
-    description: 'Patterns of resources; null: exactly `resourceId`.',
-  })
+  @ApiMember('Patterns of resources; null: exactly `resourceId`.', { type: [String], nullable: true, example: null })
   readonly resources!: readonly string[] | null;
 
   @ApiNullableText('Hex SHA-256 of the RFC 8785 form of the parameters; null: any parameters.')
@@ -67,14 +63,10 @@ export class GrantResponse {
   @ApiNullableText('The subject on whose behalf; null: on nobody’s.')
   readonly onBehalfOf!: string | null;
 
-  @ApiProperty({
-    format: 'date-time',
-    example: '2026-11-20T07:18:03.123Z',
-    description: 'It serves nothing from then on.',
-  })
+  @ApiMember('It serves nothing from then on.', { format: 'date-time', example: '2026-11-20T07:18:03.123Z' })
   readonly until!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: 10, description: 'How often it serves; null: any number.' })
+  @ApiMember('How often it serves; null: any number.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
 
   @ApiCount('How often it has served.', { example: 3 })
@@ -86,10 +78,5 @@ export class GrantResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  static from(this: void, { grant, used }: UsedGrant): GrantResponse {
-    const { id, agentId, decisionId, action, resourceType, resourceId, resources } = grant;
-    const { parametersHash, onBehalfOf, until, uses, status, createdAt } = grant;
-    const meant = { id, agentId, decisionId, action, resourceType, resourceId, resources, parametersHash, onBehalfOf };
-    return { ...meant, until, uses, used, status, createdAt };
-  }
+  static readonly from: ShownAs<GrantResponse> = shownAs(GrantResponse);
 }
