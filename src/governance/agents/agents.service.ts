@@ -19,7 +19,7 @@ import {
 import { observationFault } from './observation';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest } from './dto/agent.requests';
-import { SuspendedAgents, WatchedAgents } from './suspended-agents';
+import { KnownAgents } from './known-agents';
 
 @Injectable()
 export class AgentsService {
@@ -27,8 +27,7 @@ export class AgentsService {
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly history: RecordHistory,
-    private readonly suspended: SuspendedAgents,
-    private readonly watched: WatchedAgents,
+    private readonly known: KnownAgents,
   ) {}
 
   list(request: PageRequest): Promise<Page<Agent>> {
@@ -66,7 +65,7 @@ export class AgentsService {
       const fields = changedFields(agent, update);
       if (fields.length === 0) return agent;
       const changed = updated(agent, update, transaction.now);
-      this.watched.follow(transaction, changed);
+      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
     });
   }
@@ -100,7 +99,7 @@ export class AgentsService {
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
       const changed = withStatus(agent, status, transaction.now);
-      this.suspended.follow(transaction, changed);
+      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
   }

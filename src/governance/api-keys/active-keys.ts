@@ -1,6 +1,6 @@
 import { type FactoryProvider, Injectable, type OnModuleInit } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
-import { SuspendedAgents } from '../agents/suspended-agents';
+import { KnownAgents } from '../agents/known-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
@@ -40,7 +40,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly counters: CounterReader,
-    private readonly suspended: SuspendedAgents,
+    private readonly agents: KnownAgents,
   ) {
     super();
   }
@@ -78,14 +78,14 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     const key = this.active.get(prefix);
     if (key === undefined) return false;
     const { agentId } = key.identity;
-    return agentId === null || !this.suspended.has(agentId);
+    return agentId === null || !this.agents.isSuspended(agentId);
   }
 
   /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
   private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);
-    if (holder !== null && holder.agentId !== null) await this.suspended.catchUp();
+    if (holder !== null && holder.agentId !== null) await this.agents.catchUp();
     return holder;
   }
 
@@ -105,7 +105,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
     const refusal = (ledgerTime?: string): DomainError | null => {
       if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
-      return agentId !== null && this.suspended.has(agentId) ? callerSuspended() : null;
+      return agentId !== null && this.agents.isSuspended(agentId) ? callerSuspended() : null;
     };
     const actor = { type: 'api_key', id } as const;
     const principals: Vouching = agentId === null ? 'anybody' : patterns;

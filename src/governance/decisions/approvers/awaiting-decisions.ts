@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Agent } from '../../agents/agent.entity';
 import { findAgent } from '../../agents/find-agent';
-import { SuspendedAgents } from '../../agents/suspended-agents';
+import { KnownAgents } from '../../agents/known-agents';
 import { Configuration } from '../../../core/config/configuration';
 import { notThisAgent } from '../../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../../ledger/caller';
@@ -54,7 +54,7 @@ export class AwaitingDecisions {
     private readonly ledger: LedgerService,
     private readonly policies: ReviewPolicies,
     private readonly holders: PasskeyHolders,
-    private readonly suspended: SuspendedAgents,
+    private readonly agents: KnownAgents,
     private readonly configuration: Configuration,
   ) {}
 
@@ -121,7 +121,7 @@ export class AwaitingDecisions {
       const groups = approvers === null ? null : groupsOf(agent, approvers);
       if (groups?.length === 0) return false;
       const lacksPasskey = groups !== null && fillableBy(hasPasskey, groups, approvers ?? []).length === 0;
-      const isProposerSuspended = this.suspended.has(decision.proposedBy);
+      const isProposerSuspended = this.agents.isSuspended(decision.proposedBy);
       const isForbiddenTo = (): boolean => isForbidden(decision);
       const terms = { mayApproveOwn, isProposerSuspended, lacksPasskey, isForbidden: isForbiddenTo };
       return inability(decision, agent, terms) === null;
