@@ -10,8 +10,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { AwaitingDecisions } from './approvers/awaiting-decisions';
-import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { Approvers } from './approvers';
 import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isOpen } from './decision-rules';
@@ -39,8 +38,7 @@ export class DecisionsController {
     private readonly lists: Lists,
     private readonly waits: Waits,
     private readonly records: RecordReader,
-    private readonly awaited: AwaitingDecisions,
-    private readonly approvers: DecisionApproversService,
+    private readonly approvers: Approvers,
   ) {}
 
   @Get()
@@ -71,7 +69,7 @@ export class DecisionsController {
     const page =
       awaiting === undefined
         ? await this.records.page(DECISION, request, caller)
-        : await this.awaited.page(caller, awaiting, request);
+        : await this.approvers.awaiting(caller, awaiting, request);
     return list.answer(page, DecisionResponse.from);
   }
 

@@ -4,8 +4,7 @@ import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { PoliciesModule } from '../policies/policies.module';
-import { AwaitingDecisions } from './approvers/awaiting-decisions';
-import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { Approvers } from './approvers';
 import { BoundReviewers, ReviewPolicies } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { ReviewSignatures } from './review-signatures';
@@ -42,9 +41,8 @@ import { HeldGrants } from './grants/held-grants';
     BoundReviewers,
     ReviewPolicies,
     ReviewSignatures,
-    DecisionApproversService,
-    AwaitingDecisions,
+    Approvers,
   ],
-  exports: [DecisionReviewsService, AwaitingDecisions, HeldGrants],
+  exports: [DecisionReviewsService, Approvers, HeldGrants],
 })
 export class DecisionsModule {}

@@ -15,12 +15,7 @@ import {
   type Verdict,
 } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
-import {
-  INABILITIES,
-  type Inability,
-  type DecisionApprover,
-  type DecisionApprovers,
-} from '../approvers/decision-approvers.service';
+import { INABILITIES, type Inability, type DecisionApprover, type DecisionApprovers } from '../approvers';
 
 /** A grant as a reviewer gave it. */
 export class GivenGrantResponse {
