@@ -2,7 +2,7 @@ import { settleExecutionOf, type SettlementNote } from '../executions/execution-
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { cancelledNote, expiredNote, DECISION } from './decision.kind';
-import { cancelled, expired, isExpired } from './decision-rules';
+import { ended, isExpired } from './decision-rules';
 import type { Decision } from './decision.entity';
 
 /** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
@@ -21,7 +21,7 @@ export async function settleDecision(
 }
 
 export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
-  const after = expired(decision, transaction.now);
+  const after = ended(decision, 'expired', transaction.now);
   return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
 }
 
@@ -39,6 +39,6 @@ export function cancelDecision(
   decision: Decision,
   reason: string | null,
 ): Promise<Decision> {
-  const after = cancelled(decision, transaction.now);
+  const after = ended(decision, 'cancelled', transaction.now);
   return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
 }

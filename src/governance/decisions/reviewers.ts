@@ -5,7 +5,10 @@ import { reviewerNotBound, type DomainError } from '../../core/errors/domain-err
 import type { AdmissionRule } from '../../http/request/routes';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Decision, Verdict } from './decision.entity';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import type { CountedAgent } from '../executions/execution.entity';
+import type { Decision, Review, Verdict } from './decision.entity';
 import { DECISION } from './decision.kind';
 import { ActivePolicies } from '../policies/active-policies';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
@@ -74,4 +77,30 @@ export class ReviewPolicies {
     });
     return effect === 'deny' ? policies : [];
   }
+}
+
+/** A review, with its reviewer as it is now. */
+export interface CountedReview {
+  readonly agent: Agent;
+  /** The groups that it could approve for at the time. */
+  readonly groups: readonly number[];
+  readonly isSigned: boolean;
+}
+
+/** The reviews by agents. */
+export async function countedReviews(
+  records: Pick<LedgerTransaction, 'find'>,
+  reviews: readonly Review[],
+): Promise<CountedReview[]> {
+  const counted: CountedReview[] = [];
+  for (const { approverId, groups = [], signature } of reviews) {
+    const agent = approverId === null ? undefined : await records.find(AGENT, approverId);
+    if (agent !== undefined) counted.push({ agent, groups, isSigned: signature !== undefined });
+  }
+  return counted;
+}
+
+/** As entries name them. */
+export function countedAgents(reviews: readonly CountedReview[]): CountedAgent[] {
+  return reviews.map(({ agent: { id: agentId, revision } }) => ({ agentId, revision }));
 }

@@ -3,7 +3,7 @@ import { DECISION, proposedNote } from '../decisions/decision.kind';
 import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
-import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
+import { conflict, type DomainError, permissionDenied, present } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval } from '../executions/execution-approvals';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { isApprovalOver } from '../executions/execution-rules';
@@ -11,6 +11,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
+import { requiredExecution } from '../decisions/grants/grant-changes';
 import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */
@@ -69,12 +70,14 @@ export async function askForApproval(
     ({ request, decision }) => own.has(request.id) && areSameApprovers(decision.approvers ?? [], requirement.approvers),
   );
   const approval = same.find(({ request }) => request.outcome === 'approved');
-  if (approval !== undefined) return { execution: await executionOf(transaction, approval.request), isNew: false };
+  if (approval !== undefined)
+    return { execution: await requiredExecution(transaction, approval.request.id), isNew: false };
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return rejection;
   if (serving !== null) return { serving, waiting: open };
   const [waiting] = same;
-  if (waiting !== undefined) return { execution: await executionOf(transaction, waiting.request), isNew: false };
+  if (waiting !== undefined)
+    return { execution: await requiredExecution(transaction, waiting.request.id), isNew: false };
   refuseTooManyPending(pendingOfAgent, maxPending);
   return { execution: requested(transaction, asked, { requirement, basis }), isNew: true };
 }
@@ -108,7 +111,7 @@ export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, ac
 export async function cancelRequests(transaction: LedgerTransaction, requests: readonly OpenRequest[]): Promise<void> {
   for (const { request, decision } of requests) {
     if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);
-    else cancelApproved(transaction, await executionOf(transaction, request), null);
+    else cancelApproved(transaction, await requiredExecution(transaction, request.id), null);
   }
 }
 
@@ -124,7 +127,8 @@ async function openRequests(transaction: LedgerTransaction, found: readonly Requ
     const decision = await decisionOf(transaction, request);
     const { now } = transaction;
     if (isExpired(decision, now)) await expireDecision(transaction, decision);
-    else if (isApprovalOver(request, now)) expireApproval(transaction, await executionOf(transaction, request));
+    else if (isApprovalOver(request, now))
+      expireApproval(transaction, await requiredExecution(transaction, request.id));
     else open.push({ request, decision });
   }
   return open;
@@ -138,7 +142,7 @@ async function rejectionAmong(
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
     if (rejectionEnd(decision) <= transaction.now) continue;
-    const { instead } = await executionOf(transaction, request);
+    const { instead } = await requiredExecution(transaction, request.id);
     return { refusal: rejectedError(decision, instead), decisionId: decision.id };
   }
   return undefined;
@@ -162,20 +166,13 @@ function requestsFor(
   return transaction.findNewest(EXECUTION, OF_REQUESTS, asked, MOST_READ);
 }
 
-async function executionOf(transaction: LedgerTransaction, { id }: Request): Promise<Execution> {
-  const execution = await transaction.find(EXECUTION, id);
-  if (execution === undefined) throw new Error(`The execution ${id} no longer exists.`);
-  return execution;
-}
-
 /** The decision that an execution waits for, or waited for. */
 export async function decisionOf(
   transaction: LedgerTransaction,
   { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
 ): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
-  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that no longer exists.`);
-  return decision;
+  return present(decision, `decision of the execution ${id}`);
 }
 
 /** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */

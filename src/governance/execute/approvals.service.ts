@@ -2,14 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.kind';
-import { isExpired, rejectionWords } from '../decisions/decision-rules';
+import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
+import { type CountedReview, countedAgents, countedReviews } from '../decisions/reviewers';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import type { Review } from '../decisions/decision.entity';
 import {
   conflict,
   type DomainError,
   found,
   permissionDenied,
+  present,
   type RejectionWords,
 } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval } from '../executions/execution-approvals';
@@ -148,13 +149,9 @@ export class ApprovalsService {
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
     const decision = await decisionOf(transaction, execution);
-    const approvals = await approvalsOf(transaction, decision.reviews);
-    const approvers = approvals.map(({ approver: { id: agentId, revision } }) => ({ agentId, revision }));
-    return {
-      permission,
-      refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals),
-      approvers,
-    };
+    const approvals = await countedReviews(transaction, decision.reviews.filter(isApproval));
+    const refusal = approvalFault(requirement.approvers, decision.approvers ?? [], approvals);
+    return { permission, refusal, approvers: countedAgents(approvals) };
   }
 }
 
@@ -172,19 +169,7 @@ async function requiredExecution(transaction: LedgerTransaction, id: string): Pr
 }
 
 async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
-  const agent = await transaction.find(AGENT, agentId);
-  if (agent === undefined) throw new Error(`The agent of the execution ${id} is gone.`);
-  return agent;
-}
-
-async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {
-  const approvals: Approval[] = [];
-  for (const { verdict, approverId, groups = [], signature } of reviews) {
-    const approver =
-      verdict === 'reject' || approverId === null ? undefined : await transaction.find(AGENT, approverId);
-    if (approver !== undefined) approvals.push({ approver, groups, isSigned: signature !== undefined });
-  }
-  return approvals;
+  return present(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
 
 async function cancelPending(
@@ -221,16 +206,6 @@ function recordDenied(
 }
 
 /**
- * A reviewer who approved: the agent as it is now, and the groups of the decision that it could approve for at the
- * time.
- */
-export interface Approval {
-  readonly approver: Agent;
-  readonly groups: readonly number[];
-  readonly isSigned: boolean;
-}
-
-/**
  * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
  * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
  * not count.
@@ -238,10 +213,10 @@ export interface Approval {
 export function approvalFault(
   required: readonly ApproverGroup[],
   decided: readonly ApproverGroup[],
-  approvals: readonly Approval[],
+  approvals: readonly CountedReview[],
 ): DomainError | null {
   const named = required.map((group) => decided.findIndex((other) => areSameApprovals(group, other)));
-  const counting = approvals.filter(({ approver }) => approver.status === 'active');
+  const counting = approvals.filter(({ agent }) => agent.status === 'active');
   const fillable = counting.map((approval) => filledBy(approval, required, named));
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
@@ -252,11 +227,11 @@ export function approvalFault(
 
 /** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
 function filledBy(
-  { approver, groups, isSigned }: Approval,
+  { agent, groups, isSigned }: CountedReview,
   required: readonly ApproverGroup[],
   named: readonly number[],
 ): FillableGroups {
-  const now = fillableBy(isSigned, groupsOf(approver, required), required);
+  const now = fillableBy(isSigned, groupsOf(agent, required), required);
   return required.flatMap((_, index) => {
     const then = named[index] ?? -1;
     const isMet = then === -1 ? now.includes(index) : groups.includes(then);

@@ -9,7 +9,6 @@ import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LimitUse } from '../policies/limits/limit';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
 import { takeUses } from './limit-uses';
 import { takeUse } from '../decisions/grants/grant-changes';
@@ -56,8 +55,7 @@ export class ExecuteService {
     const kept = await this.ledger.prefetching(...lookups).write(
       caller,
       async (transaction) => {
-        const asker = await requiredAsker(transaction, agent, request);
-        return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
+        return this.answer(transaction, await requiredAsker(transaction, agent, request), request);
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
@@ -75,68 +73,51 @@ export class ExecuteService {
     return { execution, isRequested: kept.isRequested === true, permit };
   }
 
-  private permissionOf(
-    transaction: LedgerTransaction,
-    { agent, principal }: Asker,
-    request: ActionRequest,
-  ): Promise<Permission> {
-    return this.permissions.of(transaction, agent, request, principal);
-  }
-
   private async answer(
     transaction: LedgerTransaction,
     { agent, principal }: Asker,
     request: ActionRequest,
-    { refusal, requirement, policies, basis, used }: Permission,
   ): Promise<Kept | Refusal> {
+    const permission = await this.permissions.of(transaction, agent, request, principal);
+    const { refusal, requirement, policies, basis } = permission;
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     const { permit } = request;
-    if (requirement === null) return this.authorise(transaction, { asked, permit }, basis, used);
+    if (requirement === null) return this.authorise(transaction, { asked, permit }, permission);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
-    if ('serving' in answer) return this.authoriseBy(transaction, { asked, permit }, basis, answer);
+    if ('serving' in answer) return this.authorise(transaction, { asked, permit }, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
 
-  /** Requests for approval of what is now allowed within limits are cancelled, so that nothing is done twice. */
+  /**
+   * What a grant serves, and what is allowed within limits, waits for no approval any more: its requests are cancelled, so
+   * that nothing is done twice.
+   */
   private async authorise(
     transaction: LedgerTransaction,
     { asked, permit }: Permitted,
-    basis: DecisionBasis,
-    used: readonly LimitUse[],
+    { basis, used: wanted }: Permission,
+    granted?: GrantAnswer,
   ): Promise<Execution> {
-    const { outcome, runBy } = this.runner.startOf(asked.action);
-    const waiting = used.length > 0 ? await openRequestsFor(transaction, asked) : [];
-    const authorised = { outcome, ...asked, runBy, observed: basis.observed === true };
-    const note = decidedNote(asked, 'execution.authorized', { ...basis, ...audienceOf(authorised, permit) });
+    const { grant, approvers } = granted?.serving ?? { grant: null, approvers: [] };
+    const used = grant === null ? wanted : [];
+    const waiting = granted?.waiting ?? (used.length > 0 ? await openRequestsFor(transaction, asked) : []);
+    const by = grant === null ? {} : { grantId: grant.id };
+    const authorised = { ...asked, ...this.runner.startOf(asked.action), ...by, observed: basis.observed === true };
+    const decided = { ...basis, ...by, ...audienceOf(authorised, permit) };
+    const note = decidedNote(asked, 'execution.authorized', decided, approvers);
     const execution = transaction.insert(EXECUTION, authorised, note);
+    if (grant !== null) await takeUse(transaction, grant);
     await takeUses(transaction, asked.agentId, used);
     await cancelRequests(transaction, waiting);
     return execution;
   }
 
-  /** A grant takes the place of an approval: nothing waits for one any more. */
-  private async authoriseBy(
-    transaction: LedgerTransaction,
-    { asked, permit }: Permitted,
-    basis: DecisionBasis,
-    { serving: { grant, approvers }, waiting }: GrantAnswer,
-  ): Promise<Execution> {
-    const { outcome, runBy } = this.runner.startOf(asked.action);
-    const authorised = { outcome, ...asked, runBy, grantId: grant.id };
-    const granted = { ...basis, grantId: grant.id, ...audienceOf(authorised, permit) };
-    const note = decidedNote(asked, 'execution.authorized', granted, approvers);
-    const execution = transaction.insert(EXECUTION, authorised, note);
-    await takeUse(transaction, grant);
-    await cancelRequests(transaction, waiting);
-    return execution;
-  }
-
-  /** Nor does what a grant has authorised, while that still holds. */
+  /** What a grant has authorised needs none while that still holds. */
   private async needsNoApproval(
     transaction: LedgerTransaction,
     { agent, principal }: Asker,
@@ -171,7 +152,7 @@ export class ExecuteService {
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
     if (isSame && isAllowed && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
       return null;
-    return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
+    return this.answer(transaction, asker, request);
   }
 }
 
@@ -200,16 +181,11 @@ async function requiredAsker(
   idOrName: string,
   { onBehalfOf }: ActionRequest,
 ): Promise<Asker> {
-  const agent = await requiredAgent(transaction, idOrName);
-  return { agent, principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
-}
-
-async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
   const agent = await findAgent(transaction, idOrName);
   const { caller } = transaction;
   // Who may not see agents learns no names from the answer.
   if (agent !== undefined || !caller.grants.has('read')) requireActsAs(caller, agent?.id);
-  return found(agent, 'agent');
+  return { agent: found(agent, 'agent'), principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
 }
 
 function recordRefused(

@@ -1,3 +1,4 @@
+import { present } from '../../core/errors/domain-error';
 import { decimalText } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { isWarnedOf, type LimitUse, recordedUse, usedAfter } from '../policies/limits/limit';
@@ -11,8 +12,10 @@ export async function takeUses(
 ): Promise<void> {
   for (const use of used) transaction.keepSum(use.sum, decimalText(usedAfter(use)));
   for (const use of used.filter(isWarnedOf)) {
-    const policy = await transaction.find(POLICY, use.policy.id);
-    if (policy === undefined) throw new Error(`The policy ${use.policy.id} is in force, and is gone.`);
+    const policy = present(
+      await transaction.find(POLICY, use.policy.id),
+      `policy ${use.policy.id}, which is in force,`,
+    );
     // Verification expects every entry about a policy to be one for which other processes look for changes.
     transaction.afterCommit(() => undefined);
     transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });

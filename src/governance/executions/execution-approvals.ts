@@ -54,16 +54,11 @@ export function expireApproval(transaction: LedgerTransaction, execution: Execut
   return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });
 }
 
-/** The execution after settling what is due: its approval may have expired. */
-export function settledApproval(transaction: LedgerTransaction, execution: Execution): Execution {
-  return isApprovalOver(execution, transaction.now) ? expireApproval(transaction, execution) : execution;
-}
-
 /** Executions whose approval was not used in time. */
 export const DUE_APPROVALS: DueRecords<Execution> = {
   kind: EXECUTION,
   settle: (transaction, execution) => {
-    settledApproval(transaction, execution);
+    if (isApprovalOver(execution, transaction.now)) expireApproval(transaction, execution);
     return Promise.resolve();
   },
 };

@@ -1,4 +1,4 @@
-import { conflict } from '../../../core/errors/domain-error';
+import { conflict, present } from '../../../core/errors/domain-error';
 import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
 import type { DueRecords } from '../../../ledger/due-settlement';
 import { EXECUTION, type Execution } from '../../executions/execution.entity';
@@ -85,7 +85,5 @@ function end(
 }
 
 export async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = await transaction.find(EXECUTION, id);
-  if (execution === undefined) throw new Error(`The execution ${id} of a decision is gone.`);
-  return execution;
+  return present(await transaction.find(EXECUTION, id), `execution ${id}`);
 }

@@ -9,6 +9,7 @@ import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approve
 import { type GivenGrant, type GrantAllowance, lengthOf } from '../../policies/approval/grant-terms';
 import { matchesAsAllow } from '../../policies/patterns/resource-match';
 import type { Decision, Review } from '../decision.entity';
+import type { CountedReview } from '../reviewers';
 import type { Grant } from './grant.entity';
 
 /** Most grants of one agent that are active at a time. */
@@ -30,18 +31,11 @@ export interface GrantedAction {
 /** What a grant is good for, and how long. */
 export type GrantTerms = Pick<Grant, 'resources' | 'parametersHash' | 'until' | 'uses'>;
 
-/** Who gave a grant, as it is now. */
-export interface GrantReviewer {
-  readonly agent: Agent;
-  /** Whether its review is signed. */
-  readonly isSigned: boolean;
-}
-
 /** A grant with the decision that gave it, and its reviewers. */
 export interface KnownGrant {
   readonly grant: Grant;
   readonly decision: Decision;
-  readonly reviewers: readonly GrantReviewer[];
+  readonly reviewers: readonly CountedReview[];
 }
 
 /** What is required of a grant today. */
@@ -80,13 +74,8 @@ export function meeting(grants: readonly Grant[], asked: GrantedAction, now: str
 
 /** The same of those with their decisions. */
 export function meetingKnown(known: readonly KnownGrant[], asked: GrantedAction, now: string): KnownGrant[] {
-  const met = new Set(
-    meeting(
-      known.map(({ grant }) => grant),
-      asked,
-      now,
-    ),
-  );
+  const grants = known.map(({ grant }) => grant);
+  const met = new Set(meeting(grants, asked, now));
   return known.filter(({ grant }) => met.has(grant));
 }
 
