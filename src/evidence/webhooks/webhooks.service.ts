@@ -10,6 +10,7 @@ import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
+import type { CreateWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
 import type { WebhookWithDeliveryResponse, WebhookWithSecretResponse } from './dto/webhook.response';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
 import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
@@ -22,27 +23,13 @@ import {
   createdNote,
   deletedNote,
   foundWebhook,
-  type MessageDetail,
   requireRoom,
   type ShownWebhook,
   shownWebhook,
   updatedNote,
   WEBHOOK,
   type Webhook,
-  type WebhookFormat,
 } from './webhook.entity';
-
-/** The members of a new webhook. */
-export interface NewWebhook {
-  readonly url: string;
-  readonly actions: readonly string[];
-  /** Id or name. */
-  readonly agentId?: string | undefined;
-  readonly description?: string | undefined;
-  readonly format?: WebhookFormat | undefined;
-  readonly detail?: MessageDetail | undefined;
-  readonly buttons?: boolean | undefined;
-}
 
 /** Most concurrent test deliveries. */
 const MOST_TESTS = 10;
@@ -53,8 +40,6 @@ export type TestResult = Pick<Attempt, 'status' | 'durationMs'>;
 
 /** Where the deliveries of a webhook are to continue. */
 type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
-
-type WebhookChange = Partial<Pick<NewWebhook, (typeof CHANGEABLE)[number]>>;
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
@@ -83,7 +68,7 @@ export class WebhooksService {
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
-  async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecretResponse> {
+  async create(caller: Caller, request: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
@@ -114,7 +99,7 @@ export class WebhooksService {
    * The delivery position stays as it is, and a filter applies to the entries that follow.
    * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
    */
-  async update(caller: Caller, id: string, request: WebhookChange): Promise<ShownWebhook> {
+  async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<ShownWebhook> {
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
@@ -219,11 +204,11 @@ export class WebhooksService {
   }
 }
 
-function lookups({ agentId }: WebhookChange): ReturnType<typeof agentLookup>[] {
+function lookups({ agentId }: UpdateWebhookRequest): ReturnType<typeof agentLookup>[] {
   return agentId === undefined ? [] : [agentLookup(agentId)];
 }
 
-async function agentOf(transaction: LedgerTransaction, { agentId }: WebhookChange): Promise<string | undefined> {
+async function agentOf(transaction: LedgerTransaction, { agentId }: UpdateWebhookRequest): Promise<string | undefined> {
   return agentId === undefined ? undefined : (await referencedAgent(transaction, 'agentId', agentId)).id;
 }
 

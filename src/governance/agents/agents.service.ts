@@ -18,7 +18,7 @@ import {
 } from './find-agent';
 import { observationFault } from './observation';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
-import type { CreateAgentRequest } from './dto/agent.requests';
+import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
 import { KnownAgents } from './known-agents';
 
 @Injectable()
@@ -55,7 +55,7 @@ export class AgentsService {
   }
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
-  update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
+  update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
@@ -80,7 +80,7 @@ export class AgentsService {
     return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
   }
 
-  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: AgentUpdate): void {
+  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: UpdateAgentRequest): void {
     if (observeUntil === undefined) return;
     requireMayObserve(caller, agent);
     const fault = observationFault(observeUntil, this.ledger.clockTime);
@@ -117,7 +117,7 @@ function nameTaken(name: string): Error {
 async function requireMayBeInSlack(
   transaction: LedgerTransaction,
   { id, kind }: Agent,
-  { slackId = null }: AgentUpdate,
+  { slackId = null }: UpdateAgentRequest,
 ): Promise<void> {
   if (slackId === null) return;
   if (kind !== 'human') throw invalidField('slackId', 'must be left out: only people are in Slack');
@@ -129,28 +129,19 @@ function noteOn(agentId: string, action: string): EntryNote {
   return { action, agentId };
 }
 
-/** The members of an agent that an update may change. */
-interface AgentUpdate {
-  readonly description?: string | undefined;
-  readonly capabilities?: readonly string[] | undefined;
-  readonly roles?: readonly string[] | undefined;
-  readonly observeUntil?: string | null | undefined;
-  readonly slackId?: string | null | undefined;
-}
-
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
 
 type ChangedField = (typeof CHANGEABLE)[number];
 
 /** The fields that an update really changes: those with a different value. The order of a list counts. */
-function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
+function changedFields(agent: Agent, update: UpdateAgentRequest): ChangedField[] {
   return CHANGEABLE.filter((field) => {
     const value = update[field];
     return value !== undefined && JSON.stringify(value) !== JSON.stringify(agent[field]);
   });
 }
 
-function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
+function updated(agent: Agent, update: UpdateAgentRequest, now: string): Agent {
   const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
   const { observeUntil = agent.observeUntil, slackId = agent.slackId } = update;
   return { ...agent, description, capabilities, roles, observeUntil, slackId, ...nextRevision(agent, now) };

@@ -10,20 +10,13 @@ import { arraysOfOne } from '../../ledger/records/statements';
 import { AGENT } from '../agents/agent.entity';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { ActiveStops } from './active-stops';
+import type { CreateStopRequest } from './dto/stop.dto';
 import { STOP, type Stop } from './stop.entity';
 import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
 const MOST_EACH = 100;
 const MOST = 1_000;
-
-/** What is to be stopped; the agent by id or name. */
-export interface NewStop {
-  readonly agentId?: string | undefined;
-  readonly role?: string | undefined;
-  readonly actions?: readonly string[] | undefined;
-  readonly reason: string;
-}
 
 /** A stop, and whether this request made it. */
 export interface StopAnswer {
@@ -40,7 +33,7 @@ export class StopsService {
   ) {}
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit. */
-  create(caller: Caller, request: NewStop): Promise<StopAnswer> {
+  create(caller: Caller, request: CreateStopRequest): Promise<StopAnswer> {
     const { agentId } = request;
     const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
@@ -115,7 +108,7 @@ function conditionsOf({ agentId = '', roles }: StoppableSubject): Condition[] {
 
 async function contentOf(
   transaction: LedgerTransaction,
-  { agentId, role, actions = [], reason }: NewStop,
+  { agentId, role, actions = [], reason }: CreateStopRequest,
 ): Promise<StopContent> {
   const agent = agentId === undefined ? null : await referencedAgent(transaction, 'agentId', agentId);
   return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };

@@ -8,6 +8,7 @@ import {
   IntegerField,
   OneOf,
   OptionalText,
+  REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
 import { textFault } from '../../../http/validation/value-rules';
@@ -46,8 +47,7 @@ const AGENT_ID = {
 };
 
 const DESCRIPTION = {
-  max: 2_000,
-  mayBeBlank: true,
+  ...REMARK,
   description: 'What the endpoint is for.',
   example: 'Informs the finance channel of decisions.',
 };

@@ -8,6 +8,7 @@ import {
   DistinctStrings,
   OneOf,
   OptionalText,
+  REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
@@ -16,8 +17,7 @@ import { AGENT_STATUSES, type AgentStatus } from '../agent.entity';
 
 /** What a request may say about an agent, at creation and afterwards. */
 export const DESCRIPTION = {
-  max: 2_000,
-  mayBeBlank: true,
+  ...REMARK,
   description: 'What the agent is for.',
   example: 'Sends reminders of invoices.',
 };
@@ -120,8 +120,7 @@ export class SetEmailRequest {
 
 export class ChangeStatusRequest {
   @OptionalText({
-    max: 2_000,
-    mayBeBlank: true,
+    ...REMARK,
     description: 'Why; kept in the audit entry.',
     example: 'Unusual activity since this morning.',
   })

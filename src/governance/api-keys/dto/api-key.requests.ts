@@ -2,7 +2,7 @@ import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
-import { DistinctStrings, ExpiryField, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf } from '../../../http/validation/query-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
@@ -73,12 +73,7 @@ function scopeFault(text: string): string | undefined {
 }
 
 export class RevokeApiKeyRequest {
-  @OptionalText({
-    max: 2000,
-    mayBeBlank: true,
-    description: 'Goes on record.',
-    example: 'It was left in a public repository.',
-  })
+  @OptionalText({ ...REMARK, description: 'Goes on record.', example: 'It was left in a public repository.' })
   readonly reason?: string;
 }
 

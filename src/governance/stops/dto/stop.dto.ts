@@ -5,13 +5,11 @@ import { ListQuery } from '../../../http/lists/list.query';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf } from '../../../http/validation/query-fields';
-import { normaliseAgentName } from '../../agents/agent-name';
 import { Stop, STOP_STATUSES, type StopStatus } from '../stop.entity';
 
 export class CreateStopRequest {
   @OptionalText({
-    max: 200,
-    normalise: normaliseAgentName,
+    ...NAMED_AGENT,
     description: 'Id or name of the agent that is stopped. Left out: every agent.',
     example: 'reminder-bot',
   })

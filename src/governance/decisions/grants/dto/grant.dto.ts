@@ -9,18 +9,13 @@ import {
   shownAs,
 } from '../../../../http/openapi/answer-members';
 import { sampleId } from '../../../../http/openapi/documentation.decorators';
-import { OptionalText } from '../../../../http/validation/fields';
+import { OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent-fields';
 import { GRANT_STATUSES, type GrantStatus } from '../grant.entity';
 
 export class RevokeGrantRequest {
-  @OptionalText({
-    max: 2000,
-    mayBeBlank: true,
-    description: 'Kept in the audit trail only.',
-    example: 'Wrong account.',
-  })
+  @OptionalText({ ...REMARK, description: 'Kept in the audit trail only.', example: 'Wrong account.' })
   readonly reason?: string;
 }
 
