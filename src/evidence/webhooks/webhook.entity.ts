@@ -4,7 +4,7 @@ import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/answer
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { isOfHash, type SigningSecret } from './signing-secrets';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { conflict, found } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
@@ -66,7 +66,7 @@ export class Webhook {
   @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
-  /** SHA-256 of the newest secret, in hex. */
+  /** SHA-256 of the newest secret, in hex: all that the sealed state contains of it. */
   @Column('text')
   readonly secretHash!: string;
 
@@ -134,23 +134,6 @@ export function actionsFault(format: unknown, actions: readonly unknown[]): stri
 /** Members of a webhook that an entry lists when they have changed. */
 export type ChangedMember = 'url' | 'actions' | 'agentId' | 'description' | 'secret' | 'status';
 
-export function createdNote({ actions }: Pick<Webhook, 'actions'>): EntryNote {
-  return { action: 'webhook.created', details: { actions } };
-}
-
-export function updatedNote(changed: readonly ChangedMember[]): EntryNote {
-  return { action: 'webhook.updated', details: { fields: changed } };
-}
-
-export function deletedNote(): EntryNote {
-  return { action: 'webhook.deleted' };
-}
-
-/** @param status of the last answer. */
-export function failingNote(status: number | null): EntryNote {
-  return { action: 'webhook.failing', details: { status }, bySystem: true };
-}
-
 /** @throws NOT_FOUND */
 export async function foundWebhook(transaction: LedgerTransaction, id: string): Promise<Webhook> {
   return found(await transaction.find(WEBHOOK, id), 'webhook');
@@ -159,13 +142,8 @@ export async function foundWebhook(transaction: LedgerTransaction, id: string): 
 /** A webhook without its secrets and the URL of a chat: may be returned, and stored for an idempotency key. */
 export type ShownWebhook = Omit<Webhook, 'secrets' | 'target'>;
 
-export function shownWebhook(webhook: Webhook): ShownWebhook {
-  const { id, createdSequence, url, format, detail, buttons, actions, agentId, description } = webhook;
-  const { secretHash, status, createdAt, updatedAt } = webhook;
-  return {
-    ...{ id, createdSequence, url, format, detail, buttons, actions, agentId, description },
-    ...{ secretHash, status, createdAt, updatedAt },
-  };
+export function shownWebhook({ secrets: _, target: __, ...webhook }: Webhook): ShownWebhook {
+  return webhook;
 }
 
 const MOST_WEBHOOKS = 100;

@@ -6,6 +6,7 @@ import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
@@ -13,20 +14,17 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import type { CreateWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
 import type { WebhookWithDeliveryResponse, WebhookWithSecretResponse } from './dto/webhook.response';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
-import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
+import { newSecret, rotated, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
 import {
   actionsFault,
   addressed,
   addressOf,
   type ChangedMember,
-  createdNote,
-  deletedNote,
   foundWebhook,
   requireRoom,
   type ShownWebhook,
   shownWebhook,
-  updatedNote,
   WEBHOOK,
   type Webhook,
 } from './webhook.entity';
@@ -83,13 +81,13 @@ export class WebhooksService {
         actions,
         agentId,
         description,
-        secretHash: hashOfSecret(secret),
+        secretHash: sha256(secret),
         secrets: [{ secret, until: null }],
         status: 'active',
         createdAt: transaction.now,
         updatedAt: transaction.now,
       } as const;
-      return transaction.insert(WEBHOOK, webhook, createdNote(webhook));
+      return transaction.insert(WEBHOOK, webhook, { action: 'webhook.created', details: { actions } });
     });
     this.dispatcher.pollSoon();
     return { ...created, url: request.url, secret };
@@ -123,7 +121,7 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), deletedNote());
+      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), { action: 'webhook.deleted' });
     });
     this.dispatcher.pollSoon();
   }
@@ -134,7 +132,7 @@ export class WebhooksService {
     const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       const before = await foundWebhook(transaction, id);
       const secrets = rotated(before.secrets, secret, transaction.now);
-      return withChanges(transaction, before, { ...before, secrets, secretHash: hashOfSecret(secret) }, ['secret']);
+      return withChanges(transaction, before, { ...before, secrets, secretHash: sha256(secret) }, ['secret']);
     });
     this.dispatcher.pollSoon();
     return { ...webhook, secret };
@@ -220,5 +218,6 @@ function withChanges(
   fields: readonly ChangedMember[],
 ): Webhook {
   if (fields.length === 0) return before;
-  return transaction.update(WEBHOOK, { ...changed, updatedAt: transaction.now }, updatedNote(fields));
+  const updated = { ...changed, updatedAt: transaction.now };
+  return transaction.update(WEBHOOK, updated, { action: 'webhook.updated', details: { fields } });
 }

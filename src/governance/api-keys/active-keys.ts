@@ -11,7 +11,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
 import type { Condition } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY, type ApiKey, expiredNote } from './api-key.entity';
+import { API_KEY, type ApiKey } from './api-key.entity';
 import { prefixIn } from './secret';
 
 /** Most keys read at once. */
@@ -146,5 +146,7 @@ export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
 export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
   keys.follow(transaction, expired);
-  return transaction.update(API_KEY, expired, expiredNote(key));
+  const { agentId, expiresAt } = key;
+  const note = { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true } as const;
+  return transaction.update(API_KEY, expired, note);
 }

@@ -4,7 +4,6 @@ import { ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { type Scope, SCOPES } from '../../ledger/caller';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
 
 export const API_KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
@@ -49,7 +48,7 @@ export class ApiKey {
   @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
   readonly prefix!: string;
 
-  /** SHA-256 of the secret, in hex: nothing else of it is stored. */
+  /** SHA-256 of the secret, in hex: nothing else of it is stored. It has 256 random bits, so it cannot be guessed. */
   @Column('text')
   readonly secretHash!: string;
 
@@ -92,17 +91,3 @@ export const API_KEY: RecordKind<ApiKey> = {
   countedBy: ['status', 'agentId'],
   isKeptInMemory: true,
 };
-
-type Key = Pick<ApiKey, 'agentId' | 'scopes' | 'expiresAt'>;
-
-export function createdNote({ agentId, scopes, expiresAt }: Key): EntryNote {
-  return { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
-}
-
-export function revokedNote({ agentId }: Key, reason: string | null): EntryNote {
-  return { action: 'api_key.revoked', agentId, reason };
-}
-
-export function expiredNote({ agentId, expiresAt }: Key): EntryNote {
-  return { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true };
-}

@@ -4,13 +4,14 @@ import { found } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY, type ApiKey, createdNote, revokedNote } from './api-key.entity';
+import { API_KEY, type ApiKey } from './api-key.entity';
 import { ActiveKeys, isDue, settleExpiry } from './active-keys';
 import type { CreateApiKeyRequest } from './dto/api-key.requests';
 import type { IssuedApiKeyResponse } from './dto/api-key.response';
-import { hashOfSecret, prefixOf, randomPart } from './secret';
+import { prefixOf, randomPart } from './secret';
 
 @Injectable()
 export class ApiKeysService {
@@ -36,9 +37,10 @@ export class ApiKeysService {
       const id = transaction.newId(API_KEY);
       const prefix = prefixOf(id);
       const secret = `${prefix}_${random}`;
-      const allowed = { id, name, scopes, agentId, principals, prefix, secretHash: hashOfSecret(secret) };
+      const allowed = { id, name, scopes, agentId, principals, prefix, secretHash: sha256(secret) };
       const state = { status: 'active', createdAt: transaction.now, expiresAt, revokedAt: null } as const;
-      const key = transaction.insert(API_KEY, { ...allowed, ...state }, createdNote({ agentId, scopes, expiresAt }));
+      const note = { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
+      const key = transaction.insert(API_KEY, { ...allowed, ...state }, note);
       this.keys.follow(transaction, key);
       return { ...key, secret };
     });
@@ -53,7 +55,7 @@ export class ApiKeysService {
       if (key.status !== 'active') return key;
       const revoked = { ...key, status: 'revoked', revokedAt: now } as const;
       this.keys.follow(transaction, revoked);
-      return transaction.update(API_KEY, revoked, revokedNote(key, reason));
+      return transaction.update(API_KEY, revoked, { action: 'api_key.revoked', agentId: key.agentId, reason });
     });
   }
 }

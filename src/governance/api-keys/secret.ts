@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 /** The prefix of every secret, so that code scanners recognise a leaked one. */
 const MARK = 'agk_';
@@ -20,9 +20,4 @@ export function prefixOf(id: string): string {
 /** The prefix that identifies the key of a secret; null if the text cannot be a secret. */
 export function prefixIn(secret: string): string | null {
   return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
-}
-
-/** What is stored of a secret: SHA-256, in hex. It has 256 random bits, so it cannot be guessed. */
-export function hashOfSecret(secret: string): string {
-  return hash('sha256', secret, 'hex');
 }

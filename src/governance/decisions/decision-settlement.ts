@@ -1,8 +1,8 @@
 import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { cancelledNote, expiredNote, DECISION } from './decision.kind';
-import { ended, isExpired } from './decision-rules';
+import { cancelledNote, DECISION } from './decision.kind';
+import { approvalsOf, ended, isExpired } from './decision-rules';
 import type { Decision } from './decision.entity';
 
 /** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
@@ -22,7 +22,10 @@ export async function settleDecision(
 
 export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
   const after = ended(decision, 'expired', transaction.now);
-  return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
+  const { expiresAt, reviews, requiredApprovals } = decision;
+  const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
+  const note = { action: 'decision.expired', details, bySystem: true } as const;
+  return settleDecision(transaction, after, note, { bySystem: true });
 }
 
 /** Decisions that are due to expire. */

@@ -83,22 +83,6 @@ export function deniedReviewNote(
   return { action: DENIED_ACTION[verdict], agentId: approverId, outcome: 'denied', reason, details };
 }
 
-/** A refused proposal leaves no decision behind: its subject is the agent. */
-export function deniedProposalNote(agentId: string, riskLevel: string): EntryNote {
-  return {
-    action: 'decision.proposal_denied',
-    agentId,
-    outcome: 'denied',
-    reason: 'agent_suspended',
-    details: { riskLevel },
-  };
-}
-
-export function expiredNote({ expiresAt, reviews, requiredApprovals }: Decision): EntryNote {
-  const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
-  return { action: 'decision.expired', details, bySystem: true };
-}
-
 /** Cancelled by its proposer, or by a caller that is not bound to an agent. */
 export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
   const details = { approvals: approvalsOf(reviews), requiredApprovals };

@@ -12,7 +12,7 @@ import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { filledGroups } from '../policies/approval/given-approval';
-import { DECISION, deniedProposalNote, proposedNote } from './decision.kind';
+import { DECISION, proposedNote } from './decision.kind';
 import { finalityConflict, isExpired } from './decision-rules';
 import { cancelDecision, expireDecision } from './decision-settlement';
 import type { Decision } from './decision.entity';
@@ -44,7 +44,11 @@ export class DecisionsService {
       const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
-        transaction.record(AGENT, proposer, deniedProposalNote(proposer.id, request.riskLevel));
+        const { riskLevel } = request;
+        const denied = { outcome: 'denied', reason: 'agent_suspended', details: { riskLevel } } as const;
+        // No decision is left behind.
+        const note = { action: 'decision.proposal_denied', agentId: proposer.id, ...denied };
+        transaction.record(AGENT, proposer, note);
         return new Refusal(refused);
       }
       const id = transaction.newId(DECISION);

@@ -12,11 +12,13 @@ import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { StoppedHandlers } from './handlers/stopped-handlers';
 import { StopsModule } from '../stops/stops.module';
-import { Principals1765000000000 } from './principals.migration';
 import { InterruptedExecutions } from './interrupted-executions';
-import { TracedRequests1764900000000 } from './traced-requests.migration';
-import { EarlierExecutions1765300000000 } from './earlier-executions.migration';
-import { ObservedExecutions1765020000000 } from './observed-executions.migration';
+import {
+  EarlierExecutions1765300000000,
+  ObservedExecutions1765020000000,
+  Principals1765000000000,
+  TracedRequests1764900000000,
+} from './executions.migration';
 
 @Module({
   imports: [

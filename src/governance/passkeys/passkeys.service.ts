@@ -49,11 +49,9 @@ export class PasskeysService {
   }
 
   /** @throws as `options`; VALIDATION_ERROR for a wrong credential or signature; CONFLICT for one too many, or again. */
-  async register(
-    caller: Caller,
-    idOrName: string,
-    { credential, name, signature = null }: RegisterPasskeyRequest,
-  ): Promise<Passkey> {
+  async register(caller: Caller, idOrName: string, request: RegisterPasskeyRequest): Promise<Passkey> {
+    const { credential, name } = request;
+    const signature = request.signature ?? null;
     const { id: agentId } = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.publicUrl);
     const now = this.ledger.clockTime.getTime();
