@@ -13,8 +13,7 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
-import { MailSender } from './mail-sender';
-import { escapeForMail, mailText } from './mail-text';
+import { escapeForMail, MailSender, mailText } from './mail-sender';
 
 /** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
 const INTERVAL = 1_000;

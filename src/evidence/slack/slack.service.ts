@@ -10,9 +10,8 @@ import { DECISION } from '../../governance/decisions/decision.kind';
 import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
-import { readClick, type SlackClick } from './slack-click';
+import { isSignedBySlack, readClick, type SignedRequest, type SlackClick } from './slack-click';
 import { inPlace, privately, SlackReplies } from './slack-replies';
-import { isSignedBySlack, type SignedRequest } from './slack-signature';
 
 /** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
 @Injectable()

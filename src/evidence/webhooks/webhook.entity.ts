@@ -142,8 +142,9 @@ export async function foundWebhook(transaction: LedgerTransaction, id: string): 
 /** A webhook without its secrets and the URL of a chat: may be returned, and stored for an idempotency key. */
 export type ShownWebhook = Omit<Webhook, 'secrets' | 'target'>;
 
-export function shownWebhook({ secrets: _, target: __, ...webhook }: Webhook): ShownWebhook {
-  return webhook;
+export function shownWebhook(webhook: Webhook): ShownWebhook {
+  const { secrets: _, target: __, ...shown } = webhook;
+  return shown;
 }
 
 const MOST_WEBHOOKS = 100;

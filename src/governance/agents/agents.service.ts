@@ -12,11 +12,11 @@ import {
   agentLookup,
   findAgent,
   findAgentAsOf,
+  observationFault,
   requireMayChange,
   requireMayKeep,
   requireMayObserve,
 } from './find-agent';
-import { observationFault } from './observation';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
 import { KnownAgents } from './known-agents';

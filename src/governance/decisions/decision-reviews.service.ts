@@ -8,16 +8,14 @@ import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
-import { ReviewPolicies, unboundRefusal } from './reviewers';
+import { ReviewPolicies, ReviewSignatures, signatureInvalid, signatureRequired, unboundRefusal } from './reviewers';
 import { expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
 import type { JsonObject } from '../../core/json/json-value';
 import type { GivenGrant } from '../policies/approval/grant-terms';
-import { mintGiven } from './grants/grant-changes';
-import { type Instead, requireOther, requireWithin, settleWithInstead } from './grants/review-terms';
-import { ReviewSignatures, signatureInvalid, signatureRequired } from './review-signatures';
+import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-changes';
 import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
 import type { Decision, Review, Verdict } from './decision.entity';
 

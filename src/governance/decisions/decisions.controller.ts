@@ -15,7 +15,7 @@ import { Approvers } from './approvers';
 import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isOpen } from './decision-rules';
-import { filledGrant } from './grants/dto/grant.fields';
+import { filledGrant } from './grants/dto/grant.dto';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 import { DecisionsService } from './decisions.service';

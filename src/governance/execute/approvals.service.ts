@@ -3,7 +3,7 @@ import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.kind';
 import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
-import { type CountedReview, countedAgents, countedReviews } from '../decisions/reviewers';
+import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import {
   conflict,
@@ -23,8 +23,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
-import { foundPrincipal } from './found-principal';
-import { takeUses } from './limit-uses';
+import { foundPrincipal, takeUses } from './asked-execution';
 import type { AskedPermit } from '../permits/asked-permit';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
@@ -123,16 +122,13 @@ export class ApprovalsService {
 
   private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
     const execution = await requiredExecution(transaction, first.id);
-    if (first.outcome !== 'authorized' && !(await this.isStopped(transaction, execution))) return null;
+    const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
+    if (first.outcome !== 'authorized' && !isStopped) return null;
     // It has taken from limits what it takes.
     const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
       this.permissions.limitsAside(transaction, agent, execution, principal, execution.id);
     const held = await this.held(transaction, execution, aside);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
-  }
-
-  private async isStopped(transaction: LedgerTransaction, execution: Execution): Promise<boolean> {
-    return this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
   }
 
   /** Checks the approval against the agent and the policies as they are now. */

@@ -10,16 +10,21 @@ import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
-import { takeUses } from './limit-uses';
+import {
+  type ActionRequest,
+  askedExecution,
+  type AskedExecution,
+  entityLookups,
+  foundPrincipal,
+  takeUses,
+} from './asked-execution';
 import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import { type ActionRequest, askedExecution, type AskedExecution, entityLookups } from './asked-execution';
 import type { AskedPermit } from '../permits/asked-permit';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
-import { foundPrincipal } from './found-principal';
 
 /** An execution, and whether this request was the first to ask for its approval. */
 export interface AnsweredExecution {
@@ -117,19 +122,6 @@ export class ExecuteService {
     return execution;
   }
 
-  /** What a grant has authorised needs none while that still holds. */
-  private async needsNoApproval(
-    transaction: LedgerTransaction,
-    { agent, principal }: Asker,
-    request: ActionRequest,
-    { requirement, first: { grantId } }: Replayed,
-  ): Promise<boolean> {
-    if (requirement === null) return true;
-    if (grantId === null) return false;
-    const asked = { ...request, agentId: agent.id, onBehalfOf: principal?.onBehalfOf.subject ?? null };
-    return this.grants.stillServes(transaction, grantId, asked, requirement);
-  }
-
   /**
    * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well; nothing is
    * replayed that is stopped. Otherwise the request is answered as a new one.
@@ -150,8 +142,13 @@ export class ExecuteService {
     const { refusal, requirement, basis } = aside;
     // What policies have allowed is another answer than what is only observed.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
-    if (isSame && isAllowed && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
-      return null;
+    const { grantId } = first;
+    // What a grant has authorised needs no approval while that still holds.
+    const isServed = async (required: ApprovalRequirement): Promise<boolean> => {
+      const asked = { ...request, agentId: agent.id, onBehalfOf: first.principal };
+      return grantId !== null && this.grants.stillServes(transaction, grantId, asked, required);
+    };
+    if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
     return this.answer(transaction, asker, request);
   }
 }
@@ -163,12 +160,6 @@ interface Permitted {
 }
 
 type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;
-
-/** What is replayed, and what is required of it now. */
-interface Replayed {
-  readonly requirement: ApprovalRequirement | null;
-  readonly first: Execution;
-}
 
 /** Who asks, and for whom. */
 interface Asker {

@@ -10,7 +10,6 @@ import { ExecutionsController } from './executions.controller';
 import { ExecutionsService } from './executions.service';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
-import { StoppedHandlers } from './handlers/stopped-handlers';
 import { StopsModule } from '../stops/stops.module';
 import { InterruptedExecutions } from './interrupted-executions';
 import {
@@ -43,7 +42,6 @@ import {
     settledWhenDue(DUE_APPROVALS, 'Executions'),
     ActionHandlers,
     ActionRunner,
-    StoppedHandlers,
   ],
   exports: [ExecutionRunner, ExecutionsService],
 })

@@ -1,9 +1,8 @@
-import { suspension } from '../agents/find-agent';
+import { isObserved, suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
-import { isObserved } from '../agents/observation';
 import { Configuration } from '../../core/config/configuration';
-import { type PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
-import { permissionDenied, policyDenied, type DomainError } from '../../core/errors/domain-error';
+import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
+import { type DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
 import type {
   AskedFact,
   DecidingPolicy,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, found, scopeMissing } from '../../core/errors/domain-error';
+import { conflict, type DomainError, found, scopeMissing } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -13,6 +13,7 @@ import { ActiveStops } from './active-stops';
 import type { CreateStopRequest } from './dto/stop.dto';
 import { STOP, type Stop } from './stop.entity';
 import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
+import type { AdmissionRule } from '../../http/request/routes';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
 const MOST_EACH = 100;
@@ -117,4 +118,16 @@ async function contentOf(
 /** A person stays the same with another key. */
 function makerOf({ agentId, actor }: Caller): string {
   return agentId ?? `${actor.type}:${actor.id}`;
+}
+
+/** People may stop agents, and so may an admin; a machine must not stop others. An agent's kind never changes. */
+@Injectable()
+export class StoppingCallers implements AdmissionRule {
+  constructor(private readonly records: RecordReader) {}
+
+  async refusalOf({ grants, agentId }: Caller): Promise<DomainError | null> {
+    if (grants.has('admin')) return null;
+    const agent = agentId === null ? undefined : await this.records.find(AGENT, agentId, SYSTEM_CALLER);
+    return agent?.kind === 'human' ? null : scopeMissing(['admin']);
+  }
 }

@@ -14,9 +14,8 @@ import { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
-import { DeliveryProgressStore, ProgressWriter } from './delivery-progress-store';
+import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES, ProgressWriter } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
-import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
 
 /** Webhooks read at once. */
 const CHUNK = 100;

@@ -17,10 +17,10 @@ import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/qu
 import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
-import { SignatureField } from '../../passkeys/dto/passkey.fields';
+import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
-import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.fields';
+import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.dto';
 import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 

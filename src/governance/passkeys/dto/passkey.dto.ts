@@ -2,9 +2,9 @@ import { OmitType } from '@nestjs/swagger';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
-import { RequiredText } from '../../../http/validation/fields';
+import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import { Passkey } from '../passkey.entity';
-import { CredentialField, SignatureField } from './passkey.fields';
+import type { FaultInside } from '../../../http/validation/value-rules';
 
 export class RegisterPasskeyRequest {
   @CredentialField()
@@ -28,4 +28,23 @@ export class PasskeyListQuery extends ListQuery {}
 
 export class PasskeyResponse extends OmitType(Passkey, ['createdSequence'] as const) {
   static readonly from: ShownAs<PasskeyResponse> = shownAs(PasskeyResponse);
+}
+
+const MOST_BYTES = 8 * 1024;
+
+function sizeFaults(value: JsonObject): readonly FaultInside[] {
+  const isTooLarge = Buffer.byteLength(JSON.stringify(value)) > MOST_BYTES;
+  return isTooLarge ? [{ at: '', message: `must have at most ${MOST_BYTES} bytes` }] : [];
+}
+
+/** What a browser made for a new passkey. */
+export function CredentialField(): PropertyDecorator {
+  const description = 'RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.';
+  return FreeFormObject({ description, rule: sizeFaults, example: { id: 'AAAA', type: 'public-key' } });
+}
+
+/** What a browser signed with a passkey. */
+export function SignatureField(signed: string): PropertyDecorator {
+  const description = `AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of ${signed}.`;
+  return FreeFormObject({ optional: true, description, rule: sizeFaults });
 }
