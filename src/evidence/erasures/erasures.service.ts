@@ -13,7 +13,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { ErasedIds } from './erased-ids';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
-import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
+import { revokeGrant } from '../../governance/decisions/grants/grant-rules';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';

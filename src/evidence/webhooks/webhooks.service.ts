@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { type DomainError, invalidField, found, unavailable } from '../../core/errors/domain-error';
+import { type DomainError, found, invalidField, unavailable } from '../../core/errors/domain-error';
 import { endOf } from '../../http/answers/answer-end';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
@@ -8,11 +8,16 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
+import { changedMembers } from '../../ledger/records/changed-members';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import type { CreateWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
-import type { WebhookWithDeliveryResponse, WebhookWithSecretResponse } from './dto/webhook.response';
+import type {
+  CreateWebhookRequest,
+  UpdateWebhookRequest,
+  WebhookWithDeliveryResponse,
+  WebhookWithSecretResponse,
+} from './dto/webhook.dto';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
 import { newSecret, rotated, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
@@ -104,15 +109,12 @@ export class WebhooksService {
         const webhook = await foundWebhook(transaction, id);
         const before = { ...webhook, url: addressOf(webhook) };
         const given = { ...request, agentId: await agentOf(transaction, request) };
-        const fields = CHANGEABLE.filter(
-          (name) => given[name] !== undefined && JSON.stringify(given[name]) !== JSON.stringify(before[name]),
-        );
-        const { url = before.url, actions = before.actions, description = before.description } = given;
+        const changes = changedMembers(before, given, CHANGEABLE);
+        const { url, actions, ...changed } = { ...before, ...changes };
         const fault = actionsFault(webhook.format, actions);
         if (fault !== undefined) throw invalidField('actions', fault);
-        const agentId = given.agentId ?? webhook.agentId;
-        const changed = { ...webhook, ...addressed(webhook.format, url), actions, description, agentId };
-        return withChanges(transaction, webhook, changed, fields);
+        const fields = CHANGEABLE.filter((name) => name in changes);
+        return withChanges(transaction, webhook, { ...changed, actions, ...addressed(webhook.format, url) }, fields);
       });
     this.dispatcher.pollSoon();
     return updated;

@@ -5,9 +5,8 @@ import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byKey } from '../../ledger/lookup';
-import type { Page, PageRequest } from '../../ledger/record-page';
+import { changedMembers } from '../../ledger/records/changed-members';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import {
   agentLookup,
   findAgent,
@@ -18,21 +17,16 @@ import {
   requireMayObserve,
 } from './find-agent';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
-import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.requests';
+import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
 import { KnownAgents } from './known-agents';
 
 @Injectable()
 export class AgentsService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
     private readonly known: KnownAgents,
   ) {}
-
-  list(request: PageRequest): Promise<Page<Agent>> {
-    return this.reader.page(AGENT, request);
-  }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
@@ -62,9 +56,10 @@ export class AgentsService {
       this.requireObservable(caller, agent, update);
       await requireMayBeInSlack(transaction, agent, update);
       precondition.require(agent.revision);
-      const fields = changedFields(agent, update);
+      const changes = changedMembers(agent, update, CHANGEABLE);
+      const fields = Object.keys(changes);
       if (fields.length === 0) return agent;
-      const changed = updated(agent, update, transaction.now);
+      const changed = { ...agent, ...changes, ...nextRevision(agent, transaction.now) };
       this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
     });
@@ -98,7 +93,7 @@ export class AgentsService {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
-      const changed = withStatus(agent, status, transaction.now);
+      const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
       this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
@@ -130,26 +125,6 @@ function noteOn(agentId: string, action: string): EntryNote {
 }
 
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
-
-type ChangedField = (typeof CHANGEABLE)[number];
-
-/** The fields that an update really changes: those with a different value. The order of a list counts. */
-function changedFields(agent: Agent, update: UpdateAgentRequest): ChangedField[] {
-  return CHANGEABLE.filter((field) => {
-    const value = update[field];
-    return value !== undefined && JSON.stringify(value) !== JSON.stringify(agent[field]);
-  });
-}
-
-function updated(agent: Agent, update: UpdateAgentRequest, now: string): Agent {
-  const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
-  const { observeUntil = agent.observeUntil, slackId = agent.slackId } = update;
-  return { ...agent, description, capabilities, roles, observeUntil, slackId, ...nextRevision(agent, now) };
-}
-
-function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {
-  return { ...agent, status, ...nextRevision(agent, now) };
-}
 
 function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
   return { updatedAt: now, revision: revision + 1 };

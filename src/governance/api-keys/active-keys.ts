@@ -1,5 +1,5 @@
 import { type FactoryProvider, Injectable, type OnModuleInit } from '@nestjs/common';
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { KnownAgents } from '../agents/known-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
@@ -12,7 +12,6 @@ import { LiveRows } from '../../ledger/live-rows';
 import type { Condition } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey } from './api-key.entity';
-import { prefixIn } from './secret';
 
 /** Most keys read at once. */
 const CHUNK = 1_000;
@@ -149,4 +148,26 @@ export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, k
   const { agentId, expiresAt } = key;
   const note = { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true } as const;
   return transaction.update(API_KEY, expired, note);
+}
+
+/** The prefix of every secret, so that code scanners recognise a leaked one. */
+const MARK = 'agk_';
+const RANDOM_BYTES = 32;
+/** `agk_` and a ULID. */
+const PREFIX_LENGTH = MARK.length + 26;
+const SECRET = /^agk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;
+
+/** The secret part of a key, in 43 characters of base64url. */
+export function randomPart(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url');
+}
+
+/** The prefix of a key's secret. @param id such as `key_01K…`. */
+export function prefixOf(id: string): string {
+  return MARK + id.slice(id.indexOf('_') + 1);
+}
+
+/** The prefix that identifies the key of a secret; null if the text cannot be a secret. */
+export function prefixIn(secret: string): string | null {
+  return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
 }

@@ -8,10 +8,8 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey } from './api-key.entity';
-import { ActiveKeys, isDue, settleExpiry } from './active-keys';
-import type { CreateApiKeyRequest } from './dto/api-key.requests';
-import type { IssuedApiKeyResponse } from './dto/api-key.response';
-import { prefixOf, randomPart } from './secret';
+import { ActiveKeys, isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
+import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
 
 @Injectable()
 export class ApiKeysService {

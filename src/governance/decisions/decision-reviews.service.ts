@@ -15,9 +15,10 @@ import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
 import type { JsonObject } from '../../core/json/json-value';
 import type { GivenGrant } from '../policies/approval/grant-terms';
-import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-changes';
+import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-rules';
 import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
 import type { Decision, Review, Verdict } from './decision.entity';
+import type { SeenDecisionRequest } from './dto/decision.requests';
 
 export interface ReviewRequest {
   readonly verdict: Verdict;
@@ -30,13 +31,6 @@ export interface ReviewRequest {
   readonly signature?: JsonObject | null;
   /** The parameters that a rejection names in place of those asked for. */
   readonly instead?: JsonObject | null;
-}
-
-/** One of several decisions that are approved together. */
-export interface SeenDecision {
-  readonly id: string;
-  /** What the reviewer saw; null for a decision about no execution. */
-  readonly actionHash: string | null;
 }
 
 /** A review that nothing stands against, not yet written. */
@@ -95,7 +89,7 @@ export class DecisionReviewsService {
    */
   async approveTogether(
     caller: Caller,
-    decisions: readonly SeenDecision[],
+    decisions: readonly SeenDecisionRequest[],
     request: Pick<ReviewRequest, 'approver' | 'comment'>,
   ): Promise<Decision[]> {
     const write = await this.prefetching(

@@ -1,4 +1,4 @@
-import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
+import { settleExecutionOf, type SettlementNote } from '../executions/execution-rules';
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { cancelledNote, DECISION } from './decision.kind';

@@ -4,14 +4,13 @@ import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-r
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
 import { conflict, type DomainError, permissionDenied, present } from '../../core/errors/domain-error';
-import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
-import { isApprovalOver } from '../executions/execution-rules';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
-import { requiredExecution } from '../decisions/grants/grant-changes';
+import { requiredExecution } from '../decisions/grants/grant-rules';
 import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */

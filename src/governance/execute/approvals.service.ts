@@ -13,9 +13,14 @@ import {
   present,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import {
+  cancelApproved,
+  cancelConflict,
+  expireApproval,
+  isApprovalOver,
+  resumeConflict,
+} from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
-import { cancelConflict, isApprovalOver, resumeConflict } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
@@ -24,7 +29,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
 import { foundPrincipal, takeUses } from './asked-execution';
-import type { AskedPermit } from '../permits/asked-permit';
+import type { AskedPermit } from '../permits/permit.dto';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';

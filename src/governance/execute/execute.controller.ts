@@ -12,7 +12,7 @@ import { Caller } from '../../http/input/caller.decorator';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecuteActionRequest, ResumeRequest } from './dto/execute-action.request';
-import { ExecutionResponse } from '../executions/dto/execution.response';
+import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
 

@@ -18,10 +18,10 @@ import {
   foundPrincipal,
   takeUses,
 } from './asked-execution';
-import { takeUse } from '../decisions/grants/grant-changes';
+import { takeUse } from '../decisions/grants/grant-rules';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import type { AskedPermit } from '../permits/asked-permit';
+import type { AskedPermit } from '../permits/permit.dto';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';

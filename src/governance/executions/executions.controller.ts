@@ -10,8 +10,7 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { ExecutionListQuery, ReportResultRequest } from './dto/execution.requests';
-import { ExecutionResponse } from './dto/execution.response';
+import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsService } from './executions.service';
 

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
-import { DUE_APPROVALS } from './execution-approvals';
+import { DUE_APPROVALS } from './execution-rules';
 import { ExecutionCompletions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';

@@ -6,7 +6,7 @@ import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-ke
 import { Database } from '../../ledger/database/database';
 import { keptFile } from '../../ledger/database/kept-file';
 import type { Execution } from '../executions/execution.entity';
-import type { AskedPermit } from './asked-permit';
+import type { AskedPermit } from './permit.dto';
 import { promisify } from 'node:util';
 import { sign as signData } from 'node:crypto';
 import type { JsonObject } from '../../core/json/json-value';

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { OnBehalfOfResponse } from '../../executions/dto/execution.response';
+import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
 import { GrantAllowanceResponse } from '../../policies/dto/policy.response';

@@ -9,9 +9,8 @@ import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
 import { sumOfGrant } from '../../policies/approval/grant-terms';
 import { DECISION } from '../decision.kind';
-import { DUE_GRANTS, revokeGrant } from './grant-changes';
+import { DUE_GRANTS, givingReviews, revocationConflict, revokeGrant } from './grant-rules';
 import { type Grant, GRANT } from './grant.entity';
-import { givingReviews, revocationConflict } from './grant-rules';
 
 /** A grant, and how many of its uses are used. */
 export type UsedGrant = Grant & { readonly used: number };
