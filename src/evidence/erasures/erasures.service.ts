@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
-import { cancelledNote, DECISION } from '../../governance/decisions/decision.kind';
-import type { Decision } from '../../governance/decisions/decision.entity';
+import { cancelledNote } from '../../governance/decisions/decision-settlement';
+import { DECISION, type Decision } from '../../governance/decisions/decision.entity';
 import { CLAIM } from '../../governance/entities/claim.entity';
 import { ENTITY, type GovernedEntity } from '../../governance/entities/governed-entity.entity';
 import { EXECUTION, type Execution, outcomeNote, USING_ACTIONS } from '../../governance/executions/execution.entity';

@@ -6,7 +6,7 @@ import { type Agent, AGENT } from '../../governance/agents/agent.entity';
 import { KnownAgents, type WatchedAgent } from '../../governance/agents/known-agents';
 import { finalityConflict } from '../../governance/decisions/decision-rules';
 import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';

@@ -22,8 +22,7 @@ import {
   isOpen,
   selfApproval,
 } from './decision-rules';
-import type { Decision } from './decision.entity';
-import { DECISION } from './decision.kind';
+import { type Decision, DECISION } from './decision.entity';
 import { ReviewPolicies } from './reviewers';
 
 /** Why an agent could not approve a decision, in order of precedence. */

@@ -1,9 +1,8 @@
 import { settleExecutionOf, type SettlementNote } from '../executions/execution-rules';
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { cancelledNote, DECISION } from './decision.kind';
+import { DECISION, type Decision } from './decision.entity';
 import { approvalsOf, ended, isExpired } from './decision-rules';
-import type { Decision } from './decision.entity';
 
 /** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
 export async function settleDecision(
@@ -44,4 +43,10 @@ export function cancelDecision(
 ): Promise<Decision> {
   const after = ended(decision, 'cancelled', transaction.now);
   return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
+}
+
+/** Cancelled by its proposer, or by a caller that is not bound to an agent. */
+export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
+  const details = { approvals: approvalsOf(reviews), requiredApprovals };
+  return { action: 'decision.cancelled', agentId: proposedBy, reason, details };
 }

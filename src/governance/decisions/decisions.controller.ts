@@ -16,8 +16,7 @@ import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isOpen } from './decision-rules';
 import { filledGrant } from './grants/dto/grant.dto';
-import type { Decision } from './decision.entity';
-import { DECISION } from './decision.kind';
+import { type Decision, DECISION } from './decision.entity';
 import { DecisionsService } from './decisions.service';
 import {
   ApproveDecisionRequest,

@@ -8,7 +8,7 @@ import { Approvers } from './approvers';
 import { BoundReviewers, ReviewPolicies, ReviewSignatures } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { DUE_DECISIONS } from './decision-settlement';
-import { DECISION } from './decision.kind';
+import { DECISION } from './decision.entity';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
 import { DUE_GRANTS } from './grants/grant-rules';

@@ -1,8 +1,7 @@
 import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
-import { DECISION, proposedNote } from '../decisions/decision.kind';
+import { DECISION, type Decision, proposedDecision, proposedNote } from '../decisions/decision.entity';
 import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import type { Decision } from '../decisions/decision.entity';
 import { conflict, type DomainError, permissionDenied, present } from '../../core/errors/domain-error';
 import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
@@ -196,44 +195,16 @@ function requested(
   asked: AskedExecution,
   { requirement, basis }: RequiredApproval,
 ): Execution {
-  const { now } = transaction;
-  const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
+  const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = asked;
+  const { riskLevel, approvers, decideWithin, executeWithin, grant = null } = requirement;
+  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
+  const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
+    ...{ type: 'execution', title: [...title].slice(0, TITLE_LENGTH).join(''), proposedBy: agentId, riskLevel },
+    ...{ requiredApprovals: sumOfApprovals(approvers), expiresAt: endOf(decideWithin, transaction.now) },
+    ...{ executionId: asked.id, actionHash: asked.actionHash, approvers, executeWithin, grant },
+    ...{ onBehalfOf, run, traceId },
+  });
   transaction.insert(DECISION, decision, proposedNote(decision));
   const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
   return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', basis));
-}
-
-function proposedDecision(
-  id: string,
-  asked: AskedExecution,
-  { riskLevel, approvers, decideWithin, executeWithin, grant }: ApprovalRequirement,
-  now: string,
-): Omit<Decision, 'createdSequence'> {
-  const { agentId, agentName, action, resourceType, resourceId } = asked;
-  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
-  return {
-    id,
-    type: 'execution',
-    title: [...title].slice(0, TITLE_LENGTH).join(''),
-    description: '',
-    context: {},
-    proposedBy: agentId,
-    riskLevel,
-    status: 'proposed',
-    requiredApprovals: sumOfApprovals(approvers),
-    reviews: [],
-    expiresAt: endOf(decideWithin, now),
-    createdAt: now,
-    updatedAt: now,
-    resolvedAt: null,
-    executionId: asked.id,
-    actionHash: asked.actionHash,
-    approvers,
-    executeWithin,
-    grant: grant ?? null,
-    onBehalfOf: asked.onBehalfOf,
-    run: asked.run,
-    erased: false,
-    traceId: asked.traceId,
-  };
 }

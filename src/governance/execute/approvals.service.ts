@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
-import { DECISION } from '../decisions/decision.kind';
+import { DECISION } from '../decisions/decision.entity';
 import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
 import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';

@@ -27,8 +27,7 @@ import { gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
-import type { Stop } from '../stops/stop.entity';
-import { stopCovering, type StopScope } from '../stops/stop-coverage';
+import { type Stop, stopCovering, type StopScope } from '../stops/stop.entity';
 import { ActionGuards, type GuardRefusal } from './action-guards';
 import type { Principal } from './principals';
 

@@ -3,6 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
+import { matchesAction } from '../../core/values/action-pattern';
 
 export const STOP_STATUSES = ['active', 'lifted'] as const;
 export type StopStatus = (typeof STOP_STATUSES)[number];
@@ -71,3 +72,49 @@ export const STOP: RecordKind<Stop> = {
 
 /** Every action that changes which stops are active. */
 export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
+
+/** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
+export interface StopScope {
+  readonly agentId: string | null;
+  readonly role: string | null;
+  readonly actions: readonly string[];
+}
+
+/** Who asks; without an id where it is no registered agent. */
+export interface StoppableSubject {
+  readonly agentId?: string;
+  readonly roles: readonly string[];
+}
+
+/** The oldest of the stops that covers it. @param stops the oldest first. */
+export function stopCovering<Stop extends StopScope>(
+  stops: readonly Stop[],
+  subject: StoppableSubject,
+  action: string,
+): Stop | undefined {
+  return stops.find((stop) => concerns(stop, subject) && coversAction(stop, action));
+}
+
+/** Whether it can cover anything that the subject asks for. */
+export function concerns({ agentId, role }: StopScope, subject: StoppableSubject): boolean {
+  return (agentId === null || agentId === subject.agentId) && (role === null || subject.roles.includes(role));
+}
+
+export function coversAction({ actions }: StopScope, action: string): boolean {
+  return actions.length === 0 || actions.some((pattern) => matchesAction(pattern, action));
+}
+
+export function coversEverything({ agentId, role, actions }: StopScope): boolean {
+  return agentId === null && role === null && (actions.length === 0 || actions.includes('*'));
+}
+
+/** Whether two stops say the same. The order of actions does not matter. */
+export function isSameContent(one: StopContent, other: StopContent): boolean {
+  const areSameActions =
+    one.actions.length === other.actions.length && one.actions.every((action) => other.actions.includes(action));
+  return areSameActions && one.agentId === other.agentId && one.role === other.role && one.reason === other.reason;
+}
+
+export interface StopContent extends StopScope {
+  readonly reason: string;
+}

@@ -11,8 +11,15 @@ import { AGENT } from '../agents/agent.entity';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { ActiveStops } from './active-stops';
 import type { CreateStopRequest } from './dto/stop.dto';
-import { STOP, type Stop } from './stop.entity';
-import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
+import {
+  concerns,
+  coversEverything,
+  isSameContent,
+  STOP,
+  type Stop,
+  type StopContent,
+  type StoppableSubject,
+} from './stop.entity';
 import type { AdmissionRule } from '../../http/request/routes';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */

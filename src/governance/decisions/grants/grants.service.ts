@@ -8,7 +8,7 @@ import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
 import { sumOfGrant } from '../../policies/approval/grant-terms';
-import { DECISION } from '../decision.kind';
+import { DECISION } from '../decision.entity';
 import { DUE_GRANTS, givingReviews, revocationConflict, revokeGrant } from './grant-rules';
 import { type Grant, GRANT } from './grant.entity';
 

@@ -9,7 +9,7 @@ import type { Agent } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import { type CountedAgent, EXECUTION, type Execution } from '../../executions/execution.entity';
 import { decodedPath } from '../../policies/patterns/resources';
-import { DECISION } from '../decision.kind';
+import { DECISION } from '../decision.entity';
 import { rejectionEnd } from '../decision-rules';
 import { countedAgents, countedReviews, ReviewPolicies } from '../reviewers';
 import { type Grant, GRANT } from './grant.entity';

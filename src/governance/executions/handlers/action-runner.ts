@@ -6,8 +6,7 @@ import { SYSTEM_CALLER } from '../../../ledger/caller';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { AGENT } from '../../agents/agent.entity';
 import { ActiveStops } from '../../stops/active-stops';
-import type { Stop } from '../../stops/stop.entity';
-import { coversAction, stopCovering } from '../../stops/stop-coverage';
+import { coversAction, type Stop, stopCovering } from '../../stops/stop.entity';
 import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
 
 /** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
