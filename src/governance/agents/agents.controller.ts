@@ -150,7 +150,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Body() { reason }: ChangeStatusRequest,
   ): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.suspend(caller, id, reason ?? null));
+    return AgentResponse.from(await this.agents.setStatus(caller, id, 'suspended', reason ?? null));
   }
 
   @Post(':id/resume')
@@ -167,6 +167,6 @@ export class AgentsController {
     @Param('id') id: string,
     @Body() { reason }: ChangeStatusRequest,
   ): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.resume(caller, id, reason ?? null));
+    return AgentResponse.from(await this.agents.setStatus(caller, id, 'active', reason ?? null));
   }
 }

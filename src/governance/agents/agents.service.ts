@@ -65,30 +65,9 @@ export class AgentsService {
     });
   }
 
-  /** From this commit on the agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
-  suspend(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
-    return this.changeStatus(caller, idOrName, 'suspended', 'agent.suspended', reason);
-  }
-
-  /** Idempotent. @throws NOT_FOUND */
-  resume(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
-    return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
-  }
-
-  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: UpdateAgentRequest): void {
-    if (observeUntil === undefined) return;
-    requireMayObserve(caller, agent);
-    const fault = observationFault(observeUntil, this.ledger.clockTime);
-    if (fault !== undefined) throw invalidField('observeUntil', fault);
-  }
-
-  private changeStatus(
-    caller: Caller,
-    idOrName: string,
-    status: AgentStatus,
-    action: string,
-    reason: string | null,
-  ): Promise<Agent> {
+  /** From this commit on a suspended agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
+  setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
+    const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
@@ -97,6 +76,13 @@ export class AgentsService {
       this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
+  }
+
+  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: UpdateAgentRequest): void {
+    if (observeUntil === undefined) return;
+    requireMayObserve(caller, agent);
+    const fault = observationFault(observeUntil, this.ledger.clockTime);
+    if (fault !== undefined) throw invalidField('observeUntil', fault);
   }
 }
 

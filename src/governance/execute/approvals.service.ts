@@ -13,13 +13,7 @@ import {
   present,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import {
-  cancelApproved,
-  cancelConflict,
-  expireApproval,
-  isApprovalOver,
-  resumeConflict,
-} from '../executions/execution-rules';
+import { cancelApproved, cancelConflict, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
@@ -100,8 +94,9 @@ export class ApprovalsService {
   private async takeUp(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
     const execution = await requiredExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
-    const obstacle = resumeConflict(execution);
-    if (obstacle !== null) throw obstacle;
+    const { outcome } = execution;
+    if (outcome !== 'approved')
+      throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
     const held = await this.held(transaction, execution, (agent, principal) =>
       this.permissions.of(transaction, agent, execution, principal),
     );

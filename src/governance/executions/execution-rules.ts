@@ -1,4 +1,4 @@
-import { conflict, type DomainError } from '../../core/errors/domain-error';
+import { conflict, type DomainError, present } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { endOf } from '../../core/values/duration';
@@ -35,11 +35,6 @@ export function isAwaited({ outcome }: Execution): boolean {
   return OPEN_OUTCOMES.has(outcome);
 }
 
-/** @param executeWithin how long the approval is valid. */
-export function approvedExecution(execution: Execution, executeWithin: string, now: string): Execution {
-  return { ...execution, outcome: 'approved', approvedUntil: endOf(executeWithin, now) };
-}
-
 export function endedExecution(execution: Execution, outcome: FinalOutcome, now: string): Execution {
   return { ...execution, outcome, completedAt: now };
 }
@@ -52,24 +47,14 @@ export function isApprovalOver(
   return outcome === 'approved' && approvedUntil !== null && approvedUntil <= now;
 }
 
-/** Why an approval that has not expired cannot be used; null if it can. */
-export function resumeConflict({ outcome }: Execution): DomainError | null {
-  if (outcome === 'approved') return null;
-  return conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
-}
-
-/** Why no result can be reported; null if one can. */
-export function resultConflict({ outcome, erased }: Execution): DomainError | null {
-  if (erased) return conflict('The contents of the execution were erased; no result is taken any more.');
-  if (outcome === 'authorized') return null;
-  return conflict(`The execution is ${outcome}; a result can be reported once, and only for one that is authorized.`);
-}
-
 /** Why an execution cannot be cancelled; null if it can. */
 export function cancelConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'pending_approval' || outcome === 'approved') return null;
   return conflict(`The execution is ${outcome}; only one that waits for approval or is approved can be cancelled.`);
 }
+
+/** What the decision of an execution always says. */
+const LENGTH = 'time for which an approval holds';
 
 /** The part of a settled decision that concerns the execution waiting for it. */
 export interface SettledDecision {
@@ -103,7 +88,7 @@ export async function settleExecutionOf(
   const { now } = transaction;
   const settled =
     status === 'approved'
-      ? approvedExecution(execution, requiredDuration(executeWithin), now)
+      ? { ...execution, outcome: status, approvedUntil: endOf(present(executeWithin ?? undefined, LENGTH), now) }
       : { ...endedExecution(execution, status, now), instead };
   const note = outcomeNote(settled, status, reason);
   const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };
@@ -130,9 +115,3 @@ export const DUE_APPROVALS: DueRecords<Execution> = {
     return Promise.resolve();
   },
 };
-
-function requiredDuration(executeWithin: string | null): string {
-  if (executeWithin === null)
-    throw new Error('The decision of an execution does not say for how long an approval holds.');
-  return executeWithin;
-}
