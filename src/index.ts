@@ -80,7 +80,7 @@ export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
 export { AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
 export { agentLookup, findAgent, type AgentLookup } from './governance/agents/find-agent';
 export { referencedAgent } from './governance/agents/find-agent';
-export { DECISION } from './governance/decisions/decision.kind';
+export { DECISION } from './governance/decisions/decision.entity';
 export {
   DECISION_STATUSES,
   type Decision,

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { createApp } from '../../src/create-app';
 import { AGENT } from '../../src/governance/agents/agent.entity';
-import { DECISION, proposedNote } from '../../src/governance/decisions/decision.kind';
+import { DECISION, proposedNote } from '../../src/governance/decisions/decision.entity';
 import { EXECUTION, noteOf } from '../../src/governance/executions/execution.entity';
 import { type Caller, unlimited } from '../../src/ledger/caller';
 import type { Command, LedgerTransaction } from '../../src/ledger/ledger-transaction';

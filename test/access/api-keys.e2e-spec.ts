@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IssuedApiKeyResponse } from '../../src/governance/api-keys/dto/api-key.response';
+import type { IssuedApiKeyResponse } from '../../src/governance/api-keys/dto/api-key.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity, issueKey } from '../support/application/factories';
 import { withoutUnset } from '../support/requests/sealed-form';

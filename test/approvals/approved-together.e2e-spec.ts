@@ -1,4 +1,4 @@
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { auditOf, chainIsValid, createPolicy, issueKey, propose } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
 import { approvalStage, approve, DECISIONS, order, pending, reject } from './support';

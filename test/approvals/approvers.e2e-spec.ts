@@ -1,4 +1,4 @@
-import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy, issueKey, propose } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';

@@ -1,4 +1,4 @@
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent } from '../support/application/factories';
 import { type Answer, type Parsed, send } from '../support/application/send';

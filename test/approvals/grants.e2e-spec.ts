@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';

@@ -1,4 +1,4 @@
-import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.dto';
 import { ORIGIN, RP_ID, SoftwareAuthenticator } from '../support/application/authenticator';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';

@@ -1,4 +1,4 @@
-import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, issueKey, propose } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';

@@ -1,5 +1,5 @@
-import type { AgentResponse } from '../../src/governance/agents/dto/agent.response';
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { AgentResponse } from '../../src/governance/agents/dto/agent.dto';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';

@@ -47,7 +47,8 @@ describe('The version of the schema', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const numbers = files
       .filter((path) => path.endsWith('.migration.ts'))
-      .map((path) => /class \w*?(\d{13}) /.exec(readFileSync(join(ROOT, 'src', path), 'utf8'))?.[1]);
+      .flatMap((path) => [...readFileSync(join(ROOT, 'src', path), 'utf8').matchAll(/class \w*?(\d{13}) /g)])
+      .map(([, number]) => number);
     expect(SCHEMA_VERSION).toBe(Math.max(...numbers.map(Number)));
   });
 

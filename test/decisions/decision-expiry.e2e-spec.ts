@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Decision } from '../../src/governance/decisions/decision.entity';
-import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { type Decision, DECISION } from '../../src/governance/decisions/decision.entity';
 import type { DecisionResponse } from '../../src/governance/decisions/dto/decision.response';
 import { type DueSettlement, dueSettlementOf } from '../../src/ledger/due-settlement';
 import { RecordReader } from '../../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { moveTime, restoreTime } from '../support/database/moved-time';
-import { isReplayed, send, type Answer } from '../support/application/send';
+import { type Answer, isReplayed, send } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const DECISIONS = '/api/v1/decisions';

@@ -4,7 +4,7 @@ import { AGENT } from '../../src/governance/agents/agent.entity';
 import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
 import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
 import { VARIABLES } from '../../src/core/config/variables/variables';
-import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { DECISION } from '../../src/governance/decisions/decision.entity';
 import { CLAIM } from '../../src/governance/entities/claim.entity';
 import { ENTITY } from '../../src/governance/entities/governed-entity.entity';
 import { DENIAL_REASONS, ERRORS } from '../../src/core/errors/error-codes';

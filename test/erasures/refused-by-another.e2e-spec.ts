@@ -1,5 +1,5 @@
 import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { ask, company, type Company, order, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { moveTime, restoreTime } from '../support/database/moved-time';

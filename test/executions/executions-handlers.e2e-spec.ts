@@ -2,7 +2,7 @@ import { Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '../../src/core/errors/domain-error';
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { ActionHandler } from '../../src/governance/executions/handlers/action-handlers';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';

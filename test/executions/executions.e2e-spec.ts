@@ -1,4 +1,4 @@
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, policySetOf } from '../support/application/factories';
 import { rulesOf } from '../support/oracles/rules-oracle';

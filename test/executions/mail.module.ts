@@ -1,7 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../src/governance/executions/dto/execution.dto';
 import {
   ActionFailure,
   type ActionContext,

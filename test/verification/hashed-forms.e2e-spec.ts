@@ -7,7 +7,7 @@ import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entr
 import { ERASURE } from '../../src/evidence/erasures/erasure.entity';
 import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
 import { SQLITE_DIALECT } from '../../src/ledger/database/sqlite/sqlite-dialect';
-import { DECISION } from '../../src/governance/decisions/decision.kind';
+import { DECISION } from '../../src/governance/decisions/decision.entity';
 import { GRANT } from '../../src/governance/decisions/grants/grant.entity';
 import { PASSKEY } from '../../src/governance/passkeys/passkey.entity';
 import { CLAIM } from '../../src/governance/entities/claim.entity';

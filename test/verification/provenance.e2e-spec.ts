@@ -1,5 +1,5 @@
 import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
-import type { ClaimResponse } from '../../src/governance/entities/dto/entity.responses';
+import type { ClaimResponse } from '../../src/governance/entities/dto/entity.dto';
 import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance-entry.response';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';

@@ -81,6 +81,12 @@ export function found<Value>(value: Value | undefined, what: string): Value {
   return value;
 }
 
+/** What another record names, so that it has to be there. */
+export function present<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw new Error(`The ${what} is gone.`);
+  return value;
+}
+
 export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { contentErased, found } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';

@@ -1,8 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { Repeated } from '../../core/lifecycle/repeated';
-import type { Decision } from '../../governance/decisions/decision.entity';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';

@@ -4,18 +4,15 @@ import { Turn } from '../../core/concurrency/turn';
 import { within } from '../../core/concurrency/within';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { AgentEmails } from '../../governance/agents/emails/agent-emails';
-import type { MailRecipient } from '../../governance/agents/emails/mail-recipient.entity';
-import { AwaitingDecisions, JUDGED } from '../../governance/decisions/approvers/awaiting-decisions';
-import type { OpenDecision } from '../../governance/decisions/approvers/decision-approvers.service';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { AgentEmails, type MailRecipient } from '../../governance/agents/emails/agent-emails';
+import { Approvers, JUDGED } from '../../governance/decisions/approvers';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
-import { MailSender } from './mail-sender';
-import { escapeForMail, mailText } from './mail-text';
+import { escapeForMail, MailSender, mailText } from './mail-sender';
 
 /** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
 const INTERVAL = 1_000;
@@ -38,7 +35,6 @@ const MOVE =
 interface Reader {
   readonly agent: Agent;
   readonly recipient: MailRecipient;
-  readonly couldApprove: (decision: OpenDecision) => boolean;
 }
 
 /** What came to wait for a person: the first ones, and how many. */
@@ -76,7 +72,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly emails: AgentEmails,
     private readonly records: RecordReader,
     private readonly counters: CounterReader,
-    private readonly awaited: AwaitingDecisions,
+    private readonly approvers: Approvers,
     private readonly store: DeliveryProgressStore,
     private readonly bodies: WebhookBodies,
     private readonly sender: MailSender,
@@ -144,14 +140,13 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private async readersOf(recipients: readonly MailRecipient[]): Promise<Reader[]> {
     const ids = recipients.map(({ agentId }) => [agentId]);
     const agents = await this.records.allAmong(AGENT, ['id'], ids);
-    const judgeOf = await this.awaited.judges(agents);
     const byId = new Map(recipients.map((recipient) => [recipient.agentId, recipient]));
     return agents
       .sort((left, right) => left.createdSequence - right.createdSequence)
       .flatMap((agent) => {
         const recipient = byId.get(agent.id);
         if (recipient === undefined || agent.status !== 'active') return [];
-        return [{ agent, recipient, couldApprove: judgeOf(agent) }];
+        return [{ agent, recipient }];
       });
   }
 
@@ -166,16 +161,18 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     );
     if (!Number.isFinite(position)) return { waiting, last: 0 };
     const range = { conditions: [PROPOSED], order: 'asc', position, atOnce: CHUNK } as const;
+    const judgeOf = this.approvers.judging(readers.map(({ agent }) => agent));
     const turn = new Turn();
     let last = 0;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, SYSTEM_CALLER)) {
+      const couldApprove = await judgeOf(decisions);
       for (const decision of decisions) {
         if (turn.isOver) await turn.next();
         last = decision.createdSequence;
         let told = 0;
-        for (const { agent, couldApprove } of readers) {
+        for (const { agent } of readers) {
           if (told === MOST_TOLD) break;
-          if (!couldApprove(decision)) continue;
+          if (!couldApprove(agent, decision)) continue;
           told += 1;
           if (!due.has(agent.id) || last <= (places.get(agent.id) ?? 0)) continue;
           const known = waiting.get(agent.id) ?? { ids: [], count: 0 };

@@ -9,13 +9,12 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
-import type { OversightQuery } from './dto/oversight.query';
-import type { OversightResponse } from './dto/oversight.response';
+import type { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { KeptTallies } from './kept-tallies';
-import { oversightOf, reported } from './oversight';
-import { bucketCount, gapsOf, type Period, type Span, spansOf } from './period';
-import { Tally } from './tally';
+import { type Bucket, bucketCount, bucketStart, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
+import { isQuick, type Section, Tally } from './tally';
 import { TallyReader } from './tally-reader';
+import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
 const MOST_BUCKETS = 400;
 const THIRTY_DAYS = 30 * 24 * 60 * 60 * 1_000;
@@ -56,11 +55,10 @@ export class OversightService {
     const counted = await this.gates
       .of('reports')
       .run(nameOf(caller), () => this.counted(period, now, leaving), { leaving });
-    const found = await oversightOf(counted, period, bucket);
-    const { agents, approvals } = found;
+    const found = await summed(counted, period, bucket);
     return reported(period, found, {
-      names: await this.namesOf([...agents, ...approvals.byReviewer].flatMap(({ agentId }) => agentId ?? [])),
-      unused: await this.unused(new Set(found.policies.map(({ policy }) => policy.id))),
+      names: await this.namesOf(agentsNamed(found)),
+      unused: await this.unused(new Set(policiesNamed(found))),
       others: await this.reader.others(period),
       checkpoint: await this.checkpoints.issue(),
     });
@@ -113,4 +111,148 @@ export class OversightService {
     }
     return unused;
   }
+}
+
+/** Most agents that a report names. */
+const MOST_AGENTS = 100;
+const ANSWERS = ['allowed', 'denied', 'approval_requested'] as const;
+const IN_BUCKETS = [...ANSWERS, 'outcomes', 'observed'] as const;
+
+/** What was counted in the spans of a period, put together: in all, and in each bucket, by its beginning. */
+export interface Summed {
+  readonly all: Tally;
+  readonly buckets: ReadonlyMap<number, Tally>;
+}
+
+export async function summed(
+  counted: readonly (readonly [Span, Tally])[],
+  period: Period,
+  bucket: Bucket,
+): Promise<Summed> {
+  const turn = new Turn();
+  const all = new Tally();
+  const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
+  for (const [{ from }, tally] of counted) {
+    if (turn.isOver) await turn.next();
+    all.addAll(tally);
+    buckets.get(bucketStart(from, bucket))?.addAll(tally, IN_BUCKETS);
+  }
+  return { all, buckets };
+}
+
+/** The ids of the agents that a report names. */
+export function agentsNamed({ all }: Summed): string[] {
+  return [...askingMost(all), ...reviewersIn(all)].filter((key) => key !== '');
+}
+
+/** The ids of the policies that decided. */
+export function policiesNamed({ all }: Summed): string[] {
+  return [...all.of('policies').keys()].map((key) => policyOf(key).id);
+}
+
+/** What a report says besides what was counted. */
+interface Beside extends Pick<OversightResponse, 'unused'> {
+  /** How many were made in the period. */
+  readonly others: { readonly stops: number; readonly erasures: number; readonly grants: number };
+  /** Of agents, by id. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly checkpoint: IssuedCheckpoint;
+}
+
+export function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside): OversightResponse {
+  const { names, unused, others, checkpoint } = beside;
+  const named = (id: string): string => names.get(id) ?? id;
+  const of = (section: Section, key: string): number => all.of(section).get(key) ?? 0;
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    requests: [...buckets].map(([start, tally]) => requestsIn(start, tally)),
+    reasons: mostFirst(all.of('reasons')).map(([reason, count]) => ({ reason, count })),
+    agents: askingMost(all).map((agentId) => ({
+      ...{ agentId, name: named(agentId), allowed: of('allowed', agentId), denied: of('denied', agentId) },
+      approvals: of('approval_requested', agentId),
+    })),
+    approvals: {
+      ...approvalsIn(all),
+      byReviewer: reviewersIn(all).map((key) => ({
+        ...(key === '' ? { agentId: null, name: null } : { agentId: key, name: named(key) }),
+        ...{ approved: of('approve', key), rejected: of('reject', key), withinTenSeconds: of('quick', key) },
+      })),
+    },
+    policies: mostFirst(all.of('policies')).map(([key, decided]) => ({ policy: policyOf(key), decided })),
+    unused,
+    grants: { minted: others.grants, used: all.total('granted') },
+    stops: others.stops,
+    erasures: others.erasures,
+    chain: { size: checkpoint.size, checkpoint: checkpoint.text },
+  };
+}
+
+/** The ids of the agents that asked for most. */
+function askingMost(all: Tally): string[] {
+  return mostFirst(all.sums(ANSWERS))
+    .slice(0, MOST_AGENTS)
+    .map(([agentId]) => agentId);
+}
+
+/** The keys of those who gave most verdicts first: see `countDecision`. */
+function reviewersIn(all: Tally): string[] {
+  return mostFirst(all.sums(['approve', 'reject'])).map(([key]) => key);
+}
+
+function requestsIn(start: number, tally: Tally): OversightResponse['requests'][number] {
+  const outcomes = tally.of('outcomes');
+  return {
+    start: new Date(start).toISOString(),
+    allowed: tally.total('allowed'),
+    denied: tally.total('denied'),
+    approval_requested: tally.total('approval_requested'),
+    executed: outcomes.get('executed') ?? 0,
+    failed: outcomes.get('failed') ?? 0,
+    observed: tally.total('observed'),
+  };
+}
+
+function approvalsIn(all: Tally): Omit<OversightResponse['approvals'], 'byReviewer'> {
+  const ended = (status: string): number => all.of('statuses').get(status) ?? 0;
+  const settled = [...all.of('settled')]
+    .map(([milliseconds, count]) => [Number(milliseconds), count] as const)
+    .sort(([left], [right]) => left - right);
+  const quick = settled.filter(([milliseconds]) => isQuick(milliseconds));
+  return {
+    proposed: all.total('statuses'),
+    approved: ended('approved'),
+    rejected: ended('rejected'),
+    expired: ended('expired'),
+    cancelled: ended('cancelled'),
+    medianSeconds: secondsAt(settled, 0.5),
+    p95Seconds: secondsAt(settled, 0.95),
+    withinTenSeconds: countOf(quick),
+  };
+}
+
+type Times = readonly (readonly [milliseconds: number, count: number])[];
+
+/** The seconds at a quantile by nearest rank, which is always one of the times; null when there are none. */
+function secondsAt(ascending: Times, quantile: number): number | null {
+  let rank = Math.ceil(countOf(ascending) * quantile);
+  for (const [milliseconds, count] of ascending) {
+    rank -= count;
+    if (rank <= 0) return milliseconds / 1_000;
+  }
+  return null;
+}
+
+function countOf(times: Times): number {
+  return times.reduce((sum, [, count]) => sum + count, 0);
+}
+
+function policyOf(key: string): OversightResponse['unused'][number] {
+  const [id, name, version] = JSON.parse(key) as [string, string, string];
+  return { id, name, version };
+}
+
+/** The largest first, equal ones by their keys. */
+function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort(([left, few], [right, many]) => many - few || (left < right ? -1 : 1));
 }

@@ -4,8 +4,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiErrors, RequiresScope } from '../../http/request/routes';
-import { OversightQuery } from './dto/oversight.query';
-import { OversightResponse } from './dto/oversight.response';
+import { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { OversightService } from './oversight.service';
 
 @ApiTags('Reports')

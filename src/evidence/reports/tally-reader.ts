@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Turn } from '../../core/concurrency/turn';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { CounterReader } from '../../ledger/reading/counter-reader';

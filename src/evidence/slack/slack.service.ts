@@ -3,16 +3,15 @@ import { Configuration } from '../../core/config/configuration';
 import { DomainError, found, unauthorized } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { type WatchedAgent, WatchedAgents } from '../../governance/agents/suspended-agents';
+import { KnownAgents, type WatchedAgent } from '../../governance/agents/known-agents';
 import { finalityConflict } from '../../governance/decisions/decision-rules';
 import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { type Caller, callerOf, grantsOf, type Origin } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
-import { readClick, type SlackClick } from './slack-click';
+import { isSignedBySlack, readClick, type SignedRequest, type SlackClick } from './slack-click';
 import { inPlace, privately, SlackReplies } from './slack-replies';
-import { isSignedBySlack, type SignedRequest } from './slack-signature';
 
 /** People approve and reject in Slack, by all rules of a reviewer with a key of their own. */
 @Injectable()
@@ -20,7 +19,7 @@ export class SlackService {
   constructor(
     private readonly configuration: Configuration,
     private readonly records: RecordReader,
-    private readonly agents: WatchedAgents,
+    private readonly agents: KnownAgents,
     private readonly reviews: DecisionReviewsService,
     private readonly bodies: WebhookBodies,
     private readonly replies: SlackReplies,
@@ -78,7 +77,7 @@ export class SlackService {
     const conditions = [{ column: 'slackId', comparison: 'equals', value: slackId }] as const;
     const request = { conditions, limit: 1, offset: 0, order: 'asc', position: null, total: 0 } as const;
     const [agent]: readonly Agent[] = (await this.records.page(AGENT, request)).rows;
-    return agent === undefined ? undefined : this.agents.find(agent.id);
+    return agent === undefined ? undefined : this.agents.watch(agent.id);
   }
 }
 

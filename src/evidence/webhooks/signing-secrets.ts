@@ -1,4 +1,5 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
+import { sha256 } from '../../ledger/chain/hash-chain';
 
 /** The prefix of a Standard Webhooks secret; the rest is its bytes in base64. */
 const MARK = 'whsec_';
@@ -15,11 +16,6 @@ export interface SigningSecret {
 
 export function newSecret(): string {
   return MARK + randomBytes(RANDOM_BYTES).toString('base64');
-}
-
-/** All that the sealed state contains of a secret: SHA-256, in hex. */
-export function hashOfSecret(secret: string): string {
-  return hash('sha256', secret, 'hex');
 }
 
 /** The secrets after a new one was added: the newest two sign for a day. */
@@ -57,7 +53,7 @@ function signature(secret: string, { id, timestamp, body }: SignedContent): stri
 export function isOfHash(stored: unknown, sealed: unknown): boolean {
   try {
     const [newest] = JSON.parse(String(stored)) as Partial<SigningSecret>[];
-    return typeof newest?.secret === 'string' && hashOfSecret(newest.secret) === sealed;
+    return typeof newest?.secret === 'string' && sha256(newest.secret) === sealed;
   } catch {
     return false;
   }

@@ -1,7 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import { isOfHash, type SigningSecret } from './signing-secrets';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { conflict, found } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
@@ -16,10 +19,11 @@ export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 export const MESSAGE_DETAILS = ['full', 'reference'] as const;
 export type MessageDetail = (typeof MESSAGE_DETAILS)[number];
 
-/** An endpoint that audit entries are delivered to, as it is stored. */
+/** An endpoint that audit entries are delivered to, as it is stored, and as answers show it. */
 @Entity('webhooks')
 export class Webhook {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('whk') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -28,34 +32,41 @@ export class Webhook {
 
   /** Of a chat only the origin: with the rest, anybody could write there. */
   @Column('text')
+  @ApiMember('Of the formats `slack` and `teams` only the origin, but for the answer that creates it.', {
+    example: 'https://hooks.example.com/governance',
+  })
   readonly url!: string;
 
   /** The whole URL of a chat, which is only here; null for the other formats. Not hashed. */
   @Column('text', { nullable: true })
   readonly target!: string | null;
 
+  /** Patterns of the actions it receives. */
+  @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
+  readonly actions!: readonly string[];
+
   @Column('text', { default: 'event' })
+  @ApiChoice(['WebhookFormat', WEBHOOK_FORMATS], 'event', 'What is delivered.')
   readonly format!: WebhookFormat;
 
   @Column('text', { default: 'full' })
+  @ApiChoice(['MessageDetail', MESSAGE_DETAILS], 'full', 'How much messages say.')
   readonly detail!: MessageDetail;
 
-  /** Whether its messages have buttons, with which people decide in Slack. */
   @Column('simple-json', { default: 'false' })
+  @ApiMember('Whether its messages have buttons.', { example: false })
   readonly buttons!: boolean;
 
-  /** Patterns of the actions it receives. */
-  @Column('simple-json')
-  readonly actions!: readonly string[];
-
-  /** Only entries of this agent; null: of all. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Null: entries of all agents.', sampleId('agt'))
   readonly agentId!: string | null;
 
   @Column('text')
+  @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
-  /** SHA-256 of the newest secret, in hex. */
+  /** SHA-256 of the newest secret, in hex: all that the sealed state contains of it. */
   @Column('text')
   readonly secretHash!: string;
 
@@ -64,12 +75,19 @@ export class Webhook {
   readonly secrets!: readonly SigningSecret[];
 
   @Column('text')
+  @ApiChoice(
+    ['WebhookStatus', WEBHOOK_STATUSES],
+    'active',
+    '`failing`: not delivered to until it is resumed or replayed.',
+  )
   readonly status!: WebhookStatus;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 }
 
@@ -116,23 +134,6 @@ export function actionsFault(format: unknown, actions: readonly unknown[]): stri
 /** Members of a webhook that an entry lists when they have changed. */
 export type ChangedMember = 'url' | 'actions' | 'agentId' | 'description' | 'secret' | 'status';
 
-export function createdNote({ actions }: Pick<Webhook, 'actions'>): EntryNote {
-  return { action: 'webhook.created', details: { actions } };
-}
-
-export function updatedNote(changed: readonly ChangedMember[]): EntryNote {
-  return { action: 'webhook.updated', details: { fields: changed } };
-}
-
-export function deletedNote(): EntryNote {
-  return { action: 'webhook.deleted' };
-}
-
-/** @param status of the last answer. */
-export function failingNote(status: number | null): EntryNote {
-  return { action: 'webhook.failing', details: { status }, bySystem: true };
-}
-
 /** @throws NOT_FOUND */
 export async function foundWebhook(transaction: LedgerTransaction, id: string): Promise<Webhook> {
   return found(await transaction.find(WEBHOOK, id), 'webhook');
@@ -142,12 +143,8 @@ export async function foundWebhook(transaction: LedgerTransaction, id: string): 
 export type ShownWebhook = Omit<Webhook, 'secrets' | 'target'>;
 
 export function shownWebhook(webhook: Webhook): ShownWebhook {
-  const { id, createdSequence, url, format, detail, buttons, actions, agentId, description } = webhook;
-  const { secretHash, status, createdAt, updatedAt } = webhook;
-  return {
-    ...{ id, createdSequence, url, format, detail, buttons, actions, agentId, description },
-    ...{ secretHash, status, createdAt, updatedAt },
-  };
+  const { secrets: _, target: __, ...shown } = webhook;
+  return shown;
 }
 
 const MOST_WEBHOOKS = 100;

@@ -1,20 +1,22 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
-import { ApiErrors, AnswersSecret, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { AnswersSecret, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
 import {
-  WebhookWithDeliveryResponse,
+  CreateWebhookRequest,
+  ReplayWebhookRequest,
+  UpdateWebhookRequest,
   WebhookResponse,
   WebhookTestResponse,
+  WebhookWithDeliveryResponse,
   WebhookWithSecretResponse,
-} from './dto/webhook.response';
+} from './dto/webhook.dto';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { WEBHOOK } from './webhook.entity';
 import { WebhooksService } from './webhooks.service';

@@ -1,60 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { type DomainError, invalidField, found, unavailable } from '../../core/errors/domain-error';
+import { type DomainError, found, invalidField, unavailable } from '../../core/errors/domain-error';
 import { endOf } from '../../http/answers/answer-end';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
+import { changedMembers } from '../../ledger/records/changed-members';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import type { DeliveryProgress } from './delivery/delivery-progress.entity';
+import type {
+  CreateWebhookRequest,
+  UpdateWebhookRequest,
+  WebhookWithDeliveryResponse,
+  WebhookWithSecretResponse,
+} from './dto/webhook.dto';
 import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
-import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
+import { newSecret, rotated, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
 import {
   actionsFault,
   addressed,
   addressOf,
   type ChangedMember,
-  createdNote,
-  deletedNote,
   foundWebhook,
-  type MessageDetail,
   requireRoom,
   type ShownWebhook,
   shownWebhook,
-  updatedNote,
   WEBHOOK,
   type Webhook,
-  type WebhookFormat,
 } from './webhook.entity';
-
-/** The members of a new webhook. */
-export interface NewWebhook {
-  readonly url: string;
-  readonly actions: readonly string[];
-  /** Id or name. */
-  readonly agentId?: string | undefined;
-  readonly description?: string | undefined;
-  readonly format?: WebhookFormat | undefined;
-  readonly detail?: MessageDetail | undefined;
-  readonly buttons?: boolean | undefined;
-}
-
-/** A webhook and its newest secret, which is only shown this once. */
-export interface WebhookWithSecret {
-  readonly webhook: ShownWebhook;
-  readonly secret: string;
-}
-
-/** A webhook and the delivery position of its endpoint. */
-export interface WebhookWithProgress {
-  readonly webhook: ShownWebhook;
-  readonly progress: Pick<DeliveryProgress, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
-}
 
 /** Most concurrent test deliveries. */
 const MOST_TESTS = 10;
@@ -65,8 +43,6 @@ export type TestResult = Pick<Attempt, 'status' | 'durationMs'>;
 
 /** Where the deliveries of a webhook are to continue. */
 type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
-
-type WebhookChange = Partial<Pick<NewWebhook, (typeof CHANGEABLE)[number]>>;
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
@@ -88,15 +64,14 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND */
-  async get(id: string): Promise<WebhookWithProgress> {
+  async get(id: string): Promise<WebhookWithDeliveryResponse> {
     const webhook = found(await this.reader.find(WEBHOOK, id), 'webhook');
     const none = { lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
-    const progress = (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none };
-    return { webhook, progress };
+    return { ...webhook, delivery: (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none } };
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
-  async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecret> {
+  async create(caller: Caller, request: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '', format = 'event', detail = 'full', buttons = false } = request;
@@ -111,38 +86,35 @@ export class WebhooksService {
         actions,
         agentId,
         description,
-        secretHash: hashOfSecret(secret),
+        secretHash: sha256(secret),
         secrets: [{ secret, until: null }],
         status: 'active',
         createdAt: transaction.now,
         updatedAt: transaction.now,
       } as const;
-      return transaction.insert(WEBHOOK, webhook, createdNote(webhook));
+      return transaction.insert(WEBHOOK, webhook, { action: 'webhook.created', details: { actions } });
     });
     this.dispatcher.pollSoon();
-    return { webhook: { ...created, url: request.url }, secret };
+    return { ...created, url: request.url, secret };
   }
 
   /**
    * The delivery position stays as it is, and a filter applies to the entries that follow.
    * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
    */
-  async update(caller: Caller, id: string, request: WebhookChange): Promise<ShownWebhook> {
+  async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<ShownWebhook> {
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
         const webhook = await foundWebhook(transaction, id);
         const before = { ...webhook, url: addressOf(webhook) };
         const given = { ...request, agentId: await agentOf(transaction, request) };
-        const fields = CHANGEABLE.filter(
-          (name) => given[name] !== undefined && JSON.stringify(given[name]) !== JSON.stringify(before[name]),
-        );
-        const { url = before.url, actions = before.actions, description = before.description } = given;
+        const changes = changedMembers(before, given, CHANGEABLE);
+        const { url, actions, ...changed } = { ...before, ...changes };
         const fault = actionsFault(webhook.format, actions);
         if (fault !== undefined) throw invalidField('actions', fault);
-        const agentId = given.agentId ?? webhook.agentId;
-        const changed = { ...webhook, ...addressed(webhook.format, url), actions, description, agentId };
-        return withChanges(transaction, webhook, changed, fields);
+        const fields = CHANGEABLE.filter((name) => name in changes);
+        return withChanges(transaction, webhook, { ...changed, actions, ...addressed(webhook.format, url) }, fields);
       });
     this.dispatcher.pollSoon();
     return updated;
@@ -151,21 +123,21 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), deletedNote());
+      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), { action: 'webhook.deleted' });
     });
     this.dispatcher.pollSoon();
   }
 
   /** @throws NOT_FOUND */
-  async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret> {
+  async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecretResponse> {
     const secret = newSecret();
     const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       const before = await foundWebhook(transaction, id);
       const secrets = rotated(before.secrets, secret, transaction.now);
-      return withChanges(transaction, before, { ...before, secrets, secretHash: hashOfSecret(secret) }, ['secret']);
+      return withChanges(transaction, before, { ...before, secrets, secretHash: sha256(secret) }, ['secret']);
     });
     this.dispatcher.pollSoon();
-    return { webhook, secret };
+    return { ...webhook, secret };
   }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a position beyond the head. */
@@ -232,11 +204,11 @@ export class WebhooksService {
   }
 }
 
-function lookups({ agentId }: WebhookChange): ReturnType<typeof agentLookup>[] {
+function lookups({ agentId }: UpdateWebhookRequest): ReturnType<typeof agentLookup>[] {
   return agentId === undefined ? [] : [agentLookup(agentId)];
 }
 
-async function agentOf(transaction: LedgerTransaction, { agentId }: WebhookChange): Promise<string | undefined> {
+async function agentOf(transaction: LedgerTransaction, { agentId }: UpdateWebhookRequest): Promise<string | undefined> {
   return agentId === undefined ? undefined : (await referencedAgent(transaction, 'agentId', agentId)).id;
 }
 
@@ -248,5 +220,6 @@ function withChanges(
   fields: readonly ChangedMember[],
 ): Webhook {
   if (fields.length === 0) return before;
-  return transaction.update(WEBHOOK, { ...changed, updatedAt: transaction.now }, updatedNote(fields));
+  const updated = { ...changed, updatedAt: transaction.now };
+  return transaction.update(WEBHOOK, updated, { action: 'webhook.updated', details: { fields } });
 }

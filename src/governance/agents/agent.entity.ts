@@ -1,5 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { AgentKind } from './agent-name';
+import { ApiProperty } from '@nestjs/swagger';
+import { AGENT_KINDS, type AgentKind } from './agent-name';
+import { ApiChoice, ApiCount, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
@@ -8,7 +11,7 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number];
 /** The condition of the index of people in Slack. */
 export const HAS_SLACK_ID = '"slackId" IS NOT NULL';
 
-/** An agent as it is stored. */
+/** An agent as it is stored, and as answers show it. */
 @Entity('agents')
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
@@ -16,6 +19,7 @@ export const HAS_SLACK_ID = '"slackId" IS NOT NULL';
 @Index(['slackId', 'createdSequence'], { where: HAS_SLACK_ID })
 export class Agent {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('agt') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -24,40 +28,49 @@ export class Agent {
 
   /** In Unicode normal form C; never changes. */
   @Column('text')
+  @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
   /** Never changes. */
   @Column('text', { default: 'machine' })
+  @ApiChoice(['AgentKind', AGENT_KINDS], 'machine', 'A person who reviews is an agent of kind `human`.')
   readonly kind!: AgentKind;
 
   @Column('text')
+  @ApiProperty({ example: 'Sends reminders of invoices.' })
   readonly description!: string;
 
-  /** Names of the actions the agent may use. */
   @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['send-reminder', 'read-document'] })
   readonly capabilities!: readonly string[];
 
   @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['collections'] })
   readonly roles!: readonly string[];
 
   @Column('text')
+  @ApiChoice(['AgentStatus', AGENT_STATUSES], 'active', 'A suspended agent can do nothing.')
   readonly status!: AgentStatus;
 
-  /** Until then, what no policy allows is authorised and noted; null if it is not observed. */
   @Column('text', { nullable: true })
+  @ApiNullableTime('Until then, what no policy allows is authorised for it, and noted as `observed`.')
   readonly observeUntil!: string | null;
 
-  /** The person's user in Slack, `<team>/<user>`, which no other agent has; null if it is not known. */
+  /** No other agent has the same one. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Who a person is in Slack: `<team>/<user>`.')
   readonly slackId!: string | null;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
   @Column('integer')
+  @ApiCount('Incremented by each change; used as the ETag.', { minimum: 1 })
   readonly revision!: number;
 }
 

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query
 import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
-import { AnyScope, RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
+import { AnyScope, ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -10,16 +10,19 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { AGENT } from './agent.entity';
 import { AgentsService } from './agents.service';
 import { AgentEmails } from './emails/agent-emails';
 import {
   AgentListQuery,
+  AgentResponse,
+  AgentWithEmailResponse,
   ChangeStatusRequest,
   CreateAgentRequest,
   SetEmailRequest,
   UpdateAgentRequest,
-} from './dto/agent.requests';
-import { AgentResponse, AgentWithEmailResponse } from './dto/agent.response';
+} from './dto/agent.dto';
 
 const ApiIdOrName = (example = 'reminder-bot'): MethodDecorator =>
   ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example });
@@ -31,6 +34,7 @@ export class AgentsController {
     private readonly agents: AgentsService,
     private readonly emails: AgentEmails,
     private readonly lists: Lists,
+    private readonly records: RecordReader,
   ) {}
 
   @Get()
@@ -45,7 +49,7 @@ export class AgentsController {
       status: ['status', 'equals'],
       kind: ['kind', 'equals'],
     });
-    return list.answer(await this.agents.list(list.request(conditions)), AgentResponse.from);
+    return list.answer(await this.records.page(AGENT, list.request(conditions)), AgentResponse.from);
   }
 
   @Post()
@@ -146,7 +150,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Body() { reason }: ChangeStatusRequest,
   ): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.suspend(caller, id, reason ?? null));
+    return AgentResponse.from(await this.agents.setStatus(caller, id, 'suspended', reason ?? null));
   }
 
   @Post(':id/resume')
@@ -163,6 +167,6 @@ export class AgentsController {
     @Param('id') id: string,
     @Body() { reason }: ChangeStatusRequest,
   ): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.resume(caller, id, reason ?? null));
+    return AgentResponse.from(await this.agents.setStatus(caller, id, 'active', reason ?? null));
   }
 }

@@ -3,11 +3,10 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { SchemaContribution } from '../../ledger/database/start-condition';
-import { AgentEmails } from './emails/agent-emails';
-import { MailRecipient } from './emails/mail-recipient.entity';
+import { AgentEmails, MailRecipient } from './emails/agent-emails';
 import { MailRecipients1765620000000 } from './emails/mail-recipients.migration';
 import { AgentsService } from './agents.service';
-import { SuspendedAgents, WatchedAgents } from './suspended-agents';
+import { KnownAgents } from './known-agents';
 
 const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 
@@ -19,13 +18,7 @@ const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
     }),
   ],
   controllers: [AgentsController],
-  providers: [
-    AgentsService,
-    SuspendedAgents,
-    WatchedAgents,
-    AgentEmails,
-    { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
-  ],
-  exports: [SuspendedAgents, WatchedAgents, AgentEmails],
+  providers: [AgentsService, KnownAgents, AgentEmails, { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER }],
+  exports: [KnownAgents, AgentEmails],
 })
 export class AgentsModule {}

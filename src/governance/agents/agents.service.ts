@@ -5,35 +5,28 @@ import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byKey } from '../../ledger/lookup';
-import type { Page, PageRequest } from '../../ledger/record-page';
+import { changedMembers } from '../../ledger/records/changed-members';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import {
   agentLookup,
   findAgent,
   findAgentAsOf,
+  observationFault,
   requireMayChange,
   requireMayKeep,
   requireMayObserve,
 } from './find-agent';
-import { observationFault } from './observation';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
-import type { CreateAgentRequest } from './dto/agent.requests';
-import { SuspendedAgents, WatchedAgents } from './suspended-agents';
+import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
+import { KnownAgents } from './known-agents';
 
 @Injectable()
 export class AgentsService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
-    private readonly suspended: SuspendedAgents,
-    private readonly watched: WatchedAgents,
+    private readonly known: KnownAgents,
   ) {}
-
-  list(request: PageRequest): Promise<Page<Agent>> {
-    return this.reader.page(AGENT, request);
-  }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
@@ -56,53 +49,40 @@ export class AgentsService {
   }
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
-  update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
+  update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
       this.requireObservable(caller, agent, update);
       await requireMayBeInSlack(transaction, agent, update);
       precondition.require(agent.revision);
-      const fields = changedFields(agent, update);
+      const changes = changedMembers(agent, update, CHANGEABLE);
+      const fields = Object.keys(changes);
       if (fields.length === 0) return agent;
-      const changed = updated(agent, update, transaction.now);
-      this.watched.follow(transaction, changed);
+      const changed = { ...agent, ...changes, ...nextRevision(agent, transaction.now) };
+      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
     });
   }
 
-  /** From this commit on the agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
-  suspend(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
-    return this.changeStatus(caller, idOrName, 'suspended', 'agent.suspended', reason);
-  }
-
-  /** Idempotent. @throws NOT_FOUND */
-  resume(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
-    return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
-  }
-
-  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: AgentUpdate): void {
-    if (observeUntil === undefined) return;
-    requireMayObserve(caller, agent);
-    const fault = observationFault(observeUntil, this.ledger.clockTime);
-    if (fault !== undefined) throw invalidField('observeUntil', fault);
-  }
-
-  private changeStatus(
-    caller: Caller,
-    idOrName: string,
-    status: AgentStatus,
-    action: string,
-    reason: string | null,
-  ): Promise<Agent> {
+  /** From this commit on a suspended agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
+  setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
+    const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
-      const changed = withStatus(agent, status, transaction.now);
-      this.suspended.follow(transaction, changed);
+      const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
+      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
+  }
+
+  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: UpdateAgentRequest): void {
+    if (observeUntil === undefined) return;
+    requireMayObserve(caller, agent);
+    const fault = observationFault(observeUntil, this.ledger.clockTime);
+    if (fault !== undefined) throw invalidField('observeUntil', fault);
   }
 }
 
@@ -118,7 +98,7 @@ function nameTaken(name: string): Error {
 async function requireMayBeInSlack(
   transaction: LedgerTransaction,
   { id, kind }: Agent,
-  { slackId = null }: AgentUpdate,
+  { slackId = null }: UpdateAgentRequest,
 ): Promise<void> {
   if (slackId === null) return;
   if (kind !== 'human') throw invalidField('slackId', 'must be left out: only people are in Slack');
@@ -130,36 +110,7 @@ function noteOn(agentId: string, action: string): EntryNote {
   return { action, agentId };
 }
 
-/** The members of an agent that an update may change. */
-interface AgentUpdate {
-  readonly description?: string | undefined;
-  readonly capabilities?: readonly string[] | undefined;
-  readonly roles?: readonly string[] | undefined;
-  readonly observeUntil?: string | null | undefined;
-  readonly slackId?: string | null | undefined;
-}
-
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
-
-type ChangedField = (typeof CHANGEABLE)[number];
-
-/** The fields that an update really changes: those with a different value. The order of a list counts. */
-function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
-  return CHANGEABLE.filter((field) => {
-    const value = update[field];
-    return value !== undefined && JSON.stringify(value) !== JSON.stringify(agent[field]);
-  });
-}
-
-function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
-  const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
-  const { observeUntil = agent.observeUntil, slackId = agent.slackId } = update;
-  return { ...agent, description, capabilities, roles, observeUntil, slackId, ...nextRevision(agent, now) };
-}
-
-function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {
-  return { ...agent, status, ...nextRevision(agent, now) };
-}
 
 function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
   return { updatedAt: now, revision: revision + 1 };

@@ -1,6 +1,6 @@
 import { type FactoryProvider, Injectable, type OnModuleInit } from '@nestjs/common';
-import { timingSafeEqual } from 'node:crypto';
-import { SuspendedAgents } from '../agents/suspended-agents';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { KnownAgents } from '../agents/known-agents';
 import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
@@ -11,8 +11,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
 import type { Condition } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY, type ApiKey, expiredNote } from './api-key.entity';
-import { prefixIn } from './secret';
+import { API_KEY, type ApiKey } from './api-key.entity';
 
 /** Most keys read at once. */
 const CHUNK = 1_000;
@@ -40,7 +39,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly counters: CounterReader,
-    private readonly suspended: SuspendedAgents,
+    private readonly agents: KnownAgents,
   ) {
     super();
   }
@@ -78,14 +77,14 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     const key = this.active.get(prefix);
     if (key === undefined) return false;
     const { agentId } = key.identity;
-    return agentId === null || !this.suspended.has(agentId);
+    return agentId === null || !this.agents.isSuspended(agentId);
   }
 
   /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
   private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);
-    if (holder !== null && holder.agentId !== null) await this.suspended.catchUp();
+    if (holder !== null && holder.agentId !== null) await this.agents.catchUp();
     return holder;
   }
 
@@ -105,7 +104,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
     const refusal = (ledgerTime?: string): DomainError | null => {
       if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
-      return agentId !== null && this.suspended.has(agentId) ? callerSuspended() : null;
+      return agentId !== null && this.agents.isSuspended(agentId) ? callerSuspended() : null;
     };
     const actor = { type: 'api_key', id } as const;
     const principals: Vouching = agentId === null ? 'anybody' : patterns;
@@ -146,5 +145,29 @@ export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
 export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
   keys.follow(transaction, expired);
-  return transaction.update(API_KEY, expired, expiredNote(key));
+  const { agentId, expiresAt } = key;
+  const note = { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true } as const;
+  return transaction.update(API_KEY, expired, note);
+}
+
+/** The prefix of every secret, so that code scanners recognise a leaked one. */
+const MARK = 'agk_';
+const RANDOM_BYTES = 32;
+/** `agk_` and a ULID. */
+const PREFIX_LENGTH = MARK.length + 26;
+const SECRET = /^agk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;
+
+/** The secret part of a key, in 43 characters of base64url. */
+export function randomPart(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url');
+}
+
+/** The prefix of a key's secret. @param id such as `key_01K…`. */
+export function prefixOf(id: string): string {
+  return MARK + id.slice(id.indexOf('_') + 1);
+}
+
+/** The prefix that identifies the key of a secret; null if the text cannot be a secret. */
+export function prefixIn(secret: string): string | null {
+  return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
 }

@@ -1,18 +1,25 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Scope } from '../../ledger/caller';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
+import { type Scope, SCOPES } from '../../ledger/caller';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote } from '../../ledger/ledger-transaction';
 
 export const API_KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
 
-/** A key that the service has issued, as it is stored. */
+const SAMPLE_ULID = sampleId('key').slice('key_'.length);
+/** Of the secrets in examples. */
+export const SAMPLE_PREFIX = `agk_${SAMPLE_ULID}`;
+
+/** A key that the service has issued, as it is stored, and as answers show it. */
 @Entity('api_keys')
 @Index(['status', 'createdSequence'])
 @Index(['agentId', 'createdSequence'])
 @Index(['status', 'agentId', 'createdSequence'])
 export class ApiKey {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('key') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -20,37 +27,45 @@ export class ApiKey {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: 'reminder-bot in production' })
   readonly name!: string;
 
   @Column('simple-json')
+  @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
   readonly scopes!: readonly Scope[];
 
   /** The only agent that its holder may act as. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  /** Patterns of the principals on whose behalf its holder may act; of an unbound key none, as it may for anybody. */
+  /** Of an unbound key none, as its holder may act for anybody. */
   @Column('simple-json', { default: '[]' })
+  @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
   readonly principals!: readonly string[];
 
-  /** The prefix of the secret: it identifies the key. */
   @Column('text')
+  @ApiMember('What the secret begins with.', { example: SAMPLE_PREFIX })
   readonly prefix!: string;
 
-  /** SHA-256 of the secret, in hex: nothing else of it is stored. */
+  /** SHA-256 of the secret, in hex: nothing else of it is stored. It has 256 random bits, so it cannot be guessed. */
   @Column('text')
   readonly secretHash!: string;
 
   @Column('text')
+  @ApiProperty({ enum: API_KEY_STATUSES, enumName: 'ApiKeyStatus', example: 'active' })
   readonly status!: ApiKeyStatus;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text', { nullable: true })
+  @ApiNullableTime('Null: never.')
   readonly expiresAt!: string | null;
 
   @Column('text', { nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly revokedAt!: string | null;
 }
 
@@ -76,17 +91,3 @@ export const API_KEY: RecordKind<ApiKey> = {
   countedBy: ['status', 'agentId'],
   isKeptInMemory: true,
 };
-
-type Key = Pick<ApiKey, 'agentId' | 'scopes' | 'expiresAt'>;
-
-export function createdNote({ agentId, scopes, expiresAt }: Key): EntryNote {
-  return { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
-}
-
-export function revokedNote({ agentId }: Key, reason: string | null): EntryNote {
-  return { action: 'api_key.revoked', agentId, reason };
-}
-
-export function expiredNote({ agentId, expiresAt }: Key): EntryNote {
-  return { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true };
-}

@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swa
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnswersSecret, RequiresScope, ApiErrors, AnyScope } from '../../http/request/routes';
+import { AnswersSecret, AnyScope, ApiErrors, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -12,8 +12,14 @@ import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY } from './api-key.entity';
 import { ApiKeysService } from './api-keys.service';
-import { ApiKeyListQuery, CreateApiKeyRequest, RevokeApiKeyRequest } from './dto/api-key.requests';
-import { ApiKeyResponse, IssuedApiKeyResponse, MeResponse } from './dto/api-key.response';
+import {
+  ApiKeyListQuery,
+  ApiKeyResponse,
+  CreateApiKeyRequest,
+  IssuedApiKeyResponse,
+  MeResponse,
+  RevokeApiKeyRequest,
+} from './dto/api-key.dto';
 
 @ApiTags('API keys')
 @RequiresScope('admin')

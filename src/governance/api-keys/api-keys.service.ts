@@ -2,31 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { found } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
-import type { Caller, Scope } from '../../ledger/caller';
+import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { API_KEY, type ApiKey, createdNote, revokedNote } from './api-key.entity';
-import { ActiveKeys, isDue, settleExpiry } from './active-keys';
-import { hashOfSecret, prefixOf, randomPart } from './secret';
-
-/** What a key is to allow. */
-export interface NewKey {
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  /** Id or name. */
-  readonly agentId?: string | undefined;
-  /** Patterns of the principals on whose behalf the holder may act. */
-  readonly principals?: readonly string[] | undefined;
-  readonly expiresAt?: string | undefined;
-}
-
-/** A key and its secret, which is only shown this once. */
-export interface IssuedKey {
-  readonly key: ApiKey;
-  readonly secret: string;
-}
+import { API_KEY, type ApiKey } from './api-key.entity';
+import { ActiveKeys, isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
+import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
 
 @Injectable()
 export class ApiKeysService {
@@ -42,17 +25,22 @@ export class ApiKeysService {
   }
 
   /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
-  issue(caller: Caller, request: NewKey): Promise<IssuedKey> {
-    const { agentId } = request;
+  issue(caller: Caller, request: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
+    const { name, scopes, agentId: given, principals = [], expiresAt = null } = request;
     const random = randomPart();
-    const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
+    const lookups = given === undefined ? [] : [agentLookup(given)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
-      const boundTo = agentId === undefined ? null : (await referencedAgent(transaction, 'agentId', agentId)).id;
-      const { key, secret } = issued(transaction, request, boundTo, random);
-      const inserted = transaction.insert(API_KEY, key, createdNote(key));
-      this.keys.follow(transaction, inserted);
-      return { key: inserted, secret };
+      const agentId = given === undefined ? null : (await referencedAgent(transaction, 'agentId', given)).id;
+      const id = transaction.newId(API_KEY);
+      const prefix = prefixOf(id);
+      const secret = `${prefix}_${random}`;
+      const allowed = { id, name, scopes, agentId, principals, prefix, secretHash: sha256(secret) };
+      const state = { status: 'active', createdAt: transaction.now, expiresAt, revokedAt: null } as const;
+      const note = { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
+      const key = transaction.insert(API_KEY, { ...allowed, ...state }, note);
+      this.keys.follow(transaction, key);
+      return { ...key, secret };
     });
   }
 
@@ -65,37 +53,7 @@ export class ApiKeysService {
       if (key.status !== 'active') return key;
       const revoked = { ...key, status: 'revoked', revokedAt: now } as const;
       this.keys.follow(transaction, revoked);
-      return transaction.update(API_KEY, revoked, revokedNote(key, reason));
+      return transaction.update(API_KEY, revoked, { action: 'api_key.revoked', agentId: key.agentId, reason });
     });
   }
-}
-
-function issued(
-  transaction: LedgerTransaction,
-  {
-    name,
-    scopes,
-    principals = [],
-    expiresAt = null,
-  }: Omit<NewKey, 'expiresAt'> & { readonly expiresAt?: string | null | undefined },
-  agentId: string | null,
-  random: string,
-): { readonly key: Omit<ApiKey, 'createdSequence'>; readonly secret: string } {
-  const id = transaction.newId(API_KEY);
-  const prefix = prefixOf(id);
-  const secret = `${prefix}_${random}`;
-  const key = {
-    id,
-    name,
-    scopes,
-    agentId,
-    principals,
-    prefix,
-    secretHash: hashOfSecret(secret),
-    status: 'active',
-    createdAt: transaction.now,
-    expiresAt,
-    revokedAt: null,
-  } as const;
-  return { key, secret };
 }

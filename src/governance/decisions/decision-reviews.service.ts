@@ -8,18 +8,24 @@ import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
-import { ReviewPolicies, unboundRefusal } from './reviewers';
+import { ReviewPolicies, ReviewSignatures, signatureInvalid, signatureRequired, unboundRefusal } from './reviewers';
 import { expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
-import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
+import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import type { GivenGrant } from '../policies/approval/grant-terms';
-import { mintGiven } from './grants/grant-changes';
-import { type Instead, requireOther, requireWithin, settleWithInstead } from './grants/review-terms';
-import { ReviewSignatures, signatureInvalid, signatureRequired } from './review-signatures';
-import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
-import type { Decision, Review, Verdict } from './decision.entity';
+import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-rules';
+import {
+  approvalsOf,
+  approverFault,
+  isExpired,
+  proposerSuspension,
+  reviewConflict,
+  reviewed,
+  selfApproval,
+} from './decision-rules';
+import type { SeenDecisionRequest } from './dto/decision.requests';
 
 export interface ReviewRequest {
   readonly verdict: Verdict;
@@ -32,13 +38,6 @@ export interface ReviewRequest {
   readonly signature?: JsonObject | null;
   /** The parameters that a rejection names in place of those asked for. */
   readonly instead?: JsonObject | null;
-}
-
-/** One of several decisions that are approved together. */
-export interface SeenDecision {
-  readonly id: string;
-  /** What the reviewer saw; null for a decision about no execution. */
-  readonly actionHash: string | null;
 }
 
 /** A review that nothing stands against, not yet written. */
@@ -97,7 +96,7 @@ export class DecisionReviewsService {
    */
   async approveTogether(
     caller: Caller,
-    decisions: readonly SeenDecision[],
+    decisions: readonly SeenDecisionRequest[],
     request: Pick<ReviewRequest, 'approver' | 'comment'>,
   ): Promise<Decision[]> {
     const write = await this.prefetching(
@@ -175,10 +174,11 @@ export class DecisionReviewsService {
     { decision, review, approver, instead }: AdmittedReview,
   ): Promise<Decision> {
     const after = reviewed(decision, review);
-    const note = reviewNote(after, review, {
-      rules: this.policies.rules,
-      approverRevision: approver?.revision ?? null,
-    });
+    const { requiredApprovals, reviews } = after;
+    const { verdict, approverId } = review;
+    const basis = { rules: this.policies.rules, approverRevision: approver?.revision ?? null };
+    const details = { verdict, approvals: approvalsOf(reviews), requiredApprovals, ...basis };
+    const note = { action: actionOf(after), agentId: approverId, details };
     const forExecution = approver === null ? {} : { reviewerId: approver.id };
     if (instead !== null) return settleWithInstead(transaction, after, { note, forExecution, instead });
     const settled = await settleDecision(transaction, after, note, forExecution);
@@ -216,6 +216,12 @@ function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether 
   return isTogether ? unsigned < groups.length : unsigned === 0;
 }
 
+/** The entry of a review is named after its effect. */
+function actionOf({ status }: Decision): string {
+  if (status === 'approved') return 'decision.approved';
+  return status === 'rejected' ? 'decision.rejected' : 'decision.reviewed';
+}
+
 /** A late review triggers the expiry: it is recorded, and the review is refused. */
 async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
   await expireDecision(transaction, decision);
@@ -228,6 +234,9 @@ function recordDenial(
   { verdict, approverId }: Pick<Review, 'verdict' | 'approverId'>,
   { error, policies }: Denial,
 ): Refusal {
-  transaction.record(DECISION, decision, deniedReviewNote(verdict, approverId, error.extras.reason ?? null, policies));
+  const action = verdict === 'approve' ? 'decision.approval_denied' : 'decision.rejection_denied';
+  const details = { verdict, policies: policies.map(({ id, name, version }) => ({ id, name, version })) };
+  const reason = error.extras.reason ?? null;
+  transaction.record(DECISION, decision, { action, agentId: approverId, outcome: 'denied', reason, details });
   return new Refusal(error);
 }

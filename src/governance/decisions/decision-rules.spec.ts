@@ -1,5 +1,5 @@
 import type { Decision, Review } from './decision.entity';
-import { decisionResource, expired, isExpired, reviewed } from './decision-rules';
+import { decisionResource, ended, isExpired, reviewed } from './decision-rules';
 
 const MOMENT = '2026-11-20T06:18:03.123Z';
 
@@ -62,7 +62,7 @@ describe('A decision', () => {
   });
 
   it('that expires is resolved at that time', () => {
-    expect(expired(PROPOSED, MOMENT)).toEqual({
+    expect(ended(PROPOSED, 'expired', MOMENT)).toEqual({
       ...PROPOSED,
       status: 'expired',
       updatedAt: MOMENT,

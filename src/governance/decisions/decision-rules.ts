@@ -84,12 +84,8 @@ export function reviewed(decision: Decision, review: Review): Decision {
   return { ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt };
 }
 
-export function expired(decision: Decision, now: string): Decision {
-  return { ...decision, status: 'expired', updatedAt: now, resolvedAt: now };
-}
-
-export function cancelled(decision: Decision, now: string): Decision {
-  return { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now };
+export function ended(decision: Decision, status: 'expired' | 'cancelled', now: string): Decision {
+  return { ...decision, status, updatedAt: now, resolvedAt: now };
 }
 
 /** Whether it can still be decided. */
@@ -123,13 +119,17 @@ export function finalityConflict({ status }: Decision): DomainError | null {
 }
 
 /** For each group of approvers, how many approvals are assigned to it. */
-export function givenApprovals({ approvers, reviews }: Decision): number[] {
-  const approvals = reviews.filter(({ verdict }) => verdict === 'approve');
+export function givenApprovals({ approvers, reviews }: Pick<Decision, 'approvers' | 'reviews'>): number[] {
+  const approvals = reviews.filter(isApproval);
   return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
 }
 
+export function isApproval({ verdict }: Review): boolean {
+  return verdict === 'approve';
+}
+
 export function approvalsOf(reviews: readonly Review[]): number {
-  return reviews.filter(({ verdict }) => verdict === 'approve').length;
+  return reviews.filter(isApproval).length;
 }
 
 function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readonly Review[]): DecisionStatus {
@@ -141,7 +141,7 @@ function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readon
 
 /** For each approval, the groups that it may count for. */
 export function fillableGroups(reviews: readonly Review[]): (readonly number[])[] {
-  return reviews.filter(({ verdict }) => verdict === 'approve').map(({ groups = [] }) => groups);
+  return reviews.filter(isApproval).map(({ groups = [] }) => groups);
 }
 
 /**

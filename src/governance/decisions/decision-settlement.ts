@@ -1,9 +1,8 @@
-import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
+import { settleExecutionOf, type SettlementNote } from '../executions/execution-rules';
 import type { DueRecords } from '../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { cancelledNote, expiredNote, DECISION } from './decision.kind';
-import { cancelled, expired, isExpired } from './decision-rules';
-import type { Decision } from './decision.entity';
+import { DECISION, type Decision } from './decision.entity';
+import { approvalsOf, ended, isExpired } from './decision-rules';
 
 /** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
 export async function settleDecision(
@@ -21,8 +20,11 @@ export async function settleDecision(
 }
 
 export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
-  const after = expired(decision, transaction.now);
-  return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
+  const after = ended(decision, 'expired', transaction.now);
+  const { expiresAt, reviews, requiredApprovals } = decision;
+  const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
+  const note = { action: 'decision.expired', details, bySystem: true } as const;
+  return settleDecision(transaction, after, note, { bySystem: true });
 }
 
 /** Decisions that are due to expire. */
@@ -39,6 +41,12 @@ export function cancelDecision(
   decision: Decision,
   reason: string | null,
 ): Promise<Decision> {
-  const after = cancelled(decision, transaction.now);
+  const after = ended(decision, 'cancelled', transaction.now);
   return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
+}
+
+/** Cancelled by its proposer, or by a caller that is not bound to an agent. */
+export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
+  const details = { approvals: approvalsOf(reviews), requiredApprovals };
+  return { action: 'decision.cancelled', agentId: proposedBy, reason, details };
 }

@@ -1,10 +1,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { RiskLevel } from '../../core/config/variables/governance-variables';
+import { RISK_LEVELS, type RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import type { GivenGrant, GrantAllowance } from '../policies/approval/grant-terms';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
 import type { PasskeySignature } from '../passkeys/webauthn';
+import type { RecordKind } from '../../ledger/record-kind';
+import type { EntryNote } from '../../ledger/ledger-transaction';
 
 export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
@@ -131,4 +133,66 @@ export class Decision {
   /** The W3C trace of the request that proposed it; null if it named none. */
   @Column('text', { nullable: true })
   readonly traceId!: string | null;
+}
+
+/** How the ledger keeps decisions. The hashed members are frozen. */
+export const DECISION: RecordKind<Decision> = {
+  subjectType: 'decision',
+  idPrefix: 'dec',
+  table: Decision,
+  hashedMembers: [
+    'id',
+    'type',
+    'title',
+    'description',
+    'context',
+    'proposedBy',
+    'riskLevel',
+    'status',
+    'requiredApprovals',
+    'reviews',
+    'expiresAt',
+    'createdAt',
+    'updatedAt',
+    'resolvedAt',
+  ],
+  laterMembers: {
+    executionId: null,
+    actionHash: null,
+    approvers: null,
+    executeWithin: null,
+    erased: false,
+    traceId: null,
+    grant: null,
+  },
+  repeats: { table: 'executions', by: 'executionId', columns: ['onBehalfOf', 'run'] },
+  counter: 'decisions',
+  freeForm: ['context'],
+  due: { timeColumn: 'expiresAt', where: CAN_EXPIRE },
+  visibility: { allWith: ['read', 'review'], agentColumn: 'proposedBy' },
+  countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
+  decisive: { status: DECISION_STATUSES, riskLevel: RISK_LEVELS },
+};
+
+export function proposedNote({
+  proposedBy,
+  riskLevel,
+  requiredApprovals,
+}: Omit<Decision, 'createdSequence'>): EntryNote {
+  return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
+}
+
+/** A decision that nobody has reviewed; what is not given is that of one for which no execution waits. */
+export function proposedDecision(
+  id: string,
+  now: string,
+  given: Pick<Decision, 'type' | 'title' | 'proposedBy' | 'riskLevel' | 'requiredApprovals' | 'approvers' | 'traceId'> &
+    Partial<Decision>,
+): Omit<Decision, 'createdSequence'> {
+  return {
+    ...{ id, description: '', context: {}, status: 'proposed', reviews: [], expiresAt: null, resolvedAt: null },
+    ...{ createdAt: now, updatedAt: now, executionId: null, actionHash: null, executeWithin: null, grant: null },
+    ...{ onBehalfOf: null, run: null, erased: false },
+    ...given,
+  };
 }

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../agents/find-agent';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
@@ -10,14 +11,12 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { AwaitingDecisions } from './approvers/awaiting-decisions';
-import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { Approvers } from './approvers';
 import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { isOpen } from './decision-rules';
-import { filledGrant } from './grants/dto/grant.fields';
-import type { Decision } from './decision.entity';
-import { DECISION } from './decision.kind';
+import { filledGrant } from './grants/dto/grant.dto';
+import { type Decision, DECISION } from './decision.entity';
 import { DecisionsService } from './decisions.service';
 import {
   ApproveDecisionRequest,
@@ -39,17 +38,15 @@ export class DecisionsController {
     private readonly lists: Lists,
     private readonly waits: Waits,
     private readonly records: RecordReader,
-    private readonly awaited: AwaitingDecisions,
-    private readonly approvers: DecisionApproversService,
+    private readonly approvers: Approvers,
   ) {}
 
   @Get()
   @RequiresScope('read', 'propose', 'review')
-  @ApiOperation({
-    summary: 'List decisions',
-    description:
-      'Oldest first; filtered by status, risk level, type or proposer, or by an agent that could approve them.',
-  })
+  @ApiRoute(
+    'List decisions',
+    'Oldest first; filtered by status, risk level, type or proposer, or by an agent that could approve them.',
+  )
   @ApiList(DecisionResponse, 'Decisions in order of creation.')
   async list(
     @Caller() caller: Caller,
@@ -71,17 +68,17 @@ export class DecisionsController {
     const page =
       awaiting === undefined
         ? await this.records.page(DECISION, request, caller)
-        : await this.awaited.page(caller, awaiting, request);
+        : await this.approvers.awaiting(caller, awaiting, request);
     return list.answer(page, DecisionResponse.from);
   }
 
   @Post()
   @RequiresScope('propose')
   @OwnAgentIn('proposedBy')
-  @ApiOperation({
-    summary: 'Propose a decision',
-    description: 'Other agents approve or reject it. Its risk level determines how many approvals it needs.',
-  })
+  @ApiRoute(
+    'Propose a decision',
+    'Other agents approve or reject it. Its risk level determines how many approvals it needs.',
+  )
   @ApiExamples({
     'one to cancel': {},
     'one to reject': { title: 'Deploy release 4.3 of the payment gateway', context: { change: 'CHG-1043' } },
@@ -95,7 +92,7 @@ export class DecisionsController {
 
   @Get(':id')
   @RequiresScope('read', 'propose', 'review')
-  @ApiOperation({ summary: 'Read a decision', description: 'Includes its reviews so far.' })
+  @ApiRoute('Read a decision', 'Includes its reviews so far.')
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
   @ApiErrors('NOT_FOUND')
@@ -112,12 +109,11 @@ export class DecisionsController {
   @Get(':id/approvers')
   @RequiresScope('read', 'review')
   @IsList()
-  @ApiOperation({
-    summary: 'List who can approve a decision',
-    description:
-      'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +
+  @ApiRoute(
+    'List who can approve a decision',
+    'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +
       'decision can still be approved.',
-  })
+  )
   @ApiRecordId(DECISION)
   @ApiOkResponse({
     type: ApproverListResponse,
@@ -138,11 +134,10 @@ export class DecisionsController {
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Approve decisions together',
-    description:
-      'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
-  })
+  @ApiRoute(
+    'Approve decisions together',
+    'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
+  )
   @ApiOkResponse({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async approveTogether(
@@ -159,12 +154,11 @@ export class DecisionsController {
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Approve a decision',
-    description:
-      'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
+  @ApiRoute(
+    'Approve a decision',
+    'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
       'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.',
-  })
+  )
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
@@ -184,11 +178,10 @@ export class DecisionsController {
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Reject a decision',
-    description:
-      'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.',
-  })
+  @ApiRoute(
+    'Reject a decision',
+    'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.',
+  )
   @ApiRecordId(DECISION, { sample: 4 })
   @ApiBody({ type: RejectDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
@@ -206,11 +199,10 @@ export class DecisionsController {
   @Post(':id/cancel')
   @RequiresScope('propose')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Cancel a proposed decision',
-    description:
-      'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
-  })
+  @ApiRoute(
+    'Cancel a proposed decision',
+    'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
+  )
   @ApiRecordId(DECISION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The cancelled decision.' })

@@ -4,16 +4,14 @@ import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { PoliciesModule } from '../policies/policies.module';
-import { AwaitingDecisions } from './approvers/awaiting-decisions';
-import { DecisionApproversService } from './approvers/decision-approvers.service';
-import { BoundReviewers, ReviewPolicies } from './reviewers';
+import { Approvers } from './approvers';
+import { BoundReviewers, ReviewPolicies, ReviewSignatures } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
-import { ReviewSignatures } from './review-signatures';
 import { DUE_DECISIONS } from './decision-settlement';
-import { DECISION } from './decision.kind';
+import { DECISION } from './decision.entity';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
-import { DUE_GRANTS } from './grants/grant-changes';
+import { DUE_GRANTS } from './grants/grant-rules';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
 import { Grants1765400000000 } from './grants/grants.migration';
@@ -42,9 +40,8 @@ import { HeldGrants } from './grants/held-grants';
     BoundReviewers,
     ReviewPolicies,
     ReviewSignatures,
-    DecisionApproversService,
-    AwaitingDecisions,
+    Approvers,
   ],
-  exports: [DecisionReviewsService, AwaitingDecisions, HeldGrants],
+  exports: [DecisionReviewsService, Approvers, HeldGrants],
 })
 export class DecisionsModule {}

@@ -10,12 +10,11 @@ import { Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { type ApproverGroup, sumOfApprovals } from '../policies/approval/approval-requirement';
+import { sumOfApprovals } from '../policies/approval/approval-requirement';
 import { filledGroups } from '../policies/approval/given-approval';
-import { DECISION, deniedProposalNote, proposedNote } from './decision.kind';
+import { DECISION, type Decision, proposedDecision, proposedNote } from './decision.entity';
 import { finalityConflict, isExpired } from './decision-rules';
 import { cancelDecision, expireDecision } from './decision-settlement';
-import type { Decision } from './decision.entity';
 import type { ProposeDecisionRequest } from './dto/decision.requests';
 
 @Injectable()
@@ -38,19 +37,26 @@ export class DecisionsService {
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
-    const groups = request.approvers === undefined ? null : filledGroups(request.approvers);
+    const approvers = request.approvers === undefined ? null : filledGroups(request.approvers);
     return this.ledger.prefetching(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
       const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
-        transaction.record(AGENT, proposer, deniedProposalNote(proposer.id, request.riskLevel));
+        const { riskLevel } = request;
+        const denied = { outcome: 'denied', reason: 'agent_suspended', details: { riskLevel } } as const;
+        // No decision is left behind.
+        const note = { action: 'decision.proposal_denied', agentId: proposer.id, ...denied };
+        transaction.record(AGENT, proposer, note);
         return new Refusal(refused);
       }
-      const id = transaction.newId(DECISION);
-      const { now } = transaction;
-      const { traceId } = transaction.caller;
-      const decision = { ...this.proposed(id, { ...request, proposedBy: proposer.id }, groups, now), traceId };
+      const { type, title, riskLevel, description = '', context = {}, expiresAt = null } = request;
+      const required = this.configuration.requiredApprovals[riskLevel];
+      const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
+        ...{ type, title, description, context, proposedBy: proposer.id, riskLevel, expiresAt, approvers },
+        requiredApprovals: approvers === null ? required : sumOfApprovals(approvers),
+        traceId: transaction.caller.traceId,
+      });
       return transaction.insert(DECISION, decision, proposedNote(decision));
     });
   }
@@ -68,39 +74,5 @@ export class DecisionsService {
       if (obstacle !== null) throw obstacle;
       return cancelDecision(transaction, decision, reason);
     });
-  }
-
-  private proposed(
-    id: string,
-    request: ProposeDecisionRequest,
-    approvers: readonly ApproverGroup[] | null,
-    now: string,
-  ): Omit<Decision, 'createdSequence' | 'traceId'> {
-    const required = this.configuration.requiredApprovals;
-    const { type, title, description = '', context = {}, proposedBy, riskLevel, expiresAt = null } = request;
-    return {
-      id,
-      type,
-      title,
-      description,
-      context,
-      proposedBy,
-      riskLevel,
-      status: 'proposed',
-      requiredApprovals: approvers === null ? required[riskLevel] : sumOfApprovals(approvers),
-      reviews: [],
-      expiresAt,
-      createdAt: now,
-      updatedAt: now,
-      resolvedAt: null,
-      executionId: null,
-      actionHash: null,
-      approvers,
-      executeWithin: null,
-      onBehalfOf: null,
-      run: null,
-      erased: false,
-      grant: null,
-    };
   }
 }

@@ -1,16 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../../core/config/configuration';
-import { reviewerNotBound, type DomainError } from '../../core/errors/domain-error';
+import { type DomainError, permissionDenied, reviewerNotBound } from '../../core/errors/domain-error';
 import type { AdmissionRule } from '../../http/request/routes';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Decision, Verdict } from './decision.entity';
-import { DECISION } from './decision.kind';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import type { CountedAgent } from '../executions/execution.entity';
+import { type Decision, DECISION, type Review, type Verdict } from './decision.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
 import { decisionResource } from './decision-rules';
+import type { JsonObject } from '../../core/json/json-value';
+import { challengeOf } from '../passkeys/challenges';
+import { PASSKEY } from '../passkeys/passkey.entity';
+import { relyingParty } from '../passkeys/relying-party';
+import { keptSignature, loadProtocol, type PasskeySignature } from '../passkeys/webauthn';
+import type { GivenGrant } from '../policies/approval/grant-terms';
 
 /**
  * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who
@@ -74,4 +82,89 @@ export class ReviewPolicies {
     });
     return effect === 'deny' ? policies : [];
   }
+}
+
+/** A review, with its reviewer as it is now. */
+export interface CountedReview {
+  readonly agent: Agent;
+  /** The groups that it could approve for at the time. */
+  readonly groups: readonly number[];
+  readonly isSigned: boolean;
+}
+
+/** The reviews by agents. */
+export async function countedReviews(
+  records: Pick<LedgerTransaction, 'find'>,
+  reviews: readonly Review[],
+): Promise<CountedReview[]> {
+  const counted: CountedReview[] = [];
+  for (const { approverId, groups = [], signature } of reviews) {
+    const agent = approverId === null ? undefined : await records.find(AGENT, approverId);
+    if (agent !== undefined) counted.push({ agent, groups, isSigned: signature !== undefined });
+  }
+  return counted;
+}
+
+/** As entries name them. */
+export function countedAgents(reviews: readonly CountedReview[]): CountedAgent[] {
+  return reviews.map(({ agent: { id: agentId, revision } }) => ({ agentId, revision }));
+}
+
+/** An approval as its reviewer's device is to sign it. */
+export interface SignedApproval {
+  readonly decision: Decision;
+  readonly approverId: string;
+  readonly grant: GivenGrant | null;
+}
+
+/** Checks what reviewers' devices signed. */
+@Injectable()
+export class ReviewSignatures {
+  private readonly publicUrl: string | null;
+
+  constructor({ publicUrl }: Configuration) {
+    this.publicUrl = publicUrl;
+  }
+
+  /** Before the command that checks one. */
+  prepare(): void {
+    loadProtocol();
+  }
+
+  /** @throws CONFLICT where no passkey can be used. */
+  requireParty(): void {
+    relyingParty(this.publicUrl);
+  }
+
+  /** What is kept of an assertion; null unless a passkey that the approver has now made it for exactly this approval. */
+  async kept(
+    transaction: LedgerTransaction,
+    assertion: JsonObject,
+    approval: SignedApproval,
+  ): Promise<PasskeySignature | null> {
+    const held = await transaction.findAll(PASSKEY, { agentId: approval.approverId });
+    return keptSignature(assertion, held, relyingParty(this.publicUrl), challengeOf(signedOf(approval)));
+  }
+}
+
+/** Of an execution's decision its hash says what is approved; any other decision says it itself. */
+function signedOf({ decision, approverId: agentId, grant }: SignedApproval): JsonObject {
+  const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
+  const verdict = 'approve';
+  if (executionId === null) return { agentId, context, decisionId, description, riskLevel, title, verdict };
+  return { actionHash, agentId, decisionId, ...(grant !== null && { grant: { ...grant } }), verdict };
+}
+
+export function signatureRequired(): DomainError {
+  return permissionDenied(
+    'signature_required',
+    'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.',
+  );
+}
+
+export function signatureInvalid(): DomainError {
+  return permissionDenied(
+    'signature_invalid',
+    'The signature was not made by a passkey that the reviewer has, for exactly this approval and for this service.',
+  );
 }

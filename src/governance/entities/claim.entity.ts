@@ -1,4 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import type { RecordKind } from '../../ledger/record-kind';
 import { ENTITY } from './governed-entity.entity';
@@ -9,6 +11,7 @@ import { ENTITY } from './governed-entity.entity';
 @Index(['entityId', 'predicate', 'createdSequence'])
 export class Claim {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('clm') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -16,18 +19,23 @@ export class Claim {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: sampleId('ent') })
   readonly entityId!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'data_classification' })
   readonly predicate!: string;
 
   @Column('simple-json')
+  @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }], example: 'confidential' })
   readonly value!: JsonScalar;
 
   @Column('simple-json')
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { confidence: 0.95, source: 'data-catalogue' } })
   readonly context!: JsonObject;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 }
 

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -10,8 +10,7 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { CLAIM } from './claim.entity';
 import { ClaimsService } from './claims.service';
-import { ClaimListQuery, CreateClaimRequest } from './dto/entity.requests';
-import { ClaimResponse } from './dto/entity.responses';
+import { ClaimListQuery, ClaimResponse, CreateClaimRequest } from './dto/entity.dto';
 import { ENTITY } from './governed-entity.entity';
 
 @ApiTags('Entities')

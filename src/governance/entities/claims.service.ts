@@ -6,7 +6,7 @@ import { byId, existence } from '../../ledger/lookup';
 import type { Page, PageRequest } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Claim, CLAIM } from './claim.entity';
-import type { CreateClaimRequest } from './dto/entity.requests';
+import type { CreateClaimRequest } from './dto/entity.dto';
 import { ENTITY } from './governed-entity.entity';
 
 @Injectable()

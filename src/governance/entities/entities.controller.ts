@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { invalidField } from '../../core/errors/domain-error';
-import { RequiresScope, Revisioned, ApiErrors } from '../../http/request/routes';
+import { ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -12,8 +12,7 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { CreateEntityRequest, EntityListQuery, UpdateEntityRequest } from './dto/entity.requests';
-import { EntityResponse } from './dto/entity.responses';
+import { CreateEntityRequest, EntityListQuery, EntityResponse, UpdateEntityRequest } from './dto/entity.dto';
 import { EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
 

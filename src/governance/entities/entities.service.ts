@@ -7,9 +7,9 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { CLAIM } from './claim.entity';
-import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.requests';
+import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.dto';
 import { ENTITY, type GovernedEntity } from './governed-entity.entity';
-import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { changedMembers } from '../../ledger/records/changed-members';
 
 @Injectable()
 export class EntitiesService {
@@ -36,9 +36,10 @@ export class EntitiesService {
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
     return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
-      const fields = changedFields(entity, update);
+      const changes = changedMembers(entity, update, CHANGEABLE);
+      const fields = Object.keys(changes);
       if (fields.length === 0) return entity;
-      const changed = updated(entity, update, transaction.now);
+      const changed = { ...entity, ...changes, updatedAt: transaction.now, revision: entity.revision + 1 };
       return transaction.update(ENTITY, changed, { ...noteOn(id, 'entity.updated'), details: { fields } });
     });
   }
@@ -68,18 +69,3 @@ function noteOn(entityId: string, action: string): EntryNote {
 }
 
 const CHANGEABLE = ['type', 'name', 'properties'] as const;
-
-type ChangedField = (typeof CHANGEABLE)[number];
-
-/** The fields that an update really changes: those with a different value. */
-function changedFields(entity: GovernedEntity, update: UpdateEntityRequest): ChangedField[] {
-  return CHANGEABLE.filter((field) => {
-    const value = update[field];
-    return value !== undefined && canonicalJson(value) !== canonicalJson(entity[field]);
-  });
-}
-
-function updated(entity: GovernedEntity, update: UpdateEntityRequest, now: string): GovernedEntity {
-  const { type = entity.type, name = entity.name, properties = entity.properties } = update;
-  return { ...entity, type, name, properties, updatedAt: now, revision: entity.revision + 1 };
-}

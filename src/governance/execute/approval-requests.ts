@@ -1,16 +1,15 @@
 import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
-import { DECISION, proposedNote } from '../decisions/decision.kind';
+import { DECISION, type Decision, proposedDecision, proposedNote } from '../decisions/decision.entity';
 import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import type { Decision } from '../decisions/decision.entity';
-import { conflict, type DomainError, permissionDenied } from '../../core/errors/domain-error';
-import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import { conflict, type DomainError, permissionDenied, present } from '../../core/errors/domain-error';
+import { cancelApproved, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
-import { isApprovalOver } from '../executions/execution-rules';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
+import { requiredExecution } from '../decisions/grants/grant-rules';
 import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */
@@ -69,12 +68,14 @@ export async function askForApproval(
     ({ request, decision }) => own.has(request.id) && areSameApprovers(decision.approvers ?? [], requirement.approvers),
   );
   const approval = same.find(({ request }) => request.outcome === 'approved');
-  if (approval !== undefined) return { execution: await executionOf(transaction, approval.request), isNew: false };
+  if (approval !== undefined)
+    return { execution: await requiredExecution(transaction, approval.request.id), isNew: false };
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return rejection;
   if (serving !== null) return { serving, waiting: open };
   const [waiting] = same;
-  if (waiting !== undefined) return { execution: await executionOf(transaction, waiting.request), isNew: false };
+  if (waiting !== undefined)
+    return { execution: await requiredExecution(transaction, waiting.request.id), isNew: false };
   refuseTooManyPending(pendingOfAgent, maxPending);
   return { execution: requested(transaction, asked, { requirement, basis }), isNew: true };
 }
@@ -108,7 +109,7 @@ export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, ac
 export async function cancelRequests(transaction: LedgerTransaction, requests: readonly OpenRequest[]): Promise<void> {
   for (const { request, decision } of requests) {
     if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);
-    else cancelApproved(transaction, await executionOf(transaction, request), null);
+    else cancelApproved(transaction, await requiredExecution(transaction, request.id), null);
   }
 }
 
@@ -124,7 +125,8 @@ async function openRequests(transaction: LedgerTransaction, found: readonly Requ
     const decision = await decisionOf(transaction, request);
     const { now } = transaction;
     if (isExpired(decision, now)) await expireDecision(transaction, decision);
-    else if (isApprovalOver(request, now)) expireApproval(transaction, await executionOf(transaction, request));
+    else if (isApprovalOver(request, now))
+      expireApproval(transaction, await requiredExecution(transaction, request.id));
     else open.push({ request, decision });
   }
   return open;
@@ -138,7 +140,7 @@ async function rejectionAmong(
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
     if (rejectionEnd(decision) <= transaction.now) continue;
-    const { instead } = await executionOf(transaction, request);
+    const { instead } = await requiredExecution(transaction, request.id);
     return { refusal: rejectedError(decision, instead), decisionId: decision.id };
   }
   return undefined;
@@ -162,20 +164,13 @@ function requestsFor(
   return transaction.findNewest(EXECUTION, OF_REQUESTS, asked, MOST_READ);
 }
 
-async function executionOf(transaction: LedgerTransaction, { id }: Request): Promise<Execution> {
-  const execution = await transaction.find(EXECUTION, id);
-  if (execution === undefined) throw new Error(`The execution ${id} no longer exists.`);
-  return execution;
-}
-
 /** The decision that an execution waits for, or waited for. */
 export async function decisionOf(
   transaction: LedgerTransaction,
   { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
 ): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
-  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that no longer exists.`);
-  return decision;
+  return present(decision, `decision of the execution ${id}`);
 }
 
 /** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
@@ -200,44 +195,16 @@ function requested(
   asked: AskedExecution,
   { requirement, basis }: RequiredApproval,
 ): Execution {
-  const { now } = transaction;
-  const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
+  const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = asked;
+  const { riskLevel, approvers, decideWithin, executeWithin, grant = null } = requirement;
+  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
+  const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
+    ...{ type: 'execution', title: [...title].slice(0, TITLE_LENGTH).join(''), proposedBy: agentId, riskLevel },
+    ...{ requiredApprovals: sumOfApprovals(approvers), expiresAt: endOf(decideWithin, transaction.now) },
+    ...{ executionId: asked.id, actionHash: asked.actionHash, approvers, executeWithin, grant },
+    ...{ onBehalfOf, run, traceId },
+  });
   transaction.insert(DECISION, decision, proposedNote(decision));
   const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
   return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', basis));
-}
-
-function proposedDecision(
-  id: string,
-  asked: AskedExecution,
-  { riskLevel, approvers, decideWithin, executeWithin, grant }: ApprovalRequirement,
-  now: string,
-): Omit<Decision, 'createdSequence'> {
-  const { agentId, agentName, action, resourceType, resourceId } = asked;
-  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
-  return {
-    id,
-    type: 'execution',
-    title: [...title].slice(0, TITLE_LENGTH).join(''),
-    description: '',
-    context: {},
-    proposedBy: agentId,
-    riskLevel,
-    status: 'proposed',
-    requiredApprovals: sumOfApprovals(approvers),
-    reviews: [],
-    expiresAt: endOf(decideWithin, now),
-    createdAt: now,
-    updatedAt: now,
-    resolvedAt: null,
-    executionId: asked.id,
-    actionHash: asked.actionHash,
-    approvers,
-    executeWithin,
-    grant: grant ?? null,
-    onBehalfOf: asked.onBehalfOf,
-    run: asked.run,
-    erased: false,
-    traceId: asked.traceId,
-  };
 }

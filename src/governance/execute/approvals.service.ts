@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
-import { DECISION } from '../decisions/decision.kind';
-import { isExpired, rejectionWords } from '../decisions/decision-rules';
+import { DECISION } from '../decisions/decision.entity';
+import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
+import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
-import type { Review } from '../decisions/decision.entity';
 import {
   conflict,
   type DomainError,
   found,
   permissionDenied,
+  present,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import { cancelApproved, expireApproval } from '../executions/execution-approvals';
+import { cancelApproved, cancelConflict, expireApproval, isApprovalOver } from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
-import { cancelConflict, isApprovalOver, resumeConflict } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
@@ -22,9 +22,8 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
-import { foundPrincipal } from './found-principal';
-import { takeUses } from './limit-uses';
-import type { AskedPermit } from '../permits/asked-permit';
+import { foundPrincipal, takeUses } from './asked-execution';
+import type { AskedPermit } from '../permits/permit.dto';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
@@ -95,8 +94,9 @@ export class ApprovalsService {
   private async takeUp(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
     const execution = await requiredExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
-    const obstacle = resumeConflict(execution);
-    if (obstacle !== null) throw obstacle;
+    const { outcome } = execution;
+    if (outcome !== 'approved')
+      throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
     const held = await this.held(transaction, execution, (agent, principal) =>
       this.permissions.of(transaction, agent, execution, principal),
     );
@@ -122,16 +122,13 @@ export class ApprovalsService {
 
   private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
     const execution = await requiredExecution(transaction, first.id);
-    if (first.outcome !== 'authorized' && !(await this.isStopped(transaction, execution))) return null;
+    const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
+    if (first.outcome !== 'authorized' && !isStopped) return null;
     // It has taken from limits what it takes.
     const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
       this.permissions.limitsAside(transaction, agent, execution, principal, execution.id);
     const held = await this.held(transaction, execution, aside);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
-  }
-
-  private async isStopped(transaction: LedgerTransaction, execution: Execution): Promise<boolean> {
-    return this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
   }
 
   /** Checks the approval against the agent and the policies as they are now. */
@@ -148,13 +145,9 @@ export class ApprovalsService {
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
     const decision = await decisionOf(transaction, execution);
-    const approvals = await approvalsOf(transaction, decision.reviews);
-    const approvers = approvals.map(({ approver: { id: agentId, revision } }) => ({ agentId, revision }));
-    return {
-      permission,
-      refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals),
-      approvers,
-    };
+    const approvals = await countedReviews(transaction, decision.reviews.filter(isApproval));
+    const refusal = approvalFault(requirement.approvers, decision.approvers ?? [], approvals);
+    return { permission, refusal, approvers: countedAgents(approvals) };
   }
 }
 
@@ -172,19 +165,7 @@ async function requiredExecution(transaction: LedgerTransaction, id: string): Pr
 }
 
 async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
-  const agent = await transaction.find(AGENT, agentId);
-  if (agent === undefined) throw new Error(`The agent of the execution ${id} is gone.`);
-  return agent;
-}
-
-async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {
-  const approvals: Approval[] = [];
-  for (const { verdict, approverId, groups = [], signature } of reviews) {
-    const approver =
-      verdict === 'reject' || approverId === null ? undefined : await transaction.find(AGENT, approverId);
-    if (approver !== undefined) approvals.push({ approver, groups, isSigned: signature !== undefined });
-  }
-  return approvals;
+  return present(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
 
 async function cancelPending(
@@ -221,16 +202,6 @@ function recordDenied(
 }
 
 /**
- * A reviewer who approved: the agent as it is now, and the groups of the decision that it could approve for at the
- * time.
- */
-export interface Approval {
-  readonly approver: Agent;
-  readonly groups: readonly number[];
-  readonly isSigned: boolean;
-}
-
-/**
  * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
  * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
  * not count.
@@ -238,10 +209,10 @@ export interface Approval {
 export function approvalFault(
   required: readonly ApproverGroup[],
   decided: readonly ApproverGroup[],
-  approvals: readonly Approval[],
+  approvals: readonly CountedReview[],
 ): DomainError | null {
   const named = required.map((group) => decided.findIndex((other) => areSameApprovals(group, other)));
-  const counting = approvals.filter(({ approver }) => approver.status === 'active');
+  const counting = approvals.filter(({ agent }) => agent.status === 'active');
   const fillable = counting.map((approval) => filledBy(approval, required, named));
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
@@ -252,11 +223,11 @@ export function approvalFault(
 
 /** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
 function filledBy(
-  { approver, groups, isSigned }: Approval,
+  { agent, groups, isSigned }: CountedReview,
   required: readonly ApproverGroup[],
   named: readonly number[],
 ): FillableGroups {
-  const now = fillableBy(isSigned, groupsOf(approver, required), required);
+  const now = fillableBy(isSigned, groupsOf(agent, required), required);
   return required.flatMap((_, index) => {
     const then = named[index] ?? -1;
     const isMet = then === -1 ? now.includes(index) : groups.includes(then);

@@ -8,9 +8,20 @@ import { existence, type Lookup } from '../../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { entityIdIn } from '../policies/conditions/claim';
 import type { RequestedAction } from '../permissions/permissions';
-import type { GivenPrincipal } from '../permissions/principals';
-import type { AskedPermit } from '../permits/asked-permit';
+import {
+  type GivenPrincipal,
+  namedPeople,
+  type Principal,
+  principalOf,
+  unknownPersonFault,
+} from '../permissions/principals';
+import type { AskedPermit } from '../permits/permit.dto';
 import type { OnBehalfOf } from '../policies/patterns/principals';
+import { findAgent } from '../agents/find-agent';
+import { invalid, present } from '../../core/errors/domain-error';
+import { decimalText } from '../../core/values/decimal';
+import { isWarnedOf, type LimitUse, recordedUse, usedAfter } from '../policies/limits/limit';
+import { LIMIT_WARNED, POLICY } from '../policies/policy.entity';
 
 /** An action that an agent wants to perform on a resource. */
 export interface ActionRequest extends RequestedAction {
@@ -70,4 +81,40 @@ export function entityLookups(resourceId: string): Lookup[] {
 async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
   const id = entityIdIn(resourceId);
   return id !== null && (await transaction.exists(ENTITY, id)) ? id : null;
+}
+
+/**
+ * For whom the caller's request is made, by the agents as they are now.
+ * @throws PERMISSION_DENIED when the caller does not vouch for it; VALIDATION_ERROR for an unknown person.
+ */
+export async function foundPrincipal(
+  transaction: LedgerTransaction,
+  given: GivenPrincipal | null,
+): Promise<Principal | null> {
+  const people = new Map<string, Agent>();
+  for (const name of namedPeople(transaction.caller, given)) {
+    const agent = await findAgent(transaction, name);
+    if (agent !== undefined) people.set(name, agent);
+  }
+  const principal = principalOf(transaction.caller, given, people);
+  if (principal === undefined) throw invalid([unknownPersonFault('onBehalfOf')]);
+  return principal;
+}
+
+/** Takes from limits what an agent was authorised to use, whatever becomes of it, and warns of what is nearly used up. */
+export async function takeUses(
+  transaction: LedgerTransaction,
+  agentId: string,
+  used: readonly LimitUse[],
+): Promise<void> {
+  for (const use of used) transaction.keepSum(use.sum, decimalText(usedAfter(use)));
+  for (const use of used.filter(isWarnedOf)) {
+    const policy = present(
+      await transaction.find(POLICY, use.policy.id),
+      `policy ${use.policy.id}, which is in force,`,
+    );
+    // Verification expects every entry about a policy to be one for which other processes look for changes.
+    transaction.afterCommit(() => undefined);
+    transaction.record(POLICY, policy, { action: LIMIT_WARNED, agentId, details: recordedUse(use) });
+  }
 }

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { isAwaited } from '../executions/execution-rules';
@@ -9,9 +9,10 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecuteActionRequest, ResumeRequest } from './dto/execute-action.request';
-import { ExecutionResponse } from '../executions/dto/execution.response';
+import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
 
@@ -31,13 +32,12 @@ export class ExecuteController {
   @Post()
   @RequiresScope('execute')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Execute an action as an agent',
-    description:
-      'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
+  @ApiRoute(
+    'Execute an action as an agent',
+    'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
       'handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an ' +
       'approval, the answer is 202, and asking again returns the same one. A refusal is recorded.',
-  })
+  )
   @ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' })
   @ApiExamples({
     'allowed by a policy': {},
@@ -83,10 +83,10 @@ export class ApprovalsController {
 
   @Get(':id')
   @RequiresScope('read', 'execute', 'review')
-  @ApiOperation({
-    summary: 'Read an execution',
-    description: 'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
-  })
+  @ApiRoute(
+    'Read an execution',
+    'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
+  )
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
   @ApiErrors('NOT_FOUND')
@@ -104,12 +104,11 @@ export class ApprovalsController {
   @Post(':id/resume')
   @RequiresScope('execute')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Resume an approved execution',
-    description:
-      'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
+  @ApiRoute(
+    'Resume an approved execution',
+    'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
       'the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.',
-  })
+  )
   @ApiRecordId(EXECUTION, { sample: 2 })
   @ApiBody({ type: ResumeRequest, required: false })
   @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
@@ -126,11 +125,10 @@ export class ApprovalsController {
   @Post(':id/cancel')
   @RequiresScope('execute')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Cancel an execution before it proceeds',
-    description:
-      'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
-  })
+  @ApiRoute(
+    'Cancel an execution before it proceeds',
+    'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
+  )
   @ApiRecordId(EXECUTION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
   @ApiOkResponse({ type: ExecutionResponse, description: 'The cancelled execution.' })

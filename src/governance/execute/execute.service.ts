@@ -9,18 +9,22 @@ import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LimitUse } from '../policies/limits/limit';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
-import { takeUses } from './limit-uses';
-import { takeUse } from '../decisions/grants/grant-changes';
+import {
+  type ActionRequest,
+  askedExecution,
+  type AskedExecution,
+  entityLookups,
+  foundPrincipal,
+  takeUses,
+} from './asked-execution';
+import { takeUse } from '../decisions/grants/grant-rules';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import { type ActionRequest, askedExecution, type AskedExecution, entityLookups } from './asked-execution';
-import type { AskedPermit } from '../permits/asked-permit';
+import type { AskedPermit } from '../permits/permit.dto';
 import { audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
-import { foundPrincipal } from './found-principal';
 
 /** An execution, and whether this request was the first to ask for its approval. */
 export interface AnsweredExecution {
@@ -56,8 +60,7 @@ export class ExecuteService {
     const kept = await this.ledger.prefetching(...lookups).write(
       caller,
       async (transaction) => {
-        const asker = await requiredAsker(transaction, agent, request);
-        return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
+        return this.answer(transaction, await requiredAsker(transaction, agent, request), request);
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
@@ -75,78 +78,48 @@ export class ExecuteService {
     return { execution, isRequested: kept.isRequested === true, permit };
   }
 
-  private permissionOf(
-    transaction: LedgerTransaction,
-    { agent, principal }: Asker,
-    request: ActionRequest,
-  ): Promise<Permission> {
-    return this.permissions.of(transaction, agent, request, principal);
-  }
-
   private async answer(
     transaction: LedgerTransaction,
     { agent, principal }: Asker,
     request: ActionRequest,
-    { refusal, requirement, policies, basis, used }: Permission,
   ): Promise<Kept | Refusal> {
+    const permission = await this.permissions.of(transaction, agent, request, principal);
+    const { refusal, requirement, policies, basis } = permission;
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     const { permit } = request;
-    if (requirement === null) return this.authorise(transaction, { asked, permit }, basis, used);
+    if (requirement === null) return this.authorise(transaction, { asked, permit }, permission);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
-    if ('serving' in answer) return this.authoriseBy(transaction, { asked, permit }, basis, answer);
+    if ('serving' in answer) return this.authorise(transaction, { asked, permit }, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
 
-  /** Requests for approval of what is now allowed within limits are cancelled, so that nothing is done twice. */
+  /**
+   * What a grant serves, and what is allowed within limits, waits for no approval any more: its requests are cancelled, so
+   * that nothing is done twice.
+   */
   private async authorise(
     transaction: LedgerTransaction,
     { asked, permit }: Permitted,
-    basis: DecisionBasis,
-    used: readonly LimitUse[],
+    { basis, used: wanted }: Permission,
+    granted?: GrantAnswer,
   ): Promise<Execution> {
-    const { outcome, runBy } = this.runner.startOf(asked.action);
-    const waiting = used.length > 0 ? await openRequestsFor(transaction, asked) : [];
-    const authorised = { outcome, ...asked, runBy, observed: basis.observed === true };
-    const note = decidedNote(asked, 'execution.authorized', { ...basis, ...audienceOf(authorised, permit) });
+    const { grant, approvers } = granted?.serving ?? { grant: null, approvers: [] };
+    const used = grant === null ? wanted : [];
+    const waiting = granted?.waiting ?? (used.length > 0 ? await openRequestsFor(transaction, asked) : []);
+    const by = grant === null ? {} : { grantId: grant.id };
+    const authorised = { ...asked, ...this.runner.startOf(asked.action), ...by, observed: basis.observed === true };
+    const decided = { ...basis, ...by, ...audienceOf(authorised, permit) };
+    const note = decidedNote(asked, 'execution.authorized', decided, approvers);
     const execution = transaction.insert(EXECUTION, authorised, note);
+    if (grant !== null) await takeUse(transaction, grant);
     await takeUses(transaction, asked.agentId, used);
     await cancelRequests(transaction, waiting);
     return execution;
-  }
-
-  /** A grant takes the place of an approval: nothing waits for one any more. */
-  private async authoriseBy(
-    transaction: LedgerTransaction,
-    { asked, permit }: Permitted,
-    basis: DecisionBasis,
-    { serving: { grant, approvers }, waiting }: GrantAnswer,
-  ): Promise<Execution> {
-    const { outcome, runBy } = this.runner.startOf(asked.action);
-    const authorised = { outcome, ...asked, runBy, grantId: grant.id };
-    const granted = { ...basis, grantId: grant.id, ...audienceOf(authorised, permit) };
-    const note = decidedNote(asked, 'execution.authorized', granted, approvers);
-    const execution = transaction.insert(EXECUTION, authorised, note);
-    await takeUse(transaction, grant);
-    await cancelRequests(transaction, waiting);
-    return execution;
-  }
-
-  /** Nor does what a grant has authorised, while that still holds. */
-  private async needsNoApproval(
-    transaction: LedgerTransaction,
-    { agent, principal }: Asker,
-    request: ActionRequest,
-    { requirement, first: { grantId } }: Replayed,
-  ): Promise<boolean> {
-    if (requirement === null) return true;
-    if (grantId === null) return false;
-    const asked = { ...request, agentId: agent.id, onBehalfOf: principal?.onBehalfOf.subject ?? null };
-    return this.grants.stillServes(transaction, grantId, asked, requirement);
   }
 
   /**
@@ -169,9 +142,14 @@ export class ExecuteService {
     const { refusal, requirement, basis } = aside;
     // What policies have allowed is another answer than what is only observed.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
-    if (isSame && isAllowed && (await this.needsNoApproval(transaction, asker, request, { requirement, first })))
-      return null;
-    return this.answer(transaction, asker, request, await this.permissionOf(transaction, asker, request));
+    const { grantId } = first;
+    // What a grant has authorised needs no approval while that still holds.
+    const isServed = async (required: ApprovalRequirement): Promise<boolean> => {
+      const asked = { ...request, agentId: agent.id, onBehalfOf: first.principal };
+      return grantId !== null && this.grants.stillServes(transaction, grantId, asked, required);
+    };
+    if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
+    return this.answer(transaction, asker, request);
   }
 }
 
@@ -182,12 +160,6 @@ interface Permitted {
 }
 
 type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;
-
-/** What is replayed, and what is required of it now. */
-interface Replayed {
-  readonly requirement: ApprovalRequirement | null;
-  readonly first: Execution;
-}
 
 /** Who asks, and for whom. */
 interface Asker {
@@ -200,16 +172,11 @@ async function requiredAsker(
   idOrName: string,
   { onBehalfOf }: ActionRequest,
 ): Promise<Asker> {
-  const agent = await requiredAgent(transaction, idOrName);
-  return { agent, principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
-}
-
-async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
   const agent = await findAgent(transaction, idOrName);
   const { caller } = transaction;
   // Who may not see agents learns no names from the answer.
   if (agent !== undefined || !caller.grants.has('read')) requireActsAs(caller, agent?.id);
-  return found(agent, 'agent');
+  return { agent: found(agent, 'agent'), principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
 }
 
 function recordRefused(

@@ -1,8 +1,16 @@
-import { conflict, type DomainError } from '../../core/errors/domain-error';
+import { conflict, type DomainError, present } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { endOf } from '../../core/values/duration';
-import type { Execution, ExecutionOutcome } from './execution.entity';
+import {
+  type Execution,
+  EXECUTION,
+  type ExecutionOutcome,
+  type InsteadApproved,
+  outcomeNote,
+} from './execution.entity';
+import type { DueRecords } from '../../ledger/due-settlement';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 
 /** What an approval is for: if any of these differs, it is another action. */
 type ApprovedAction = Pick<
@@ -27,11 +35,6 @@ export function isAwaited({ outcome }: Execution): boolean {
   return OPEN_OUTCOMES.has(outcome);
 }
 
-/** @param executeWithin how long the approval is valid. */
-export function approvedExecution(execution: Execution, executeWithin: string, now: string): Execution {
-  return { ...execution, outcome: 'approved', approvedUntil: endOf(executeWithin, now) };
-}
-
 export function endedExecution(execution: Execution, outcome: FinalOutcome, now: string): Execution {
   return { ...execution, outcome, completedAt: now };
 }
@@ -44,21 +47,71 @@ export function isApprovalOver(
   return outcome === 'approved' && approvedUntil !== null && approvedUntil <= now;
 }
 
-/** Why an approval that has not expired cannot be used; null if it can. */
-export function resumeConflict({ outcome }: Execution): DomainError | null {
-  if (outcome === 'approved') return null;
-  return conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
-}
-
-/** Why no result can be reported; null if one can. */
-export function resultConflict({ outcome, erased }: Execution): DomainError | null {
-  if (erased) return conflict('The contents of the execution were erased; no result is taken any more.');
-  if (outcome === 'authorized') return null;
-  return conflict(`The execution is ${outcome}; a result can be reported once, and only for one that is authorized.`);
-}
-
 /** Why an execution cannot be cancelled; null if it can. */
 export function cancelConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'pending_approval' || outcome === 'approved') return null;
   return conflict(`The execution is ${outcome}; only one that waits for approval or is approved can be cancelled.`);
 }
+
+/** What the decision of an execution always says. */
+const LENGTH = 'time for which an approval holds';
+
+/** The part of a settled decision that concerns the execution waiting for it. */
+export interface SettledDecision {
+  readonly executionId: string | null;
+  readonly status: 'approved' | 'rejected' | 'expired' | 'cancelled';
+  readonly executeWithin: string | null;
+}
+
+/** What the entry adds to the execution: why it was cancelled, and whether the service did it automatically. */
+export interface SettlementNote {
+  readonly reason?: string | null;
+  readonly bySystem?: true;
+  /** The agent whose review settled the decision. */
+  readonly reviewerId?: string;
+  /** What a rejection names that would be right. */
+  readonly instead?: InsteadApproved | null;
+}
+
+/**
+ * Applies the outcome of a decision to its execution, in the commit of the decision. An execution that has stopped
+ * waiting stays as it is.
+ */
+export async function settleExecutionOf(
+  transaction: LedgerTransaction,
+  { executionId, status, executeWithin }: SettledDecision,
+  { reason = null, reviewerId, instead = null, ...added }: SettlementNote = {},
+): Promise<void> {
+  if (executionId === null) return;
+  const execution = await transaction.find(EXECUTION, executionId);
+  if (execution?.outcome !== 'pending_approval') return;
+  const { now } = transaction;
+  const settled =
+    status === 'approved'
+      ? { ...execution, outcome: status, approvedUntil: endOf(present(executeWithin ?? undefined, LENGTH), now) }
+      : { ...endedExecution(execution, status, now), instead };
+  const note = outcomeNote(settled, status, reason);
+  const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };
+  transaction.update(EXECUTION, settled, { ...note, ...added, details });
+}
+
+/** Gives up an approval; its decision stays. */
+export function cancelApproved(transaction: LedgerTransaction, execution: Execution, reason: string | null): Execution {
+  const cancelled = endedExecution(execution, 'cancelled', transaction.now);
+  return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
+}
+
+/** Ends an approval that has expired. */
+export function expireApproval(transaction: LedgerTransaction, execution: Execution): Execution {
+  const expired = endedExecution(execution, 'expired', transaction.now);
+  return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });
+}
+
+/** Executions whose approval was not used in time. */
+export const DUE_APPROVALS: DueRecords<Execution> = {
+  kind: EXECUTION,
+  settle: (transaction, execution) => {
+    if (isApprovalOver(execution, transaction.now)) expireApproval(transaction, execution);
+    return Promise.resolve();
+  },
+};

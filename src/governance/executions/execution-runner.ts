@@ -9,7 +9,6 @@ import { ExecutionCompletions } from './execution-completions';
 import { type Execution, EXECUTION } from './execution.entity';
 import { type ActionContext, ActionHandlers } from './handlers/action-handlers';
 import { type ActionOutcome, ActionRunner, failedBy } from './handlers/action-runner';
-import { StoppedHandlers } from './handlers/stopped-handlers';
 
 /**
  * Seconds beyond ACTION_TIMEOUT: by then, the executions of a process that has ended are marked, as its lease has
@@ -37,7 +36,6 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   constructor(
     private readonly handlers: ActionHandlers,
     private readonly runner: ActionRunner,
-    private readonly stopped: StoppedHandlers,
     private readonly completions: ExecutionCompletions,
     private readonly database: Database,
     private readonly reader: RecordReader,
@@ -60,7 +58,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
     if (handler === undefined) return execution;
     const executor = withoutKey(caller);
-    const stopped = await this.stopped.failureOf(execution);
+    const stopped = await this.runner.stopOf(execution);
     // The answer of the commit may have come late: if the lease has lapsed since, another process may have marked the
     // execution as interrupted.
     const mayBegin = execution.runBy === this.database.runner;

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { withAgentId, withPersonId } from '../agents/find-agent';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiErrors, RequiresScope } from '../../http/request/routes';
@@ -9,8 +10,7 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { ExecutionListQuery, ReportResultRequest } from './dto/execution.requests';
-import { ExecutionResponse } from './dto/execution.response';
+import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsService } from './executions.service';
 
@@ -25,7 +25,7 @@ export class ExecutionsController {
 
   @Get()
   @RequiresScope('read', 'execute', 'review')
-  @ApiOperation({ summary: 'List executions', description: 'Including those that were refused.' })
+  @ApiRoute('List executions', 'Including those that were refused.')
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(
     @Caller() caller: Caller,
@@ -56,10 +56,10 @@ export class ExecutionsController {
   @Post(':id/result')
   @RequiresScope('execute')
   @HttpCode(200)
-  @ApiOperation({
-    summary: 'Report the outcome of an execution',
-    description: 'For one that was `authorized`, and so carried out by its caller; once.',
-  })
+  @ApiRoute(
+    'Report the outcome of an execution',
+    'For one that was `authorized`, and so carried out by its caller; once.',
+  )
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT')

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
-import { DUE_APPROVALS } from './execution-approvals';
+import { DUE_APPROVALS } from './execution-rules';
 import { ExecutionCompletions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
@@ -10,13 +10,14 @@ import { ExecutionsController } from './executions.controller';
 import { ExecutionsService } from './executions.service';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
-import { StoppedHandlers } from './handlers/stopped-handlers';
 import { StopsModule } from '../stops/stops.module';
-import { Principals1765000000000 } from './principals.migration';
 import { InterruptedExecutions } from './interrupted-executions';
-import { TracedRequests1764900000000 } from './traced-requests.migration';
-import { EarlierExecutions1765300000000 } from './earlier-executions.migration';
-import { ObservedExecutions1765020000000 } from './observed-executions.migration';
+import {
+  EarlierExecutions1765300000000,
+  ObservedExecutions1765020000000,
+  Principals1765000000000,
+  TracedRequests1764900000000,
+} from './executions.migration';
 
 @Module({
   imports: [
@@ -41,7 +42,6 @@ import { ObservedExecutions1765020000000 } from './observed-executions.migration
     settledWhenDue(DUE_APPROVALS, 'Executions'),
     ActionHandlers,
     ActionRunner,
-    StoppedHandlers,
   ],
   exports: [ExecutionRunner, ExecutionsService],
 })

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { requireActsAs } from '../agents/find-agent';
-import { found } from '../../core/errors/domain-error';
+import { conflict, found } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { completed } from './execution-completions';
-import { resultConflict } from './execution-rules';
 import { type Execution, EXECUTION } from './execution.entity';
 import type { ActionOutcome } from './handlers/action-runner';
 
@@ -28,8 +27,11 @@ export class ExecutionsService {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
       const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
       requireActsAs(transaction.caller, execution.agentId);
-      const obstacle = resultConflict(execution);
-      if (obstacle !== null) throw obstacle;
+      if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
+      if (execution.outcome !== 'authorized')
+        throw conflict(
+          `The execution is ${execution.outcome}; a result can be reported once, and only for one that is authorized.`,
+        );
       return completed(transaction, execution, outcome);
     });
   }

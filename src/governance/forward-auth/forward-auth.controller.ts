@@ -13,8 +13,7 @@ import {
   RequiresScope,
 } from '../../http/request/routes';
 import { QueryOneOf } from '../../http/validation/query-fields';
-import { BoundCallers } from './bound-callers';
-import { ForwardAuthService } from './forward-auth.service';
+import { BoundCallers, ForwardAuthService } from './forward-auth.service';
 import { forwardedRequest, HEADER_FAMILIES } from './forwarded-request';
 
 const EXECUTION_ID_HEADER = 'X-Execution-Id';

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ApprovalsModule, AuthorizationModule } from '../execute/authorization.module';
 import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
-import { BoundCallers } from './bound-callers';
+import { BoundCallers, ForwardAuthService } from './forward-auth.service';
 import { ForwardAuthController } from './forward-auth.controller';
-import { ForwardAuthService } from './forward-auth.service';
 
 /** Gateways ask here about each request of an agent. Its route is outside `/api/v1`. */
 @Module({

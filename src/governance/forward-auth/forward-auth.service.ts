@@ -8,6 +8,7 @@ import type { Execution } from '../executions/execution.entity';
 import { answersTo, Evaluations } from '../permissions/evaluation/evaluations.service';
 import type { PermissionAnswer } from '../permissions/permissions';
 import type { ForwardedRequest } from './forwarded-request';
+import type { AdmissionRule } from '../../http/request/routes';
 
 /** Methods that change nothing. Only in this spelling: others may mean anything. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -91,4 +92,12 @@ function requireAllowed({ reason, policies: [first] }: PermissionAnswer): void {
   if (first === undefined) throw new Error('A denial by policies names none.');
   const { id, name, version } = first;
   throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);
+}
+
+/** Nothing in the request says which agent acts, so the key or token has to. */
+@Injectable()
+export class BoundCallers implements AdmissionRule {
+  refusalOf({ agentId }: Pick<Caller, 'agentId'>): DomainError | null {
+    return agentId === null ? callerNotBound() : null;
+  }
 }

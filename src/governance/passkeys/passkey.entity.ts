@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 
 /** A WebAuthn credential of a person. It never changes; bytes are base64url. */
@@ -7,6 +10,7 @@ import type { RecordKind } from '../../ledger/record-kind';
 @Index(['credentialId', 'createdSequence'])
 export class Passkey {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('psk') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -15,24 +19,27 @@ export class Passkey {
 
   /** An agent of kind `human`. */
   @Column('text')
+  @ApiProperty({ example: sampleId('agt', 2) })
   readonly agentId!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'Phone' })
   readonly name!: string;
 
-  /** As its authenticator calls it. */
   @Column('text')
+  @ApiMember('As its authenticator calls it, in base64url.', { example: 'AAAA' })
   readonly credentialId!: string;
 
-  /** DER of a SubjectPublicKeyInfo. */
   @Column('text')
+  @ApiMember('SubjectPublicKeyInfo in base64url: ES256, EdDSA or RS256.', { example: 'MFkw' })
   readonly publicKey!: string;
 
-  /** The host for which it is good. */
   @Column('text')
+  @ApiMember('The host that it was made for: that of `PUBLIC_URL` then.', { example: 'governance.example.com' })
   readonly rpId!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 }
 

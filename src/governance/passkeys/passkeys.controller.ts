@@ -56,10 +56,9 @@ export class PasskeysController {
   async register(
     @Caller() caller: Caller,
     @Param('id') id: string,
-    @Body() { credential, name, signature }: RegisterPasskeyRequest,
+    @Body() body: RegisterPasskeyRequest,
   ): Promise<PasskeyResponse> {
-    const request = { credential, name, signature: signature ?? null };
-    return PasskeyResponse.from(await this.passkeys.register(caller, id, request));
+    return PasskeyResponse.from(await this.passkeys.register(caller, id, body));
   }
 
   @Get()

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PASSKEY } from './passkey.entity';
-import { PasskeyHolders } from './passkey-holders';
+import { PasskeyHolders } from './relying-party';
 import { PasskeysController } from './passkeys.controller';
 import { Passkeys1765500000000 } from './passkeys.migration';
 import { PasskeysService } from './passkeys.service';

@@ -11,20 +11,13 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
 import { challengeOf, GOOD_FOR_MS, RegistrationChallenges } from './challenges';
+import type { RegisterPasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY, type Passkey } from './passkey.entity';
 import { relyingParty } from './relying-party';
 import { creationOptions, keptSignature, loadProtocol, madeCredential } from './webauthn';
 
 /** Most passkeys of one person. */
 const MOST = 10;
-
-export interface NewPasskey {
-  /** A RegistrationResponseJSON. */
-  readonly credential: JsonObject;
-  readonly name: string;
-  /** An AuthenticationResponseJSON of a passkey that the person has; null without one. */
-  readonly signature: JsonObject | null;
-}
 
 /**
  * Registers and removes passkeys. For the first one the person's key is enough; each further one takes a signature by a
@@ -56,7 +49,9 @@ export class PasskeysService {
   }
 
   /** @throws as `options`; VALIDATION_ERROR for a wrong credential or signature; CONFLICT for one too many, or again. */
-  async register(caller: Caller, idOrName: string, { credential, name, signature }: NewPasskey): Promise<Passkey> {
+  async register(caller: Caller, idOrName: string, request: RegisterPasskeyRequest): Promise<Passkey> {
+    const { credential, name } = request;
+    const signature = request.signature ?? null;
     const { id: agentId } = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.publicUrl);
     const now = this.ledger.clockTime.getTime();

@@ -10,7 +10,8 @@ import type { RelyingParty } from './relying-party';
 const ALGORITHMS = [-7, -8, -257];
 const LEAST_RSA_BITS = 2048;
 /** Labels of COSE keys (RFC 9052, RFC 8230). */
-const [TYPE, ALGORITHM, FIRST, SECOND, THIRD] = [1, 3, -1, -2, -3];
+const LABELS = [1, 3, -1, -2, -3] as const;
+const [, ALGORITHM, FIRST, SECOND, THIRD] = LABELS;
 
 const load = createRequire(__filename);
 
@@ -157,27 +158,12 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
   const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' });
   const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64url'));
-  const members: readonly (readonly [number, number | Uint8Array])[] =
+  const values =
     kty === 'EC'
-      ? [
-          [TYPE, 2],
-          [ALGORITHM, -7],
-          [FIRST, 1],
-          [SECOND, bytes(x)],
-          [THIRD, bytes(y)],
-        ]
+      ? [2, -7, 1, bytes(x), bytes(y)]
       : kty === 'OKP'
-        ? [
-            [TYPE, 1],
-            [ALGORITHM, -8],
-            [FIRST, 6],
-            [SECOND, bytes(x)],
-          ]
-        : [
-            [TYPE, 3],
-            [ALGORITHM, -257],
-            [FIRST, bytes(n)],
-            [SECOND, bytes(e)],
-          ];
+        ? [1, -8, 6, bytes(x)]
+        : [3, -257, bytes(n), bytes(e)];
+  const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
   return Uint8Array.from(helpers().isoCBOR.encode(new Map(members)));
 }

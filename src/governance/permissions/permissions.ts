@@ -1,9 +1,8 @@
-import { suspension } from '../agents/find-agent';
+import { isObserved, suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
-import { isObserved } from '../agents/observation';
 import { Configuration } from '../../core/config/configuration';
-import { type PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
-import { permissionDenied, policyDenied, type DomainError } from '../../core/errors/domain-error';
+import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
+import { type DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
 import type {
   AskedFact,
   DecidingPolicy,
@@ -28,8 +27,7 @@ import { gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
-import type { Stop } from '../stops/stop.entity';
-import { stopCovering, type StopScope } from '../stops/stop-coverage';
+import { type Stop, stopCovering, type StopScope } from '../stops/stop.entity';
 import { ActionGuards, type GuardRefusal } from './action-guards';
 import type { Principal } from './principals';
 

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { FOR_EVERYBODY } from '../../http/answers/common-headers';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiErrors, Public, routeNotFound } from '../../http/request/routes';
-import { PermitIssuerResponse, PermitKeysResponse } from './permit-issuer.response';
+import { PermitIssuerResponse, PermitKeysResponse } from './permit.dto';
 import { Permits } from './permits';
 
 /** What OpenID Connect Discovery 1.0 has of a service that issues tokens. */

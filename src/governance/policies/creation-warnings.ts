@@ -8,7 +8,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { Turn } from '../../core/concurrency/turn';
-import { PasskeyHolders } from '../passkeys/passkey-holders';
+import { PasskeyHolders } from '../passkeys/relying-party';
 import { ApproverGroups } from './approval/approver-groups';
 import { type ApprovalRequirement, type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import { parseSubject, type SubjectPattern } from './patterns/subjects';

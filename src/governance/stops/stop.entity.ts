@@ -1,5 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
+import { matchesAction } from '../../core/values/action-pattern';
 
 export const STOP_STATUSES = ['active', 'lifted'] as const;
 export type StopStatus = (typeof STOP_STATUSES)[number];
@@ -9,34 +13,41 @@ export type StopStatus = (typeof STOP_STATUSES)[number];
 @Index(['status', 'createdSequence'])
 export class Stop {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('stp') })
   readonly id!: string;
 
   @Index({ unique: true })
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Null: every agent, and subjects that are none. */
+  /** Null includes subjects that are no agents. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The agent that is stopped; null: every agent.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  /** Null: whatever the roles. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The role that is stopped; null: whatever the roles.')
   readonly role!: string | null;
 
-  /** Patterns, as in policies; none: every action. */
+  /** Patterns, as in policies. */
   @Column('simple-json')
+  @ApiMember('The actions that are stopped; none: every action.', { type: [String], example: ['delete-*'] })
   readonly actions!: readonly string[];
 
   @Column('text')
+  @ApiProperty({ example: 'It deletes what it should archive.' })
   readonly reason!: string;
 
   @Column('text')
+  @ApiChoice(['StopStatus', STOP_STATUSES], 'active', 'Whether it still stops what it covers.')
   readonly status!: StopStatus;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text', { nullable: true })
+  @ApiNullableTime('When it was lifted.')
   readonly liftedAt!: string | null;
 
   /** Who may lift it besides `admin`: the maker's agent, or else its key; empty once it is lifted. Not hashed. */
@@ -61,3 +72,49 @@ export const STOP: RecordKind<Stop> = {
 
 /** Every action that changes which stops are active. */
 export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
+
+/** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
+export interface StopScope {
+  readonly agentId: string | null;
+  readonly role: string | null;
+  readonly actions: readonly string[];
+}
+
+/** Who asks; without an id where it is no registered agent. */
+export interface StoppableSubject {
+  readonly agentId?: string;
+  readonly roles: readonly string[];
+}
+
+/** The oldest of the stops that covers it. @param stops the oldest first. */
+export function stopCovering<Stop extends StopScope>(
+  stops: readonly Stop[],
+  subject: StoppableSubject,
+  action: string,
+): Stop | undefined {
+  return stops.find((stop) => concerns(stop, subject) && coversAction(stop, action));
+}
+
+/** Whether it can cover anything that the subject asks for. */
+export function concerns({ agentId, role }: StopScope, subject: StoppableSubject): boolean {
+  return (agentId === null || agentId === subject.agentId) && (role === null || subject.roles.includes(role));
+}
+
+export function coversAction({ actions }: StopScope, action: string): boolean {
+  return actions.length === 0 || actions.some((pattern) => matchesAction(pattern, action));
+}
+
+export function coversEverything({ agentId, role, actions }: StopScope): boolean {
+  return agentId === null && role === null && (actions.length === 0 || actions.includes('*'));
+}
+
+/** Whether two stops say the same. The order of actions does not matter. */
+export function isSameContent(one: StopContent, other: StopContent): boolean {
+  const areSameActions =
+    one.actions.length === other.actions.length && one.actions.every((action) => other.actions.includes(action));
+  return areSameActions && one.agentId === other.agentId && one.role === other.role && one.reason === other.reason;
+}
+
+export interface StopContent extends StopScope {
+  readonly reason: string;
+}

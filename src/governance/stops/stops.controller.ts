@@ -14,8 +14,7 @@ import { Waits } from '../../http/waiting/waits';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
 import { STOP } from './stop.entity';
-import { StoppingCallers } from './stopping-callers';
-import { StopsService } from './stops.service';
+import { StoppingCallers, StopsService } from './stops.service';
 
 /** An agent that uses up the limit of its address must not keep a person there from stopping it. */
 const URGENT = 'stops';

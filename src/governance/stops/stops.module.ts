@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { ActiveStops } from './active-stops';
-import { StoppingCallers } from './stopping-callers';
+import { StoppingCallers, StopsService } from './stops.service';
 import { STOP } from './stop.entity';
 import { StopsController } from './stops.controller';
 import { Stops1764800000000 } from './stops.migration';
-import { StopsService } from './stops.service';
 
 /** Stopping agents at once, whatever the policies allow. */
 @Module({

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, found, scopeMissing } from '../../core/errors/domain-error';
+import { conflict, type DomainError, found, scopeMissing } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -10,20 +10,21 @@ import { arraysOfOne } from '../../ledger/records/statements';
 import { AGENT } from '../agents/agent.entity';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { ActiveStops } from './active-stops';
-import { STOP, type Stop } from './stop.entity';
-import { concerns, coversEverything, isSameContent, type StopContent, type StoppableSubject } from './stop-coverage';
+import type { CreateStopRequest } from './dto/stop.dto';
+import {
+  concerns,
+  coversEverything,
+  isSameContent,
+  STOP,
+  type Stop,
+  type StopContent,
+  type StoppableSubject,
+} from './stop.entity';
+import type { AdmissionRule } from '../../http/request/routes';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
 const MOST_EACH = 100;
 const MOST = 1_000;
-
-/** What is to be stopped; the agent by id or name. */
-export interface NewStop {
-  readonly agentId?: string | undefined;
-  readonly role?: string | undefined;
-  readonly actions?: readonly string[] | undefined;
-  readonly reason: string;
-}
 
 /** A stop, and whether this request made it. */
 export interface StopAnswer {
@@ -40,7 +41,7 @@ export class StopsService {
   ) {}
 
   /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit. */
-  create(caller: Caller, request: NewStop): Promise<StopAnswer> {
+  create(caller: Caller, request: CreateStopRequest): Promise<StopAnswer> {
     const { agentId } = request;
     const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
@@ -115,7 +116,7 @@ function conditionsOf({ agentId = '', roles }: StoppableSubject): Condition[] {
 
 async function contentOf(
   transaction: LedgerTransaction,
-  { agentId, role, actions = [], reason }: NewStop,
+  { agentId, role, actions = [], reason }: CreateStopRequest,
 ): Promise<StopContent> {
   const agent = agentId === undefined ? null : await referencedAgent(transaction, 'agentId', agentId);
   return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };
@@ -124,4 +125,16 @@ async function contentOf(
 /** A person stays the same with another key. */
 function makerOf({ agentId, actor }: Caller): string {
   return agentId ?? `${actor.type}:${actor.id}`;
+}
+
+/** People may stop agents, and so may an admin; a machine must not stop others. An agent's kind never changes. */
+@Injectable()
+export class StoppingCallers implements AdmissionRule {
+  constructor(private readonly records: RecordReader) {}
+
+  async refusalOf({ grants, agentId }: Caller): Promise<DomainError | null> {
+    if (grants.has('admin')) return null;
+    const agent = agentId === null ? undefined : await this.records.find(AGENT, agentId, SYSTEM_CALLER);
+    return agent?.kind === 'human' ? null : scopeMissing(['admin']);
+  }
 }

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { SuspendedAgents, type WatchedAgent, WatchedAgents } from '../agents/suspended-agents';
+import { KnownAgents, type WatchedAgent } from '../agents/known-agents';
 import { Configuration } from '../../core/config/configuration';
 import { agentUnknown, callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens } from '../../http/authentication/authentication';
@@ -44,8 +44,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   constructor(
     { tokenIssuers }: Configuration,
-    private readonly agents: WatchedAgents,
-    private readonly suspended: SuspendedAgents,
+    private readonly agents: KnownAgents,
   ) {
     super();
     this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.known(issuer)]));
@@ -95,17 +94,17 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     { agents, people, keys }: KnownIssuer,
     thumbprint: string,
   ): Promise<Identity> {
-    const found = holder.agent === null ? undefined : await this.agents.find(holder.agent);
+    const found = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
     const mayActAs = ({ now }: WatchedAgent): boolean =>
       agents.has('*') || textsOf(subjectOf(now)).some((text) => agents.has(text));
     const agent = found !== undefined && mayActAs(found) ? found : undefined;
     // Another process may have resumed it meanwhile.
-    if (agent !== undefined && this.suspended.has(agent.now.id)) await this.suspended.catchUp();
+    if (agent !== undefined && this.agents.isSuspended(agent.now.id)) await this.agents.catchUp();
     const refusal = (): DomainError | null => {
       // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
       if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
       if (agent === undefined || !mayActAs(agent)) return agentUnknown();
-      return this.suspended.has(agent.now.id) ? callerSuspended() : null;
+      return this.agents.isSuspended(agent.now.id) ? callerSuspended() : null;
     };
     return {
       actor: { type: 'token', id: holder.actorId },

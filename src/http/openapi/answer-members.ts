@@ -1,4 +1,5 @@
-import { ApiOperation, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { ApiOperation, ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
 
 /** What the API document says of a route: a title, and the rest. */
 export function ApiRoute(summary: string, description?: string): MethodDecorator {
@@ -41,4 +42,24 @@ export function ApiNullableChoice(
   example: string | null = null,
 ): PropertyDecorator {
   return ApiProperty({ type: String, enum: [...values, null], nullable: true, example, description });
+}
+
+/** Makes an answer of a record. */
+export type ShownAs<Answer> = (this: void, record: Answer) => Answer;
+
+/** Shows of a record what the class of the answer declares, in that order, and nothing else: it may hold secrets. */
+export function shownAs<Answer extends object>(answer: Type<Answer>): ShownAs<Answer> {
+  let names: readonly (keyof Answer)[] | null = null;
+  return (record) => {
+    names ??= declaredIn(answer);
+    const shown: Partial<Answer> = {};
+    for (const name of names) if (record[name] !== undefined) shown[name] = record[name];
+    return shown as Answer;
+  };
+}
+
+function declaredIn<Answer extends object>({ prototype }: Type<Answer>): (keyof Answer)[] {
+  const declared = Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, prototype as object) as readonly string[];
+  // Swagger writes `:` before each.
+  return declared.map((name) => name.slice(1) as keyof Answer & string);
 }

@@ -99,6 +99,9 @@ export interface TextField extends TextLimits, FieldText<string> {
   readonly normalise?: (text: string) => string;
 }
 
+/** What people say in passing: a reason, a comment, a description. It may be blank. */
+export const REMARK = { max: 2_000, mayBeBlank: true };
+
 /** A required text. */
 export function RequiredText(field: TextField): PropertyDecorator {
   return text({ ...field, optional: false });

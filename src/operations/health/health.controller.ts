@@ -7,7 +7,7 @@ import { HealthResponse, StatisticsResponse } from './dto/health.responses';
 import { within } from '../../core/concurrency/within';
 import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../../governance/agents/agent.entity';
-import { DECISION } from '../../governance/decisions/decision.kind';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { CLAIM } from '../../governance/entities/claim.entity';
 import { ENTITY } from '../../governance/entities/governed-entity.entity';
 import { CounterReader } from '../../ledger/reading/counter-reader';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionResponse } from '../../../src/governance/executions/dto/execution.response';
+import type { ExecutionResponse } from '../../../src/governance/executions/dto/execution.dto';
 import { company, EXECUTIONS, type Company } from '../../approvals/support';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../../clients/typescript/src/index.js' with { 'resolution-mode': 'import' };
-import type { EntityResponse } from '../../../src/governance/entities/dto/entity.responses';
+import type { EntityResponse } from '../../../src/governance/entities/dto/entity.dto';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { AgentResponse } from '../../../src/governance/agents/dto/agent.response';
-import type { IssuedApiKeyResponse } from '../../../src/governance/api-keys/dto/api-key.response';
+import type { AgentResponse } from '../../../src/governance/agents/dto/agent.dto';
+import type { IssuedApiKeyResponse } from '../../../src/governance/api-keys/dto/api-key.dto';
 import type { AuditEntryResponse } from '../../../src/evidence/audit/dto/audit-entry.response';
 import type { DecisionResponse } from '../../../src/governance/decisions/dto/decision.response';
-import type { ClaimResponse, EntityResponse } from '../../../src/governance/entities/dto/entity.responses';
+import type { ClaimResponse, EntityResponse } from '../../../src/governance/entities/dto/entity.dto';
 import type { PolicyResponse } from '../../../src/governance/policies/dto/policy.response';
 import type { TestApp } from './create-test-app';
 import { keepSecret } from './secret-watch';

@@ -1,4 +1,4 @@
-import type { AgentResponse } from '../../../src/governance/agents/dto/agent.response';
+import type { AgentResponse } from '../../../src/governance/agents/dto/agent.dto';
 import type { DecisionResponse } from '../../../src/governance/decisions/dto/decision.response';
 import { type Faults, SoftwareAuthenticator } from './authenticator';
 import type { TestApp } from './create-test-app';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AGENT } from '../../../src/governance/agents/agent.entity';
 import { API_KEY } from '../../../src/governance/api-keys/api-key.entity';
-import { DECISION } from '../../../src/governance/decisions/decision.kind';
+import { DECISION } from '../../../src/governance/decisions/decision.entity';
 import { EXECUTION } from '../../../src/governance/executions/execution.entity';
 import { POLICY } from '../../../src/governance/policies/policy.entity';
 import { WEBHOOK } from '../../../src/evidence/webhooks/webhook.entity';

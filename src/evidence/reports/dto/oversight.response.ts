@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { OrderedPeriod, QueryOneOf, QueryTimestamp } from '../../../http/validation/query-fields';
+import { type Bucket, BUCKETS } from '../period';
 
 class RequestsResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T00:00:00.000Z' })
@@ -173,4 +175,22 @@ export class OversightResponse {
 
   @ApiMember('What the report can be held against.', { type: ChainResponse })
   readonly chain!: ChainResponse;
+}
+
+@OrderedPeriod()
+export class OversightQuery {
+  @QueryTimestamp({
+    description:
+      'First moment of the period: RFC 3339 with a zone, or a date (midnight UTC). Default: 30 days before `to`.',
+  })
+  readonly from?: string;
+
+  @QueryTimestamp({ description: 'First moment after the period. Default: now.' })
+  readonly to?: string;
+
+  @QueryOneOf(BUCKETS, {
+    enumName: 'ReportBucket',
+    description: 'What the requests are divided by, in UTC; weeks begin on Monday. At most 400. Default: `day`.',
+  })
+  readonly bucket?: Bucket;
 }

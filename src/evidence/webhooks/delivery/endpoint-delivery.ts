@@ -7,7 +7,7 @@ import { addressOf, type Webhook } from '../webhook.entity';
 import { EndpointEntries, type EntrySources } from './endpoint-entries';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
-import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
+import { type DeliveryProgress, NO_FAILURES } from './delivery-progress-store';
 
 /** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
 const SKIPPED = 1_000;

@@ -11,12 +11,11 @@ import { Repeated } from '../../../core/lifecycle/repeated';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
 import { steadyTime } from '../../../core/concurrency/steady-time';
 import { WebhookBodies } from '../messages/webhook-bodies';
-import { addressOf, failingNote, WEBHOOK, type Webhook } from '../webhook.entity';
+import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
-import { DeliveryProgressStore, ProgressWriter } from './delivery-progress-store';
+import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES, ProgressWriter } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
-import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
 
 /** Webhooks read at once. */
 const CHUNK = 100;
@@ -166,7 +165,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       // What the endpoint of another URL has answered says nothing about this one.
       if (stored.failingUrl !== addressOf(webhook)) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
-      transaction.update(WEBHOOK, failing, failingNote(status));
+      // Of the last answer.
+      transaction.update(WEBHOOK, failing, { action: 'webhook.failing', details: { status }, bySystem: true });
     });
   }
 }

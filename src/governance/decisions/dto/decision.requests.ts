@@ -1,6 +1,5 @@
 import type { FieldFault } from '../../../core/errors/domain-error';
-import { normaliseAgentName } from '../../agents/agent-name';
-import { QueryAgent } from '../../agents/dto/agent-fields';
+import { NAMED_AGENT, QueryAgent } from '../../agents/dto/agent-fields';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';
@@ -11,16 +10,17 @@ import {
   ListOf,
   OneOf,
   OptionalText,
+  REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
-import { SignatureField } from '../../passkeys/dto/passkey.fields';
+import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { ApproversField } from '../../policies/dto/policy-fields';
 import { decisionTypeFault } from '../decision-rules';
-import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.fields';
+import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.dto';
 import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
@@ -47,12 +47,7 @@ export class ProposeDecisionRequest {
   @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
   readonly title!: string;
 
-  @RequiredText({
-    max: 200,
-    description: 'Id or name of the proposing agent.',
-    example: sampleId('agt'),
-    normalise: normaliseAgentName,
-  })
+  @RequiredText({ ...NAMED_AGENT, description: 'Id or name of the proposing agent.', example: sampleId('agt') })
   readonly proposedBy!: string;
 
   @OneOf(RISK_LEVELS, {
@@ -62,7 +57,7 @@ export class ProposeDecisionRequest {
   })
   readonly riskLevel!: RiskLevel;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, default: '', example: 'Rolls out the new fraud checks.' })
+  @OptionalText({ ...REMARK, default: '', example: 'Rolls out the new fraud checks.' })
   readonly description?: string;
 
   @FreeFormObject({ optional: true, default: {}, description: 'Free-form members.', example: { change: 'CHG-1042' } })
@@ -83,17 +78,16 @@ export class ProposeDecisionRequest {
 }
 
 const APPROVER = {
-  max: 200,
+  ...NAMED_AGENT,
   description: 'Id or name of the approving agent.',
   example: sampleId('agt', 2),
-  normalise: normaliseAgentName,
 };
 
 export class ApproveDecisionRequest {
   @RequiredText(APPROVER)
   readonly approverId!: string;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, example: 'Checked against the change calendar.' })
+  @OptionalText({ ...REMARK, example: 'Checked against the change calendar.' })
   readonly comment?: string;
 
   @GrantField()
@@ -137,7 +131,7 @@ export class ApproveTogetherRequest {
   @RequiredText(APPROVER)
   readonly approverId!: string;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, example: 'The runs of this morning.' })
+  @OptionalText({ ...REMARK, example: 'The runs of this morning.' })
   readonly comment?: string;
 }
 
@@ -156,17 +150,16 @@ function togetherFaults(decisions: readonly unknown[]): FieldFault[] {
 )
 export class RejectDecisionRequest {
   @OptionalText({
-    max: 200,
+    ...NAMED_AGENT,
     description: 'Id or name of the rejecting agent; without it the holder of the API key rejects.',
     example: sampleId('agt', 2),
-    normalise: normaliseAgentName,
   })
   readonly approverId?: string;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, example: 'Outside the maintenance window.' })
+  @OptionalText({ ...REMARK, example: 'Outside the maintenance window.' })
   readonly comment?: string;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, description: 'Alias of `comment`.' })
+  @OptionalText({ ...REMARK, description: 'Alias of `comment`.' })
   readonly reason?: string;
 
   @InsteadField()
@@ -174,12 +167,7 @@ export class RejectDecisionRequest {
 }
 
 export class CancelDecisionRequest {
-  @OptionalText({
-    max: 2000,
-    mayBeBlank: true,
-    description: 'Kept in the audit trail only.',
-    example: 'The release was withdrawn.',
-  })
+  @OptionalText({ ...REMARK, description: 'Kept in the audit trail only.', example: 'The release was withdrawn.' })
   readonly reason?: string;
 }
 

@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
+import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { OnBehalfOfResponse } from '../../executions/dto/execution.response';
+import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
 import { GrantAllowanceResponse } from '../../policies/dto/policy.response';
@@ -14,22 +15,17 @@ import {
   type Verdict,
 } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
-import {
-  INABILITIES,
-  type Inability,
-  type DecisionApprover,
-  type DecisionApprovers,
-} from '../approvers/decision-approvers.service';
+import { INABILITIES, type Inability, type DecisionApprover, type DecisionApprovers } from '../approvers';
 
 /** A grant as a reviewer gave it. */
 export class GivenGrantResponse {
-  @ApiProperty({ example: 'PT1H', description: 'An ISO 8601 duration.' })
+  @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
   readonly for!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: 10, description: 'Null: as many as are allowed.' })
+  @ApiMember('Null: as many as are allowed.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
 
-  @ApiProperty({ type: [String], nullable: true, example: null, description: 'Null: exactly the resource asked for.' })
+  @ApiMember('Null: exactly the resource asked for.', { type: [String], nullable: true, example: null })
   readonly resources!: readonly string[] | null;
 
   @ApiProperty({ enum: ['same', 'any'], enumName: 'GrantParameters', example: 'same' })
@@ -52,12 +48,7 @@ export class SignatureResponse {
 }
 
 export class ReviewResponse {
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: sampleId('agt', 2),
-    description: 'Null when the holder of the API key rejected.',
-  })
+  @ApiNullableText('Null when the holder of the API key rejected.', sampleId('agt', 2))
   readonly approverId!: string | null;
 
   @ApiProperty({ enum: VERDICTS, enumName: 'ReviewVerdict', example: 'approve' })
@@ -69,14 +60,11 @@ export class ReviewResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:21:40.002Z' })
   readonly createdAt!: string;
 
-  @ApiProperty({
-    type: [Number],
-    nullable: true,
-    example: null,
-    description:
-      'Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without ' +
+  @ApiMember(
+    'Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without ' +
       '`approvers`.',
-  })
+    { type: [Number], nullable: true, example: null },
+  )
   readonly groups!: readonly number[] | null;
 
   @ApiPropertyOptional({
@@ -92,32 +80,20 @@ export class ReviewResponse {
   readonly signature?: SignatureResponse;
 
   static from(this: void, review: Review): ReviewResponse {
-    const { approverId, verdict, comment, createdAt, groups = null, grant, signature } = review;
-    return {
-      approverId,
-      verdict,
-      comment,
-      createdAt,
-      groups,
-      ...(grant && { grant }),
-      ...(signature && { signature }),
-    };
+    return shownReview({ groups: null, ...review });
   }
 }
+
+const shownReview: ShownAs<ReviewResponse> = shownAs(ReviewResponse);
 
 export class DecisionApproversResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })
   readonly subjects!: readonly string[];
 
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 100, example: 1, description: 'By different reviewers.' })
+  @ApiMember('By different reviewers.', { type: 'integer', minimum: 1, maximum: 100, example: 1 })
   readonly approvals!: number;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 0,
-    example: 0,
-    description: 'Approvals so far that may count for the group.',
-  })
+  @ApiCount('Approvals so far that may count for the group.', { example: 0 })
   readonly given!: number;
 
   @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any does.' })
@@ -149,7 +125,7 @@ export class DecisionResponse {
   @ApiProperty({ enum: DECISION_STATUSES, enumName: 'DecisionStatus', example: 'proposed' })
   readonly status!: DecisionStatus;
 
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Fixed when the decision was proposed.' })
+  @ApiCount('Fixed when the decision was proposed.', { minimum: 1 })
   readonly requiredApprovals!: number;
 
   @ApiProperty({ type: [ReviewResponse] })
@@ -167,40 +143,22 @@ export class DecisionResponse {
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly resolvedAt!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The execution that waits for it.' })
+  @ApiNullableText('The execution that waits for it.')
   readonly executionId!: string | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'Hex SHA-256 of what the execution requests, as in the execution.',
-  })
+  @ApiNullableText('Hex SHA-256 of what the execution requests, as in the execution.')
   readonly actionHash!: string | null;
 
-  @ApiProperty({
-    type: [DecisionApproversResponse],
-    nullable: true,
-    example: null,
-    description:
-      'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
-  })
+  @ApiMember(
+    'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
+    { type: [DecisionApproversResponse], nullable: true, example: null },
+  )
   readonly approvers!: readonly DecisionApproversResponse[] | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'How long the execution may be started once it is approved: an ISO 8601 duration.',
-  })
+  @ApiNullableText('How long the execution may be started once it is approved: an ISO 8601 duration.')
   readonly executeWithin!: string | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: null,
-    description: 'The W3C trace of the request that made it: from its `traceparent` header. Null without one.',
-  })
+  @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
 
   @ApiPropertyOptional({
@@ -229,39 +187,22 @@ export class DecisionResponse {
   @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
   readonly erased?: true;
 
-  static from(this: void, row: Decision): DecisionResponse {
-    const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals } = row;
-    const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
-    const { traceId, onBehalfOf, run, grant } = row;
+  static from(this: void, { erased, onBehalfOf, run, grant, ...row }: Decision): DecisionResponse {
     const given = givenApprovals(row);
-    return {
-      id,
-      type,
-      title,
-      description,
-      context,
-      proposedBy,
-      riskLevel,
-      status,
-      requiredApprovals,
+    return shownDecision({
+      ...row,
       reviews: row.reviews.map(ReviewResponse.from),
-      expiresAt,
-      createdAt,
-      updatedAt,
-      resolvedAt,
-      executionId,
-      actionHash,
       approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
-      executeWithin,
-      traceId,
-      ...(executionId !== null && { onBehalfOf, run, grant }),
-      ...(row.erased && { erased: true as const }),
-    };
+      ...(row.executionId !== null && { onBehalfOf, run, grant }),
+      ...(erased && { erased: true as const }),
+    });
   }
 }
 
+const shownDecision: ShownAs<DecisionResponse> = shownAs(DecisionResponse);
+
 export class ApprovedTogetherResponse {
-  @ApiProperty({ type: [DecisionResponse], description: 'In the order of the request.' })
+  @ApiMember('In the order of the request.', { type: [DecisionResponse] })
   readonly data!: readonly DecisionResponse[];
 
   @ApiProperty({ type: 'integer', minimum: 1, example: 1 })
@@ -278,26 +219,20 @@ export class ApproverResponse {
   @ApiProperty({ enum: AGENT_KINDS, enumName: 'AgentKind', example: 'human' })
   readonly kind!: AgentKind;
 
-  @ApiProperty({
-    type: [Number],
-    example: [0],
-    description:
-      "Indexes of the groups of the decision's `approvers` that the agent can approve for; none without `approvers`.",
-  })
+  @ApiMember(
+    "Indexes of the groups of the decision's `approvers` that the agent can approve for; none without `approvers`.",
+    { type: [Number], example: [0] },
+  )
   readonly groups!: readonly number[];
 
-  @ApiProperty({ example: true, description: 'Whether the agent could approve the decision now.' })
+  @ApiMember('Whether the agent could approve the decision now.', { example: true })
   readonly able!: boolean;
 
-  @ApiProperty({
-    type: 'string',
-    enum: [...INABILITIES, null],
-    nullable: true,
-    example: null,
-    description:
-      'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of ' +
+  @ApiMember(
+    'The first that applies: it proposed the decision; it, or the proposer, is suspended; it has reviewed the decision; each of ' +
       'its groups is signed, and it has no passkey; a policy denies it `decision:approve`. Null when none does.',
-  })
+    { type: 'string', enum: [...INABILITIES, null], nullable: true, example: null },
+  )
   readonly why!: Inability | null;
 
   static from(this: void, { agent, groups, able, why }: DecisionApprover): ApproverResponse {
@@ -310,22 +245,14 @@ export class ApproverListResponse {
   @ApiProperty({ type: [ApproverResponse] })
   readonly data!: readonly ApproverResponse[];
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 0,
-    example: 1,
-    description: 'Number of rows of the whole list, not only of this page.',
-  })
+  @ApiCount('Number of rows of the whole list, not only of this page.')
   readonly total!: number;
 
-  @ApiProperty({
-    type: Boolean,
-    nullable: true,
-    example: true,
-    description:
-      'Whether the decision can still be approved, given its approvals and the agents that can approve it. Null if the first 10,000 ' +
+  @ApiMember(
+    'Whether the decision can still be approved, given its approvals and the agents that can approve it. Null if the first 10,000 ' +
       'are not enough and there are more.',
-  })
+    { type: Boolean, nullable: true, example: true },
+  )
   readonly feasible!: boolean | null;
 
   static from(this: void, { approvers, total, feasible }: DecisionApprovers): ApproverListResponse {

@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../../ledger/record-kind';
 
 export const GRANT_STATUSES = ['active', 'used_up', 'expired', 'revoked'] as const;
@@ -16,6 +19,7 @@ const CAN_EXPIRE = `"status" = 'active'`;
 @Index(['until', 'id'], { where: CAN_EXPIRE })
 export class Grant {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('grt') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -23,40 +27,44 @@ export class Grant {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: sampleId('agt') })
   readonly agentId!: string;
 
-  /** The decision whose reviewers gave it. */
   @Column('text')
+  @ApiMember('The decision whose reviewers gave it.', { example: sampleId('dec') })
   readonly decisionId!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'pay' })
   readonly action!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'invoice' })
   readonly resourceType!: string;
 
-  /** As it was asked for; empty once it is erased. */
   @Column('text')
+  @ApiMember('As it was asked for; empty once it is erased.', { example: 'invoices/2026/0042' })
   readonly resourceId!: string;
 
-  /** Patterns; null: exactly `resourceId`. */
   @Column('simple-json', { nullable: true })
+  @ApiMember('Patterns of resources; null: exactly `resourceId`.', { type: [String], nullable: true, example: null })
   readonly resources!: readonly string[] | null;
 
-  /** Hex SHA-256 of the RFC 8785 form of the parameters; null: any. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Hex SHA-256 of the RFC 8785 form of the parameters; null: any parameters.')
   readonly parametersHash!: string | null;
 
-  /** The subject on whose behalf; null: on nobody's. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The subject on whose behalf; null: on nobody’s.')
   readonly onBehalfOf!: string | null;
 
-  /** ISO 8601: it serves nothing from this time on. */
   @Column('text')
+  @ApiMember('It serves nothing from then on.', { format: 'date-time', example: '2026-11-20T07:18:03.123Z' })
   readonly until!: string;
 
-  /** Null: any number. How many are used is a sum that the ledger keeps. */
+  /** How many are used is a sum that the ledger keeps. */
   @Column('integer', { nullable: true })
+  @ApiMember('How often it serves; null: any number.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
 
   @Column('text')

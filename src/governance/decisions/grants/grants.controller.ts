@@ -41,8 +41,7 @@ export class GrantsController {
       decisionId: ['decisionId', 'equals'],
     });
     const page = await this.records.page(GRANT, list.request(conditions), caller);
-    const used = new Map((await this.grants.withUses(page.rows)).map((one) => [one.grant.id, one]));
-    return list.answer(page, (grant) => GrantResponse.from(used.get(grant.id) ?? { grant, used: 0 }));
+    return list.answer({ ...page, rows: await this.grants.withUses(page.rows) }, GrantResponse.from);
   }
 
   @Get(':id')

@@ -8,11 +8,12 @@ import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
 import { sumOfGrant } from '../../policies/approval/grant-terms';
-import { DECISION } from '../decision.kind';
-import type { UsedGrant } from './dto/grant.dto';
-import { DUE_GRANTS, revokeGrant } from './grant-changes';
+import { DECISION } from '../decision.entity';
+import { DUE_GRANTS, givingReviews, revocationConflict, revokeGrant } from './grant-rules';
 import { type Grant, GRANT } from './grant.entity';
-import { givingReviews, revocationConflict } from './grant-rules';
+
+/** A grant, and how many of its uses are used. */
+export type UsedGrant = Grant & { readonly used: number };
 
 /** Agents see their own grants, with whichever scope; others need one to read or to review. */
 @Injectable()
@@ -78,5 +79,5 @@ async function requireGiver(transaction: LedgerTransaction, { decisionId }: Gran
 /** Uses are read after the row: the last one may have been taken in between, while the row still says `active`. */
 function usedGrant(grant: Grant, used: number): UsedGrant {
   const isUsedUp = grant.status === 'active' && used === grant.uses;
-  return { grant: isUsedUp ? { ...grant, status: 'used_up' } : grant, used };
+  return { ...grant, ...(isUsedUp && { status: 'used_up' as const }), used };
 }

@@ -1,22 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { LedgerTransaction } from '../../../ledger/ledger-transaction';
-import type { GovernedRow, RecordKind } from '../../../ledger/record-kind';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import type { Condition } from '../../../ledger/record-page';
 import { arraysOfOne } from '../../../ledger/records/statements';
-import { type Agent, AGENT } from '../../agents/agent.entity';
+import { present } from '../../../core/errors/domain-error';
+import type { Agent } from '../../agents/agent.entity';
 import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import { type CountedAgent, EXECUTION, type Execution } from '../../executions/execution.entity';
 import { decodedPath } from '../../policies/patterns/resources';
-import { DECISION } from '../decision.kind';
+import { DECISION } from '../decision.entity';
 import { rejectionEnd } from '../decision-rules';
-import { ReviewPolicies } from '../reviewers';
+import { countedAgents, countedReviews, ReviewPolicies } from '../reviewers';
 import { type Grant, GRANT } from './grant.entity';
 import {
   givingReviews,
   type GrantedAction,
-  type GrantReviewer,
   holds,
   isWider,
   type KnownGrant,
@@ -26,14 +25,12 @@ import {
 
 /** The newest rejections of an agent's action that are looked at. */
 const MOST_REJECTED = 100;
-const OF_REJECTED = ['resourceId', 'parameters', 'principal', 'decisionId'] as const;
+const OF_REJECTED = ['resourceId', 'parameters', 'decisionId'] as const;
 /** Grants read at once. */
 const CHUNK = 1_000;
 
 /** Something that finds decisions and agents: a command's transaction, or the reader. */
-interface Records {
-  find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
-}
+type Records = Pick<LedgerTransaction, 'find'>;
 
 /** A rejected execution, as far as it is compared. */
 export type Rejected = Pick<Execution, (typeof OF_REJECTED)[number]>;
@@ -68,9 +65,8 @@ export class HeldGrants {
     const serving = this.firstHolding(known, requirement, transaction.now);
     if (serving === null || !isWider(serving.grant)) return serving;
     // What equals it was looked at before grants.
-    const where = { agentId, action, resourceType, principal: asked.onBehalfOf, outcome: 'rejected' } as const;
-    const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, where, MOST_REJECTED);
-    return (await isOneBinding(transaction, alike(rejected, asked), transaction.now)) ? null : serving;
+    const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
+    return (await isRejected(transaction, rejected, asked, serving, transaction.now)) ? null : serving;
   }
 
   /** Whether a grant that has served a request would still do so, its uses aside. */
@@ -100,25 +96,25 @@ export class HeldGrants {
     return known;
   }
 
-  /** The newest rejections of an action. */
-  async rejectionsOf({ agentId, action, resourceType }: GrantedAction): Promise<readonly Rejected[]> {
-    const columns = Object.entries({ agentId, action, resourceType, outcome: 'rejected' });
-    const conditions = columns.map(([column, value]) => ({ column, comparison: 'equals', value }) as const);
+  /** The newest rejections of an action, as {@link serving} looks at them. */
+  async rejectionsOf(asked: GrantedAction): Promise<readonly Rejected[]> {
+    const conditions = Object.entries(rejectedLike(asked)).map(([column, value]): Condition => {
+      if (value !== null) return { column, comparison: 'equals', value };
+      return { column, comparison: 'nullOrAmong', value: arraysOfOne([]) };
+    });
     const range = { conditions, order: 'desc', position: null, atOnce: MOST_REJECTED } as const;
     for await (const rejected of this.records.columns(EXECUTION, OF_REJECTED, range, SYSTEM_CALLER)) return rejected;
     return [];
   }
 
   /** Whether one of them is still binding for what a grant would serve otherwise. */
-  async isRejected(
+  isRejected(
     rejected: readonly Rejected[],
     asked: GrantedAction,
-    { grant }: ServingGrant,
+    serving: ServingGrant,
     now: string,
   ): Promise<boolean> {
-    const same = alike(rejected, asked);
-    const compared = isWider(grant) ? same : same.filter(({ resourceId }) => resourceId === asked.resourceId);
-    return isOneBinding(this.reader, compared, now);
+    return isRejected(this.reader, rejected, asked, serving, now);
   }
 
   /** @param known the oldest first */
@@ -131,41 +127,36 @@ export class HeldGrants {
       return holds(one, { requirement, now, isForbidden });
     });
     if (found === undefined) return null;
-    const approvers = found.reviewers.map(({ agent: { id, revision } }) => ({ agentId: id, revision }));
-    return { grant: found.grant, approvers };
+    return { grant: found.grant, approvers: countedAgents(found.reviewers) };
   }
 }
 
-/**
- * The rejections of the same, in whichever spelling of the resource: what a reviewer refused must not come in by a grant for more
- * than was asked for.
- */
-function alike(rejected: readonly Rejected[], asked: GrantedAction): Rejected[] {
-  const path = decodedPath(asked.resourceId);
-  const parameters = parametersHashOf(asked.parameters);
-  return rejected.filter(
-    (one) =>
-      one.principal === asked.onBehalfOf &&
-      decodedPath(one.resourceId) === path &&
-      parametersHashOf(one.parameters) === parameters,
-  );
+function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: GrantedAction) {
+  return { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
 }
 
-async function isOneBinding(records: Records, rejected: readonly Rejected[], now: string): Promise<boolean> {
-  for (const { decisionId } of rejected) {
-    const decision = decisionId === null ? undefined : await records.find(DECISION, decisionId);
+/**
+ * Whether a rejection of the same is binding. For a grant for more than was asked for, in whichever spelling of the resource:
+ * what a reviewer refused must not come in by it.
+ */
+async function isRejected(
+  records: Records,
+  rejected: readonly Rejected[],
+  asked: GrantedAction,
+  { grant }: ServingGrant,
+  now: string,
+): Promise<boolean> {
+  const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
+  const [place, hash] = [comparable(asked.resourceId), parametersHashOf(asked.parameters)];
+  for (const { resourceId, parameters, decisionId } of rejected) {
+    if (decisionId === null || comparable(resourceId) !== place || parametersHashOf(parameters) !== hash) continue;
+    const decision = await records.find(DECISION, decisionId);
     if (decision !== undefined && rejectionEnd(decision) > now) return true;
   }
   return false;
 }
 
 async function knownGrant(records: Records, grant: Grant): Promise<KnownGrant> {
-  const decision = await records.find(DECISION, grant.decisionId);
-  if (decision === undefined) throw new Error(`The decision of the grant ${grant.id} is gone.`);
-  const reviewers: GrantReviewer[] = [];
-  for (const { approverId, signature } of givingReviews(decision)) {
-    const agent = approverId === null ? undefined : await records.find(AGENT, approverId);
-    if (agent !== undefined) reviewers.push({ agent, isSigned: signature !== undefined });
-  }
-  return { grant, decision, reviewers };
+  const decision = present(await records.find(DECISION, grant.decisionId), `decision of the grant ${grant.id}`);
+  return { grant, decision, reviewers: await countedReviews(records, givingReviews(decision)) };
 }

@@ -3,7 +3,7 @@ import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import { OnBehalfOfField, RunField } from '../../permissions/principal-fields';
 import type { GivenPrincipal } from '../../permissions/principals';
-import { type AskedPermit, PermitField } from '../../permits/asked-permit';
+import { type AskedPermit, PermitField } from '../../permits/permit.dto';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 
 export class ExecuteActionRequest {

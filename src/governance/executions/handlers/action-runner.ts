@@ -2,10 +2,17 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../../core/config/configuration';
 import { ShutdownGuard } from '../../../http/shutdown/shutdown';
 import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { AGENT } from '../../agents/agent.entity';
+import { ActiveStops } from '../../stops/active-stops';
+import { coversAction, type Stop, stopCovering } from '../../stops/stop.entity';
 import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
 
 /** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
 const GRACE = 5_000;
+
+type Stoppable = Pick<ActionContext, 'agentId' | 'action'>;
 
 export type ActionOutcome =
   | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
@@ -17,14 +24,7 @@ export type ActionOutcome =
       readonly failureCode: string | null;
     };
 
-/** An action whose handler runs. */
-export interface RunningAction {
-  readonly asked: Pick<ActionContext, 'agentId' | 'action'>;
-  /** Aborts the handler's signal; the execution has failed for this reason. */
-  readonly end: (failure: ActionFailure) => void;
-}
-
-/** Runs action handlers, each until it ends, its time is up, it is stopped or the service stops. */
+/** Runs action handlers, each until it ends, its time is up, a stop made in any process covers it or the service stops. */
 @Injectable()
 export class ActionRunner {
   private readonly logger = new Logger(ActionRunner.name);
@@ -34,8 +34,13 @@ export class ActionRunner {
 
   constructor(
     private readonly configuration: Configuration,
+    private readonly stops: ActiveStops,
+    private readonly records: RecordReader,
     gate: ShutdownGuard,
   ) {
+    stops.onAdded((added) => {
+      for (const [controller, asked] of this.controllers) void this.endCovered(controller, asked, added);
+    });
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
 
@@ -44,11 +49,14 @@ export class ActionRunner {
     return this.end.signal;
   }
 
-  get running(): readonly RunningAction[] {
-    return Array.from(this.controllers, ([controller, asked]) => ({
-      asked,
-      end: (failure) => controller.abort(failure),
-    }));
+  /** The failure of an action that was authorised, and stopped before its handler began; null if it may begin. */
+  async stopOf({ agentId, action }: Stoppable, stops = this.stops.active): Promise<ActionFailure | null> {
+    const near = stops.filter((stop) => coversAction(stop, action) && (stop.agentId ?? agentId) === agentId);
+    if (near.length === 0) return null;
+    const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER).catch(() => undefined);
+    // Where the roles cannot be read the action is stopped: that does the least harm.
+    const stop = agent === undefined ? near[0] : stopCovering(near, { agentId, roles: agent.roles }, action);
+    return stop === undefined ? null : new ActionFailure(`The stop ${stop.id} ended this action.`, 'stopped');
   }
 
   /** Null if the service stops before the handler ends. Never rejects. */
@@ -72,6 +80,11 @@ export class ActionRunner {
   stop(): void {
     this.end.abort();
     for (const controller of this.controllers.keys()) controller.abort(this.stopped);
+  }
+
+  private async endCovered(controller: AbortController, asked: Stoppable, added: readonly Stop[]): Promise<void> {
+    const failure = await this.stopOf(asked, added);
+    if (failure !== null) controller.abort(failure);
   }
 
   private abortLater(controller: AbortController, action: string): NodeJS.Timeout {

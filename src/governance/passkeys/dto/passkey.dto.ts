@@ -1,11 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { OmitType } from '@nestjs/swagger';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
-import { ApiMember } from '../../../http/openapi/answer-members';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { RequiredText } from '../../../http/validation/fields';
-import type { Passkey } from '../passkey.entity';
-import { CredentialField, SignatureField } from './passkey.fields';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
+import { Passkey } from '../passkey.entity';
+import type { FaultInside } from '../../../http/validation/value-rules';
 
 export class RegisterPasskeyRequest {
   @CredentialField()
@@ -27,30 +26,25 @@ export class RemovePasskeyRequest {
 
 export class PasskeyListQuery extends ListQuery {}
 
-export class PasskeyResponse {
-  @ApiProperty({ example: sampleId('psk') })
-  readonly id!: string;
+export class PasskeyResponse extends OmitType(Passkey, ['createdSequence'] as const) {
+  static readonly from: ShownAs<PasskeyResponse> = shownAs(PasskeyResponse);
+}
 
-  @ApiProperty({ example: sampleId('agt', 2) })
-  readonly agentId!: string;
+const MOST_BYTES = 8 * 1024;
 
-  @ApiProperty({ example: 'Phone' })
-  readonly name!: string;
+function sizeFaults(value: JsonObject): readonly FaultInside[] {
+  const isTooLarge = Buffer.byteLength(JSON.stringify(value)) > MOST_BYTES;
+  return isTooLarge ? [{ at: '', message: `must have at most ${MOST_BYTES} bytes` }] : [];
+}
 
-  @ApiMember('As its authenticator calls it, in base64url.', { example: 'AAAA' })
-  readonly credentialId!: string;
+/** What a browser made for a new passkey. */
+export function CredentialField(): PropertyDecorator {
+  const description = 'RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.';
+  return FreeFormObject({ description, rule: sizeFaults, example: { id: 'AAAA', type: 'public-key' } });
+}
 
-  @ApiMember('SubjectPublicKeyInfo in base64url: ES256, EdDSA or RS256.', { example: 'MFkw' })
-  readonly publicKey!: string;
-
-  @ApiMember('The host that it was made for: that of `PUBLIC_URL` then.', { example: 'governance.example.com' })
-  readonly rpId!: string;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  static from(this: void, passkey: Passkey): PasskeyResponse {
-    const { id, agentId, name, credentialId, publicKey, rpId, createdAt } = passkey;
-    return { id, agentId, name, credentialId, publicKey, rpId, createdAt };
-  }
+/** What a browser signed with a passkey. */
+export function SignatureField(signed: string): PropertyDecorator {
+  const description = `AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of ${signed}.`;
+  return FreeFormObject({ optional: true, description, rule: sizeFaults });
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isObserved } from '../../agents/observation';
+import { isObserved } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
 import {
   answerForAgent,

@@ -46,7 +46,7 @@ export class GrantedAnswers {
       const granted = { ...question, agentId, onBehalfOf };
       const serving = this.grants.firstHolding(meetingKnown(known, granted, now), requirement, now);
       if (serving === null) return explained;
-      const key = JSON.stringify([agentId, granted.action, granted.resourceType]);
+      const key = JSON.stringify([agentId, granted.action, granted.resourceType, onBehalfOf]);
       const rejected = rejections.get(key) ?? this.grants.rejectionsOf(granted);
       rejections.set(key, rejected);
       if (await this.grants.isRejected(await rejected, granted, serving, now)) return explained;

@@ -1,18 +1,16 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { OmitType } from '@nestjs/swagger';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
-import { ApiChoice, ApiNullableText, ApiNullableTime } from '../../../http/openapi/answer-members';
-import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { NAMED_AGENT } from '../../agents/dto/agent-fields';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf } from '../../../http/validation/query-fields';
-import { normaliseAgentName } from '../../agents/agent-name';
-import { type Stop, STOP_STATUSES, type StopStatus } from '../stop.entity';
+import { Stop, STOP_STATUSES, type StopStatus } from '../stop.entity';
 
 export class CreateStopRequest {
   @OptionalText({
-    max: 200,
-    normalise: normaliseAgentName,
+    ...NAMED_AGENT,
     description: 'Id or name of the agent that is stopped. Left out: every agent.',
     example: 'reminder-bot',
   })
@@ -62,37 +60,6 @@ export class StopListQuery extends ListQuery {
   readonly wait?: number;
 }
 
-export class StopResponse {
-  @ApiProperty({ example: sampleId('stp') })
-  readonly id!: string;
-
-  @ApiNullableText('The agent that is stopped; null: every agent.', sampleId('agt'))
-  readonly agentId!: string | null;
-
-  @ApiNullableText('The role that is stopped; null: whatever the roles.')
-  readonly role!: string | null;
-
-  @ApiProperty({
-    type: [String],
-    example: ['delete-*'],
-    description: 'The actions that are stopped; none: every action.',
-  })
-  readonly actions!: readonly string[];
-
-  @ApiProperty({ example: 'It deletes what it should archive.' })
-  readonly reason!: string;
-
-  @ApiChoice(['StopStatus', STOP_STATUSES], 'active', 'Whether it still stops what it covers.')
-  readonly status!: StopStatus;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiNullableTime('When it was lifted.')
-  readonly liftedAt!: string | null;
-
-  static from(this: void, stop: Stop): StopResponse {
-    const { id, agentId, role, actions, reason, status, createdAt, liftedAt } = stop;
-    return { id, agentId, role, actions, reason, status, createdAt, liftedAt };
-  }
+export class StopResponse extends OmitType(Stop, ['createdSequence', 'createdBy'] as const) {
+  static readonly from: ShownAs<StopResponse> = shownAs(StopResponse);
 }

@@ -1,19 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
-import { ApiChoice, ApiCount, ApiNullableText } from '../../../../http/openapi/answer-members';
-import { sampleId } from '../../../../http/openapi/documentation.decorators';
-import { OptionalText } from '../../../../http/validation/fields';
+import { ApiChoice, ApiCount, type ShownAs, shownAs } from '../../../../http/openapi/answer-members';
+import { Field, OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent-fields';
-import { type Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
+import { Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
+import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
+import { objectFault } from '../../../../http/validation/value-rules';
+import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
+import type { GivenGrant } from '../../../policies/approval/grant-terms';
+import { resourcePatternFault } from '../../../policies/patterns/resources';
 
 export class RevokeGrantRequest {
-  @OptionalText({
-    max: 2000,
-    mayBeBlank: true,
-    description: 'Kept in the audit trail only.',
-    example: 'Wrong account.',
-  })
+  @OptionalText({ ...REMARK, description: 'Kept in the audit trail only.', example: 'Wrong account.' })
   readonly reason?: string;
 }
 
@@ -28,55 +27,7 @@ export class GrantListQuery extends ListQuery {
   readonly decisionId?: string;
 }
 
-/** A grant, and how many of its uses are used. */
-export interface UsedGrant {
-  readonly grant: Grant;
-  readonly used: number;
-}
-
-export class GrantResponse {
-  @ApiProperty({ example: sampleId('grt') })
-  readonly id!: string;
-
-  @ApiProperty({ example: sampleId('agt') })
-  readonly agentId!: string;
-
-  @ApiProperty({ example: sampleId('dec'), description: 'The decision whose reviewers gave it.' })
-  readonly decisionId!: string;
-
-  @ApiProperty({ example: 'pay' })
-  readonly action!: string;
-
-  @ApiProperty({ example: 'invoice' })
-  readonly resourceType!: string;
-
-  @ApiProperty({ example: 'invoices/2026/0042', description: 'As it was asked for; empty once it is erased.' })
-  readonly resourceId!: string;
-
-  @ApiProperty({
-    type: [String],
-    nullable: true,
-    example: null,
-    description: 'Patterns of resources; null: exactly `resourceId`.',
-  })
-  readonly resources!: readonly string[] | null;
-
-  @ApiNullableText('Hex SHA-256 of the RFC 8785 form of the parameters; null: any parameters.')
-  readonly parametersHash!: string | null;
-
-  @ApiNullableText('The subject on whose behalf; null: on nobody’s.')
-  readonly onBehalfOf!: string | null;
-
-  @ApiProperty({
-    format: 'date-time',
-    example: '2026-11-20T07:18:03.123Z',
-    description: 'It serves nothing from then on.',
-  })
-  readonly until!: string;
-
-  @ApiProperty({ type: 'integer', nullable: true, example: 10, description: 'How often it serves; null: any number.' })
-  readonly uses!: number | null;
-
+export class GrantResponse extends OmitType(Grant, ['createdSequence', 'status', 'createdAt'] as const) {
   @ApiCount('How often it has served.', { example: 3 })
   readonly used!: number;
 
@@ -86,10 +37,48 @@ export class GrantResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  static from(this: void, { grant, used }: UsedGrant): GrantResponse {
-    const { id, agentId, decisionId, action, resourceType, resourceId, resources } = grant;
-    const { parametersHash, onBehalfOf, until, uses, status, createdAt } = grant;
-    const meant = { id, agentId, decisionId, action, resourceType, resourceId, resources, parametersHash, onBehalfOf };
-    return { ...meant, until, uses, used, status, createdAt };
-  }
+  static readonly from: ShownAs<GrantResponse> = shownAs(GrantResponse);
+}
+
+/** A grant as a reviewer sends it; null counts as left out. */
+export type OfferedGrant = Pick<GivenGrant, 'for'> & {
+  readonly [Member in Exclude<keyof GivenGrant, 'for'>]?: GivenGrant[Member] | null;
+};
+
+const MOST_RESOURCES = 20;
+const PATTERN = textShape({ max: 500, rule: resourcePatternFault });
+
+const GRANT = objectShape({
+  for: member(GRANT_DURATION, { description: 'How long: an ISO 8601 duration.', example: 'PT1H' }),
+  uses: member(GRANT_USES, { optional: true, description: 'Without it as many as the decision says.' }),
+  resources: member(listShape(PATTERN, 1, MOST_RESOURCES, 'patterns'), {
+    optional: true,
+    description: 'Patterns of resources, as those of an allow. Without it exactly the resource asked for.',
+  }),
+  parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
+});
+
+/** What an approval is good for besides the action that was asked for. */
+export function GrantField(): PropertyDecorator {
+  const description =
+    'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.';
+  return Field('grant', { optional: true, description, example: { for: 'PT1H' } }, GRANT.rule, GRANT.schema);
+}
+
+const PARAMETERS = {
+  rule: (value: unknown) => objectFault(value, undefined),
+  schema: { type: 'object', additionalProperties: true },
+};
+const INSTEAD = objectShape({ parameters: member(PARAMETERS, { example: { amount: 80 } }) });
+
+/** What would be approved in place of what is rejected. */
+export function InsteadField(): PropertyDecorator {
+  const description =
+    'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.';
+  return Field('instead', { optional: true, description }, INSTEAD.rule, INSTEAD.schema);
+}
+
+/** Fills in defaults. */
+export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GivenGrant {
+  return { for: length, uses: uses ?? null, resources: resources ?? null, parameters: parameters ?? 'same' };
 }

@@ -12,17 +12,29 @@ import { findAgent } from './find-agent';
 const CHUNK = 1_000;
 const SUSPENDED: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'suspended' }];
 
-/** The ids of suspended agents, in memory: every request with a key bound to an agent checks them. */
+/** `now` is always the agent's current state, whichever process changes it. */
+export interface WatchedAgent {
+  readonly now: Agent;
+}
+
+/**
+ * What is known of agents without a query. Which of them are suspended: every request with a key bound to an agent checks
+ * that. And agents as long as somebody holds them: for each stream and each waiting request of a token, it is checked
+ * several times a second whether the token may still act as its agent.
+ */
 @Injectable()
-export class SuspendedAgents implements OnModuleInit {
-  private readonly ids = new Set<string>();
+export class KnownAgents implements OnModuleInit {
+  private readonly suspended = new Set<string>();
+  private readonly watched = new Map<string, WeakRef<{ now: Agent }>>();
+  private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
+  /** How often agents have changed. */
+  private changes = 0;
   private readonly rows = new LiveRows<Agent>({
     kind: AGENT,
-    actions: ['agent.suspended', 'agent.resumed'],
+    actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
     keep: (agents) => {
-      for (const { id, status } of agents)
-        if (status === 'suspended') this.ids.add(id);
-        else this.ids.delete(id);
+      this.changes += 1;
+      for (const agent of agents) this.keep(agent);
     },
   });
 
@@ -34,64 +46,16 @@ export class SuspendedAgents implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const upTo = await this.counters.headSequence();
-    for await (const agents of this.reader.chunks(AGENT, SUSPENDED, CHUNK))
-      agents.forEach(({ id }) => this.ids.add(id));
+    for await (const agents of this.reader.chunks(AGENT, SUSPENDED, CHUNK)) agents.forEach((agent) => this.keep(agent));
     this.ledger.follow(this.rows, upTo);
   }
 
-  has(id: string): boolean {
-    return this.ids.has(id);
+  isSuspended(id: string): boolean {
+    return this.suspended.has(id);
   }
 
-  /** Resolves when every agent is known that another process suspended or resumed before the call. */
-  catchUp(): Promise<void> {
-    return this.ledger.catchUp(this.rows);
-  }
-
-  /** Called inside the command that suspends or resumes the agent. */
-  follow(transaction: LedgerTransaction, agent: Agent): void {
-    this.rows.follow(transaction, [agent]);
-  }
-}
-
-/** `now` is always the agent's current state, whichever process changes it. */
-export interface WatchedAgent {
-  readonly now: Agent;
-}
-
-/**
- * Keeps agents in memory while somebody holds them: for each stream and each waiting request of a token, it is checked
- * several times a second whether the token may still act as its agent.
- */
-@Injectable()
-export class WatchedAgents implements OnModuleInit {
-  private readonly watched = new Map<string, WeakRef<{ now: Agent }>>();
-  private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
-  /** How often agents have changed. */
-  private changes = 0;
-  private readonly rows = new LiveRows<Agent>({
-    kind: AGENT,
-    actions: ['agent.updated'],
-    keep: (agents) => {
-      this.changes += 1;
-      for (const agent of agents) {
-        const held = this.held(agent.id);
-        if (held !== undefined) held.now = agent;
-      }
-    },
-  });
-
-  constructor(
-    private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
-    private readonly counters: CounterReader,
-  ) {}
-
-  async onModuleInit(): Promise<void> {
-    this.ledger.follow(this.rows, await this.counters.headSequence());
-  }
-
-  async find(idOrName: string): Promise<WatchedAgent | undefined> {
+  /** Keeps the agent up to date while its result is held. */
+  async watch(idOrName: string): Promise<WatchedAgent | undefined> {
     for (;;) {
       const { changes } = this;
       const agent = await findAgent(this.reader, idOrName);
@@ -101,9 +65,21 @@ export class WatchedAgents implements OnModuleInit {
     }
   }
 
+  /** Resolves when every change is known that another process made before the call. */
+  catchUp(): Promise<void> {
+    return this.ledger.catchUp(this.rows);
+  }
+
   /** Called inside the command that changes the agent. */
   follow(transaction: LedgerTransaction, agent: Agent): void {
     this.rows.follow(transaction, [agent]);
+  }
+
+  private keep(agent: Agent): void {
+    if (agent.status === 'suspended') this.suspended.add(agent.id);
+    else this.suspended.delete(agent.id);
+    const held = this.held(agent.id);
+    if (held !== undefined) held.now = agent;
   }
 
   private hold(agent: Agent): WatchedAgent {

@@ -8,16 +8,18 @@ import {
   DistinctStrings,
   OneOf,
   OptionalText,
+  REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
-import { AGENT_STATUSES, type AgentStatus } from '../agent.entity';
+import { Agent, AGENT_STATUSES, type AgentStatus } from '../agent.entity';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 /** What a request may say about an agent, at creation and afterwards. */
 export const DESCRIPTION = {
-  max: 2_000,
-  mayBeBlank: true,
+  ...REMARK,
   description: 'What the agent is for.',
   example: 'Sends reminders of invoices.',
 };
@@ -120,8 +122,7 @@ export class SetEmailRequest {
 
 export class ChangeStatusRequest {
   @OptionalText({
-    max: 2_000,
-    mayBeBlank: true,
+    ...REMARK,
     description: 'Why; kept in the audit entry.',
     example: 'Unusual activity since this morning.',
   })
@@ -140,4 +141,16 @@ function slackIdFault(text: string): string | undefined {
 
 function capabilityFault(text: string): string | undefined {
   return labelFault(text) ?? actionPatternFault(text);
+}
+
+export class AgentResponse extends OmitType(Agent, ['createdSequence'] as const) {
+  static readonly from: ShownAs<AgentResponse> = shownAs(AgentResponse);
+}
+
+export class AgentWithEmailResponse extends AgentResponse {
+  @ApiProperty({
+    ...{ type: String, nullable: true, required: false, example: 'ann@example.com' },
+    description: 'For the person and for admins only: where mails go.',
+  })
+  readonly email?: string | null;
 }

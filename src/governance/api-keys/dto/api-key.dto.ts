@@ -2,12 +2,21 @@ import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
-import { DistinctStrings, ExpiryField, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
 import { QueryOneOf } from '../../../http/validation/query-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
 import { ListQuery } from '../../../http/lists/list.query';
-import { API_KEY_STATUSES, type ApiKeyStatus } from '../api-key.entity';
+import { API_KEY_STATUSES, ApiKey, type ApiKeyStatus, SAMPLE_PREFIX } from '../api-key.entity';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import {
+  ApiMember,
+  ApiNullableText,
+  ApiNullableTime,
+  type ShownAs,
+  shownAs,
+} from '../../../http/openapi/answer-members';
+import { ActorResponse } from '../../../http/authentication/actor.response';
 
 @WholeRequest(({ scopes, agentId, principals }) => [
   ...(agentId !== undefined && Array.isArray(scopes) && scopes.includes('admin')
@@ -73,12 +82,7 @@ function scopeFault(text: string): string | undefined {
 }
 
 export class RevokeApiKeyRequest {
-  @OptionalText({
-    max: 2000,
-    mayBeBlank: true,
-    description: 'Goes on record.',
-    example: 'It was left in a public repository.',
-  })
+  @OptionalText({ ...REMARK, description: 'Goes on record.', example: 'It was left in a public repository.' })
   readonly reason?: string;
 }
 
@@ -88,4 +92,33 @@ export class ApiKeyListQuery extends ListQuery {
 
   @QueryAgent('Only keys that are bound to the agent with this id or name.')
   readonly agentId?: string;
+}
+
+export class ApiKeyResponse extends OmitType(ApiKey, ['createdSequence', 'secretHash'] as const) {
+  static readonly from: ShownAs<ApiKeyResponse> = shownAs(ApiKeyResponse);
+}
+
+export class IssuedApiKeyResponse extends ApiKeyResponse {
+  @ApiMember('The key itself. It is returned only in this answer: the service stores nothing but its hash.', {
+    example: `${SAMPLE_PREFIX}_${'x'.repeat(43)}`,
+  })
+  readonly secret!: string;
+
+  static readonly of: ShownAs<IssuedApiKeyResponse> = shownAs(IssuedApiKeyResponse);
+}
+
+export class MeResponse {
+  @ApiMember('The actor that audit entries of your requests name.', { type: ActorResponse })
+  readonly actor!: ActorResponse;
+
+  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
+  readonly agentId!: string | null;
+
+  @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })
+  readonly scopes!: readonly Scope[];
+
+  @ApiNullableTime('Null: never.')
+  readonly expiresAt!: string | null;
+
+  static readonly of: ShownAs<MeResponse> = shownAs(MeResponse);
 }

@@ -10,6 +10,10 @@ import { QueryText } from '../../../http/validation/query-fields';
 import type { FaultInside } from '../../../http/validation/value-rules';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
+import { OmitType } from '@nestjs/swagger';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { GovernedEntity } from '../governed-entity.entity';
+import { Claim } from '../claim.entity';
 
 export class CreateEntityRequest {
   @RequiredText({ max: 100, description: 'Category of the entity; lists filter by it.', example: 'service' })
@@ -89,4 +93,12 @@ function confidenceFaults(context: JsonObject): readonly FaultInside[] {
 export class ClaimListQuery extends ListQuery {
   @QueryText({ max: 255, description: 'Only claims of this predicate.' })
   readonly predicate?: string;
+}
+
+export class EntityResponse extends OmitType(GovernedEntity, ['createdSequence'] as const) {
+  static readonly from: ShownAs<EntityResponse> = shownAs(EntityResponse);
+}
+
+export class ClaimResponse extends OmitType(Claim, ['createdSequence'] as const) {
+  static readonly from: ShownAs<ClaimResponse> = shownAs(ClaimResponse);
 }

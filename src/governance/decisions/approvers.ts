@@ -1,0 +1,254 @@
+import { Injectable } from '@nestjs/common';
+import { type Agent, AGENT } from '../agents/agent.entity';
+import { findAgent } from '../agents/find-agent';
+import { KnownAgents } from '../agents/known-agents';
+import { Configuration } from '../../core/config/configuration';
+import { Turn } from '../../core/concurrency/turn';
+import { found, notThisAgent } from '../../core/errors/domain-error';
+import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition, Page, PageRequest } from '../../ledger/record-page';
+import { arraysOfOne } from '../../ledger/records/statements';
+import { onlyAgentSeen } from '../../ledger/records/visibility';
+import { PasskeyHolders } from '../passkeys/relying-party';
+import { ApproverGroups, areFilled, fillableBy, type FillableGroups } from '../policies/approval/approver-groups';
+import {
+  approvalsOf,
+  decisionResource,
+  fillableGroups,
+  hasSignedGroup,
+  isExpired,
+  isOpen,
+  selfApproval,
+} from './decision-rules';
+import { type Decision, DECISION } from './decision.entity';
+import { ReviewPolicies } from './reviewers';
+
+/** Why an agent could not approve a decision, in order of precedence. */
+export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
+export type Inability = (typeof INABILITIES)[number];
+
+/** What the judgement of a decision depends on. */
+export const JUDGED = [
+  ...(['type', 'proposedBy', 'riskLevel', 'status', 'reviews', 'expiresAt', 'executionId', 'approvers'] as const),
+] satisfies readonly (keyof Decision)[];
+export type OpenDecision = Pick<Decision, (typeof JUDGED)[number]>;
+
+type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
+
+/** Whether an agent could approve a decision now. */
+export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
+
+/** An eligible approver of a decision. */
+export interface DecisionApprover {
+  readonly agent: Pick<Agent, 'id' | 'name' | 'kind'>;
+  /** Indexes of the groups that it can approve for. */
+  readonly groups: FillableGroups;
+  readonly able: boolean;
+  readonly why: Inability | null;
+}
+
+export interface DecisionApprovers {
+  readonly approvers: readonly DecisionApprover[];
+  readonly total: number;
+  /** Whether the decision can still be approved; null: there are too many approvers to tell. */
+  readonly feasible: boolean | null;
+}
+
+/** An agent that belongs to a group, or any where the decision names none. */
+interface Candidate {
+  readonly agent: ListedAgent;
+  readonly groups: FillableGroups;
+  /** Those of its groups that it could fill now: signed ones only with a passkey. */
+  readonly fillable: FillableGroups;
+}
+
+/** What else decides whether an agent can approve. */
+interface AbilityTerms {
+  /** Whether the agent that proposed the decision is suspended: then nobody can approve it. */
+  readonly isProposerSuspended: boolean;
+  readonly isForbidden: () => boolean;
+}
+
+/** The result of a search: the sequences of the page's rows and of the one after it. */
+interface Found {
+  readonly places: readonly number[];
+  readonly total: number;
+}
+
+/** Agents, and decisions, read at once. */
+const AGENTS = 1_000;
+const DECISIONS = 500;
+/** Most approvers examined to decide whether a decision can still be approved. */
+const MOST_ASKED = 10_000;
+const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
+const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
+const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
+const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
+
+/** Finds who can approve a decision, and which decisions wait for an agent. */
+@Injectable()
+export class Approvers {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly ledger: LedgerService,
+    private readonly policies: ReviewPolicies,
+    private readonly holders: PasskeyHolders,
+    private readonly agents: KnownAgents,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * Who can approve a decision, and whether they are enough.
+   * @param leaving aborted when nobody waits for the answer any more.
+   * @throws NOT_FOUND
+   */
+  async of(
+    caller: Caller,
+    decisionId: string,
+    { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
+    leaving: AbortSignal,
+  ): Promise<DecisionApprovers> {
+    const decision = found(await this.records.find(DECISION, decisionId, caller), 'decision');
+    const proposer = await this.records.find(AGENT, decision.proposedBy);
+    const isProposerSuspended = proposer?.status === 'suspended';
+    const canBeDecided = isOpen(decision) && !isExpired(decision, this.ledger.now);
+    const shown: DecisionApprover[] = [];
+    const able: FillableGroups[] = [];
+    const turn = new Turn();
+    let total = 0;
+    for await (const { agent, groups, fillable } of this.candidates(decision, leaving)) {
+      if (turn.isOver) await turn.next();
+      total += 1;
+      const isShown = total > offset && shown.length < limit;
+      if (!isShown && total > MOST_ASKED) continue;
+      const isForbidden = (): boolean => this.policies.denying(decision, 'approve', agent).length > 0;
+      const why = this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden });
+      if (isShown) shown.push({ agent, groups, able: why === null && canBeDecided, why });
+      if (why === null && total <= MOST_ASKED) able.push(fillable);
+    }
+    const isEnough = canBeDecided && isFeasible(decision, able);
+    const isKnown = isEnough || total <= MOST_ASKED || !canBeDecided;
+    return { approvers: shown, total, feasible: isKnown ? isEnough : null };
+  }
+
+  /**
+   * The decisions that an agent could approve now. No index answers that, so proposed decisions are examined one by one, up to
+   * the end of the page; for the first page, to the end of the list to count them.
+   * @throws PERMISSION_DENIED when the caller may see nothing of that agent.
+   */
+  async awaiting(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
+    const agent = await findAgent(this.records, idOrName);
+    // Whoever sees only its own decisions may learn nothing of what others could approve.
+    const onlyAgent = onlyAgentSeen(DECISION, caller);
+    if (onlyAgent !== null && agent?.id !== onlyAgent) throw notThisAgent();
+    if (agent?.status !== 'active') return NOTHING;
+    const { limit, order } = request;
+    const { places, total } = await this.search(caller, agent, request);
+    const shown = places.slice(0, limit);
+    if (shown.length === 0) return { ...NOTHING, total };
+    const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(shown) } as const];
+    const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
+    // The search has already applied the caller's visibility.
+    const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
+    return { rows: page.rows, total, totalOf: onlyAgent, more: page.more || places.length > limit };
+  }
+
+  /** Makes a judge for these agents, to be asked for with each chunk of decisions: it reads who has a passkey once that matters. */
+  judging(agents: readonly ListedAgent[]): (decisions: readonly OpenDecision[]) => Promise<Judge> {
+    let signing: ReadonlySet<string> | null = null;
+    /** By agent, and by what policies see of a decision, which many share. */
+    const forbidden = new Map<string, boolean>();
+    const judge: Judge = (agent, decision) => {
+      const { approvers, proposedBy } = decision;
+      if (isExpired(decision, this.ledger.now)) return false;
+      const groups = approvers === null ? [] : new ApproverGroups(approvers).of(agent);
+      if (approvers !== null && groups.length === 0) return false;
+      const fillable = fillableBy(signing?.has(agent.id) === true, groups, approvers ?? []);
+      const isForbidden = (): boolean => {
+        const key = `${agent.id} ${decisionResource(decision)}`;
+        const known = forbidden.get(key) ?? this.policies.denying(decision, 'approve', agent).length > 0;
+        forbidden.set(key, known);
+        return known;
+      };
+      const isProposerSuspended = this.agents.isSuspended(proposedBy);
+      return this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden }) === null;
+    };
+    return async (decisions) => {
+      if (decisions.some(hasSignedGroup)) signing ??= await this.holders.among(agents.map(({ id }) => id));
+      return judge;
+    };
+  }
+
+  private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
+    const { limit, order, position } = request;
+    // A total found for a caller who sees other decisions is not reused.
+    const known = (request.totalOf ?? null) === onlyAgentSeen(DECISION, caller) ? request.total : null;
+    const conditions = [...request.conditions, PROPOSED];
+    const range = { conditions, order, position: known === null ? null : position, atOnce: DECISIONS };
+    const places: number[] = [];
+    const judgeOf = this.judging([agent]);
+    const turn = new Turn();
+    let [total, offset] = [0, request.offset];
+    for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
+      const couldApprove = await judgeOf(decisions);
+      for (const decision of decisions) {
+        if (turn.isOver) await turn.next();
+        request.leaving?.throwIfAborted();
+        if (!couldApprove(agent, decision)) continue;
+        total += 1;
+        if (!isBeyond(decision.createdSequence, position, order) || offset-- > 0) continue;
+        if (places.length <= limit) places.push(decision.createdSequence);
+        else if (known !== null) return { places, total: known };
+      }
+    }
+    return { places, total: known ?? total };
+  }
+
+  /** The agents that match a group; without groups, every active agent. */
+  private async *candidates(decision: Decision, leaving: AbortSignal): AsyncGenerator<Candidate> {
+    const { approvers } = decision;
+    const groups = approvers === null ? null : new ApproverGroups(approvers);
+    const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
+    const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
+    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
+      leaving.throwIfAborted();
+      const all = agents.map((agent) => ({ agent, groups: groups?.of(agent) ?? [] }));
+      const matching = groups === null ? all : all.filter((one) => one.groups.length > 0);
+      const ids = hasSignedGroup(decision) ? matching.map(({ agent }) => agent.id) : [];
+      const signing = await this.holders.among(ids);
+      for (const one of matching)
+        yield { ...one, fillable: fillableBy(signing.has(one.agent.id), one.groups, approvers ?? []) };
+    }
+  }
+
+  /** The first reason why an eligible agent cannot approve; null if there is none. */
+  private inability(
+    decision: OpenDecision,
+    { agent: { id, status }, groups, fillable }: Candidate,
+    { isProposerSuspended, isForbidden }: AbilityTerms,
+  ): Inability | null {
+    if (selfApproval(decision, 'approve', id, this.configuration.allowSelfApproval) !== null) return 'proposer';
+    if (status !== 'active' || isProposerSuspended) return 'suspended';
+    if (decision.reviews.some(({ approverId }) => approverId === id)) return 'reviewed';
+    if (groups.length > 0 && fillable.length === 0) return 'no_passkey';
+    return isForbidden() ? 'policy_denied' : null;
+  }
+}
+
+/**
+ * Whether a decision would be approved if these agents approved it as well.
+ * @param able for each agent, the groups it can approve for.
+ */
+function isFeasible(
+  { approvers, requiredApprovals, reviews }: Pick<Decision, 'approvers' | 'requiredApprovals' | 'reviews'>,
+  able: readonly FillableGroups[],
+): boolean {
+  if (approvers === null) return approvalsOf(reviews) + able.length >= requiredApprovals;
+  return areFilled(approvers, [...fillableGroups(reviews), ...able]);
+}
+
+function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {
+  return position === null || (order === 'asc' ? sequence > position : sequence < position);
+}

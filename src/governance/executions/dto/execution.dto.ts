@@ -1,0 +1,256 @@
+import { WholeRequest } from '../../../http/validation/dto';
+import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
+import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
+import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../../core/json/json-value';
+import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
+import { QueryAgent } from '../../agents/dto/agent-fields';
+import { ListQuery } from '../../../http/lists/list.query';
+import { type Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ApiChoice,
+  ApiMember,
+  ApiNullableText,
+  ApiNullableTime,
+  type ShownAs,
+  shownAs,
+} from '../../../http/openapi/answer-members';
+import { sampleId } from '../../../http/openapi/documentation.decorators';
+import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
+
+const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
+
+@WholeRequest(({ outcome, result, failureReason }) => [
+  ...(outcome === 'failed' && result !== undefined
+    ? [{ field: 'result', message: 'belongs to the outcome "executed"; give the cause of a failure in failureReason' }]
+    : []),
+  ...(outcome === 'executed' && failureReason !== undefined
+    ? [{ field: 'failureReason', message: 'belongs to the outcome "failed"' }]
+    : []),
+])
+export class ReportResultRequest {
+  @OneOf(REPORTED_OUTCOMES, {
+    enumName: 'ReportedOutcome',
+    description: 'The outcome of the action.',
+    example: 'executed',
+  })
+  readonly outcome!: (typeof REPORTED_OUTCOMES)[number];
+
+  @JsonField({
+    description: 'The result: any JSON value. With `executed` only.',
+    example: { sent: 1 },
+  })
+  readonly result?: JsonValue;
+
+  @OptionalText({ max: 2000, description: 'A sentence. With `failed` only.' })
+  readonly failureReason?: string;
+}
+
+@OrderedPeriod()
+export class ExecutionListQuery extends ListQuery {
+  @QueryAgent('Only executions of the agent with this id or name.')
+  readonly agentId?: string;
+
+  @QueryText({ max: 100, description: 'Only executions of this action.' })
+  readonly action?: string;
+
+  @QueryOneOf(EXECUTION_OUTCOMES, { enumName: 'ExecutionOutcome', description: 'Only executions of this outcome.' })
+  readonly outcome?: ExecutionOutcome;
+
+  @QueryText({ max: 100, description: 'Only the execution of the decision with this id.' })
+  readonly decisionId?: string;
+
+  @QueryText({ max: 100, description: 'Only executions that requested exactly this.' })
+  readonly actionHash?: string;
+
+  @QueryText({ max: 100, description: 'Only executions on resources of this type.' })
+  readonly resourceType?: string;
+
+  @QueryText({ max: 500, description: 'Only executions on this resource.' })
+  readonly resourceId?: string;
+
+  @QueryText({ max: 100, description: 'Only executions of this W3C trace.' })
+  readonly traceId?: string;
+
+  @QueryText({ max: LONGEST_PRINCIPAL, description: 'Only executions on behalf of this subject, such as `user:4711`.' })
+  readonly principal?: string;
+
+  @QueryText({ max: 100, description: 'Only executions that the grant with this id authorised.' })
+  readonly grantId?: string;
+
+  @QueryText({ max: 200, description: 'Only executions in this run.' })
+  readonly run?: string;
+
+  @QueryTimestamp({
+    description: 'Only executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).',
+  })
+  readonly from?: string;
+
+  @QueryTimestamp({ description: 'Only executions begun up to and including this time.' })
+  readonly to?: string;
+}
+
+export class DecidingPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
+  readonly effect!: PolicyEffect;
+
+  static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
+}
+
+const OUTCOMES =
+  '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
+  'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
+  '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
+  '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
+
+/** What the reviewer who rejected would approve. */
+export class InsteadResponse {
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
+  readonly parameters!: Readonly<Record<string, unknown>>;
+
+  @ApiNullableText('The grant for it, once. Null: it has to be asked for.', sampleId('grt'))
+  readonly grantId!: string | null;
+}
+
+/** What the reviewer who rejected said. */
+export class RejectionResponse {
+  @ApiProperty({ type: String, nullable: true, example: 'Not this supplier.' })
+  readonly comment!: string | null;
+
+  @ApiMember('What would be approved instead.', { type: InsteadResponse, nullable: true, example: null })
+  readonly instead!: InsteadResponse | null;
+}
+
+/** On whose behalf an agent acts. */
+export class OnBehalfOfResponse {
+  @ApiMember('`agent:<id>` of a registered person, whose own roles count.', { example: 'user:4711' })
+  readonly subject!: string;
+
+  @ApiPropertyOptional({ type: [String], example: ['finance'], description: 'In order; absent if there are none.' })
+  readonly roles?: readonly string[];
+}
+
+export class ExecutionResponse {
+  @ApiProperty({ example: sampleId('exe') })
+  readonly id!: string;
+
+  @ApiProperty({ example: sampleId('agt') })
+  readonly agentId!: string;
+
+  @ApiProperty({ example: 'reminder-bot' })
+  readonly agentName!: string;
+
+  @ApiProperty({ example: 'send-reminder' })
+  readonly action!: string;
+
+  @ApiProperty({ example: 'document' })
+  readonly resourceType!: string;
+
+  @ApiProperty({ example: 'invoices/2026/0042' })
+  readonly resourceId!: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
+  readonly parameters!: JsonObject;
+
+  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', OUTCOMES)
+  readonly outcome!: ExecutionOutcome;
+
+  @ApiNullableText('For machines: why it was denied.')
+  readonly reason!: string | null;
+
+  @ApiNullableText(
+    'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
+    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  )
+  readonly actionHash!: string | null;
+
+  @ApiNullableTime('Until when an approval can be used.')
+  readonly approvedUntil!: string | null;
+
+  @ApiMember('The policies that decided.', { type: [DecidingPolicyResponse], maxItems: 10 })
+  readonly policies!: readonly DecidingPolicyResponse[];
+
+  @ApiNullableText('The decision that settles a pending approval.')
+  readonly decisionId!: string | null;
+
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
+  readonly result!: JsonValue;
+
+  @ApiNullableText('A sentence.')
+  readonly failureReason!: string | null;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiNullableTime('Null while `pending_approval`, `approved`, `authorized` or `running`.')
+  readonly completedAt!: string | null;
+
+  @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
+  readonly traceId!: string | null;
+
+  @ApiMember('On whose behalf the agent acts. Null: on nobody in particular.', {
+    type: OnBehalfOfResponse,
+    nullable: true,
+    example: null,
+  })
+  readonly onBehalfOf!: OnBehalfOfResponse | null;
+
+  @ApiNullableText('The conversation or task of the agent.')
+  readonly run!: string | null;
+
+  @ApiNullableText('The grant that authorised it.')
+  readonly grantId!: string | null;
+
+  @ApiMember('What the reviewer who rejected it would approve.', {
+    type: InsteadResponse,
+    nullable: true,
+    example: null,
+  })
+  readonly instead!: InsteadResponse | null;
+
+  @ApiPropertyOptional({
+    example: true,
+    description:
+      'True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.',
+  })
+  readonly observed?: true;
+
+  @ApiPropertyOptional({ example: true, description: 'True once its contents were erased; absent until then.' })
+  readonly erased?: true;
+
+  @ApiPropertyOptional({
+    example: 'eyJhbGciOiJFUzI1NiIs…',
+    description:
+      'A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.',
+  })
+  readonly permit?: string;
+
+  @ApiMember('What the reviewer who rejected it said. Only where a single execution is read; null unless one did.', {
+    type: RejectionResponse,
+    nullable: true,
+    required: false,
+    example: null,
+  })
+  readonly rejection?: RejectionResponse | null;
+
+  static from(this: void, { observed, erased, ...row }: Execution, permit: string | null = null): ExecutionResponse {
+    return shownExecution({
+      ...row,
+      policies: row.policies.map(DecidingPolicyResponse.from),
+      ...(permit !== null && { permit }),
+      ...(observed && { observed: true as const }),
+      ...(erased && { erased: true as const }),
+    });
+  }
+}
+
+const shownExecution: ShownAs<ExecutionResponse> = shownAs(ExecutionResponse);
