@@ -100,8 +100,7 @@ export {
 } from './governance/executions/execution.entity';
 export { POLICY } from './governance/policies/policy.entity';
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
-export type { ClaimCondition } from './governance/policies/conditions/claim';
-export type { EarlierCondition } from './governance/policies/conditions/earlier';
+export type { ClaimCondition, EarlierCondition } from './governance/policies/conditions/facts';
 export type {
   NumberComparison,
   ParameterCondition,

@@ -1,9 +1,9 @@
 import { type Decimal, parsedDecimal } from '../../core/values/decimal';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
-import { claimName } from '../policies/conditions/claim';
-import { earlierName } from '../policies/conditions/earlier';
+import { claimName } from '../policies/conditions/facts';
+import { earlierName } from '../policies/conditions/facts';
 import type { ClaimKey, EarlierKey, KnownClaim } from '../policies/conditions/facts';
-import type { Asks } from '../policies/evaluation/asking-policies';
+import type { Asks } from '../policies/evaluation/policy-evaluator';
 import type { Facts } from '../policies/evaluation/evaluation';
 
 /** Where facts are read: now, inside a command, or as they were. */

@@ -9,7 +9,6 @@ import type {
   DecidingPolicy,
   Evaluation,
   EvaluationRequest,
-  Facts,
   PolicyEffect,
 } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
@@ -20,11 +19,12 @@ import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { SumKey } from '../../ledger/records/sum-key';
 import { FactReader } from './fact-reader';
 import { recordedFacts } from './recorded-facts';
-import { type Asks, NOTHING_ASKED } from '../policies/evaluation/asking-policies';
+import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
-import { gatheredFacts } from './gathered-facts';
+import { type FactSource, gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
@@ -326,12 +326,8 @@ export class Permissions {
     asked: RequestedAction,
     principal: Principal | null,
   ): Promise<Permission> {
-    const { now } = transaction;
-    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
-      ...this.facts.within(transaction),
-      sums: (keys) => transaction.sums(keys),
-    });
-    return this.decided({ agent, principal }, asked, now, facts);
+    const source = { ...this.facts.within(transaction), sums: (keys: readonly SumKey[]) => transaction.sums(keys) };
+    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
   }
 
   /** Whether a stop covers what an agent asks for. */
@@ -347,40 +343,34 @@ export class Permissions {
     principal: Principal | null,
     executionId: string,
   ): Promise<Permission> {
-    const { now } = transaction;
     const source = this.facts.within(transaction, executionId);
-    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], source);
-    return this.decided({ agent, principal }, asked, now, facts);
+    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
   }
 
   /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
   foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
-    const { uses, facts } = agent === undefined ? NOTHING_ASKED : this.asks(agent, asked, null, at);
+    const { uses, facts } =
+      agent === undefined ? NOTHING_ASKED : this.policies.inForce.asks(questionOf(agent, asked, null, at));
     return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
   }
 
-  private asks(agent: Agent, asked: RequestedAction, principal: Principal | null, at: string): Asks {
-    return this.policies.inForce.asks(questionOf(agent, asked, principal, at));
-  }
-
-  private decided(
-    { agent, principal }: { readonly agent: Agent; readonly principal: Principal | null },
-    requested: RequestedAction,
-    at: string,
-    facts: Facts | undefined,
-  ): Permission {
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
+  private async decided(
+    question: EvaluationRequest,
+    agent: Agent,
+    principal: Principal | null,
+    source: FactSource,
+  ): Promise<Permission> {
     const { inForce } = this.policies;
-    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts);
+    const asks = inForce.asks(question);
+    const facts = await gatheredFacts([asks], source);
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
+    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;
-    const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
-    const answer = answerForAgent(agent, requested, principal, rules);
+    const rules = { evaluate, defaultEffect, at: question.at, guards: this.guards, stops };
+    const answer = answerForAgent(agent, question, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
-    const otherwise =
-      answer.reason === 'no_policy_allows'
-        ? inForce.allowingOtherwise(questionOf(agent, requested, principal, at))
-        : null;
-    const refusal = refusalOf(answer, agent, requested, principal, otherwise);
+    const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
+    const refusal = refusalOf(answer, agent, question, principal, otherwise);
     const principalRevision = principal?.person?.revision;
     const basis = {
       ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },

@@ -1,6 +1,6 @@
 import type { DecisionBasis } from '../executions/execution.entity';
-import { claimName } from '../policies/conditions/claim';
-import { earlierName } from '../policies/conditions/earlier';
+import { claimName } from '../policies/conditions/facts';
+import { earlierName } from '../policies/conditions/facts';
 import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
 
 /** What conditions asked besides the request, and what was found: as entries say it. */

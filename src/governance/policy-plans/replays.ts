@@ -12,7 +12,7 @@ import { PastRecords } from '../../ledger/reading/past-records';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
-import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { PolicyEffect } from '../policies/evaluation/evaluation';
 import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
@@ -120,16 +120,17 @@ export class Replays {
         const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
         const request = { ...who, action, resourceType, resourceId, parameters, run, at };
         const source = this.facts.at(createdSequence - 1);
-        const facts = await gatheredFacts([before.asks(request), after.asks(request)], source);
-        const answer = (policies: PolicyEvaluator): PermissionAnswer =>
+        const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
+        const facts = await gatheredFacts([asksBefore, asksAfter], source);
+        const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
           answerForAgent(agent, execution, principal, {
-            evaluate: (asked) => policies.evaluate(asked, facts),
+            evaluate: (asked) => policies.evaluate(asked, facts, asks),
             defaultEffect,
             at,
             // Policies are compared, not what stood above them.
             stops: [],
           });
-        const [was, now] = [answer(before), answer(after)];
+        const [was, now] = [answer(before, asksBefore), answer(after, asksAfter)];
         if (was.effect === now.effect) continue;
         changed += 1;
         if (examples.length < MOST_EXAMPLES)

@@ -174,7 +174,7 @@ export type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   return new Map(
     policies.map((policy) => {
-      const conditions = compileConditions(policy.conditions) ?? [];
+      const conditions = compileConditions(policy.conditions);
       const lets = (parameters: JsonObject): boolean => {
         const truth = truthOf(conditions, { ...ANYTHING, parameters }, NO_FACTS);
         return policy.effect === 'allow' ? truth === true : truth !== false;

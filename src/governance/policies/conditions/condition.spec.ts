@@ -9,7 +9,7 @@ function truth(condition: PolicyCondition, a: JsonValue | undefined, at = NOW): 
   const parameters = a === undefined ? { b: 5 } : { a, b: 5 };
   const subject = { type: 'user', id: 'x', roles: [] };
   const request = { subject, resourceType: 'document', resourceId: 'a', parameters, at };
-  return truthOf(compileConditions([condition]) ?? [], request, NO_FACTS);
+  return truthOf(compileConditions([condition]), request, NO_FACTS);
 }
 
 describe('A condition', () => {

@@ -1,10 +1,18 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
 import { liesWithin } from '../patterns/resources';
 import { type ClockCondition, clockTest } from './clock';
-import { type ClaimCondition, claimTest } from './claim';
-import { type EarlierCondition, earlierTest } from './earlier';
 import { EACH, isList, isScalar, pathOf, valueAt } from './pointers';
-import type { ConditionFacts, ConditionRequest } from './facts';
+import {
+  claimAsked,
+  type ClaimCondition,
+  type ConditionFacts,
+  type ConditionQuestion,
+  type ConditionRequest,
+  earlierAsked,
+  type EarlierCondition,
+  holdsByClaims,
+  holdsByEarlier,
+} from './facts';
 
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -34,10 +42,16 @@ export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondi
 export type Truth = boolean | 'unknown';
 
 /** Tells whether a condition holds for a request, by what was gathered besides it. */
-export type CompiledCondition = (request: ConditionRequest, facts: ConditionFacts) => Truth;
+type ConditionTest = (request: ConditionRequest, facts: ConditionFacts) => Truth;
 
-export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
-  return conditions.length === 0 ? null : conditions.map(compiled);
+export interface CompiledCondition {
+  readonly test: ConditionTest;
+  /** What it asks besides the request, or null where nothing can be known; absent if it asks nothing else. */
+  readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
+}
+
+export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] {
+  return conditions.map(compiled);
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
@@ -48,7 +62,7 @@ export function truthOf(
 ): Truth {
   let truth: Truth = true;
   for (const condition of conditions) {
-    const one = condition(request, facts);
+    const one = condition.test(request, facts);
     if (one === false) return false;
     if (one === 'unknown') truth = 'unknown';
   }
@@ -56,9 +70,20 @@ export function truthOf(
 }
 
 function compiled(condition: PolicyCondition): CompiledCondition {
-  if ('earlier' in condition) return earlierTest(condition);
-  if ('claim' in condition) return claimTest(condition);
-  if (condition.op === 'between') return clockTest(condition);
+  if ('earlier' in condition)
+    return {
+      test: (request, facts) => holdsByEarlier(condition, request, facts),
+      question: (request) => earlierAsked(condition, request),
+    };
+  if ('claim' in condition)
+    return {
+      test: (request, facts) => holdsByClaims(condition, request, facts),
+      question: (request) => claimAsked(condition, request),
+    };
+  return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
+}
+
+function parameterTest(condition: ParameterCondition): ConditionTest {
   const path = pathOf(condition.parameter);
   if (condition.op === 'exists')
     return ({ parameters }) => (valueAt(path, parameters) !== undefined) === condition.value;

@@ -4,7 +4,7 @@ import { askedUses, compileLimits, fits, type PolicyLimit, recordedUse } from '.
 const AT = '2026-11-24T13:30:00.000Z';
 
 function asked(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
-  const limits = compileLimits('spend', [limit]) ?? [];
+  const limits = compileLimits('spend', [limit]);
   const [use] = askedUses({ id: 'pol_1', name: 'spend', version: '1' }, limits, {
     agentId: 'agt_1',
     parameters,

@@ -76,9 +76,8 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
   return JSON.stringify(['limit', name, of ?? null, per, by]);
 }
 
-/** Null if there are none. A limit that would no longer be accepted lets nothing through. */
-export function compileLimits(name: string, limits: readonly PolicyLimit[]): readonly CompiledLimit[] | null {
-  if (limits.length === 0) return null;
+/** A limit that would no longer be accepted lets nothing through. */
+export function compileLimits(name: string, limits: readonly PolicyLimit[]): readonly CompiledLimit[] {
   return limits.map(({ max, of, per, by }) => ({
     max: decimalOf(max) ?? { digits: -1n, scale: 0 },
     path: of === undefined ? null : pathOf(of),
