@@ -60,12 +60,8 @@ export class CreationWarnings {
     private readonly modules: ModuleRef,
   ) {}
 
-  async of(policy: PolicyContent): Promise<string[]> {
-    return (await this.ofAll([policy])).get(policy) ?? [];
-  }
-
   /** What all of them name is looked up together, in few statements. */
-  async ofAll(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
+  async of(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const turn = new Turn();
     const mistaken = new Set<string>();
     const approvers = new Map<string, SubjectPattern>();

@@ -3,9 +3,8 @@ import { POLICY_DEFAULT_EFFECTS, type PolicyDefaultEffect } from '../../core/con
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { PastRecords } from '../../ledger/reading/past-records';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { hashedContent } from './policy-content';
+import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 import { POLICY, POLICY_ACTIONS, type Policy } from './policy.entity';
-import { EVALUATIONS, RulesInForce } from './rules-in-force';
 
 /** Policies read at once. */
 const CHUNK = 50;
@@ -25,9 +24,6 @@ export interface FoundRules {
   readonly policies: readonly string[];
 }
 
-/** By the id of a policy, the hash of its content. */
-type ContentHashes = Map<string, string>;
-
 /** Finds the rules that earlier entries name by their hash, and the contents of their policies. */
 @Injectable()
 export class PastRules {
@@ -38,17 +34,23 @@ export class PastRules {
 
   /** @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`. */
   async find(named: readonly NamedRules[], leaving: AbortSignal): Promise<PastRuleSets> {
-    const [inForce, contents]: [RulesInForce, ContentHashes] = [new RulesInForce(), new Map()];
+    const inForce = new Map<string, string>();
+    const contents = new Map<string, string>();
     const sets: FoundRules[] = [];
     let after = 0;
     for (const { hash, sequence } of [...named].sort((one, other) => one.sequence - other.sequence)) {
       const upTo = sequence - 1;
       for await (const policy of sets.length === 0 ? this.allAt(upTo) : this.changes(after, upTo)) {
         leaving.throwIfAborted();
-        if (policy.status === 'active') inForce.put(policy.id, contentHash(policy, contents));
-        else inForce.remove(policy.id);
+        if (policy.status !== 'active') {
+          inForce.delete(policy.id);
+          continue;
+        }
+        const content = sha256(hashedContent(policy));
+        inForce.set(policy.id, content);
+        contents.set(policy.id, content);
       }
-      sets.push({ hash, ...basisOf(inForce, hash, sequence), policies: inForce.ids });
+      sets.push({ hash, ...basisOf(inForce, hash, sequence), policies: [...inForce.keys()].sort() });
       after = upTo;
     }
     return { sets, policies: this.contentsOf(sets, contents) };
@@ -92,21 +94,15 @@ export interface PastRuleSets {
   readonly policies: AsyncGenerator<readonly string[]>;
 }
 
-function contentHash(policy: Policy, known: ContentHashes): string {
-  const hash = sha256(hashedContent(policy));
-  known.set(policy.id, hash);
-  return hash;
-}
-
 /** What, besides the policies, the hash stands for. */
 function basisOf(
-  rules: RulesInForce,
+  inForce: ContentHashes,
   hash: string,
   sequence: number,
 ): Pick<FoundRules, 'defaultEffect' | 'evaluation'> {
   for (const evaluation of EVALUATIONS)
     for (const defaultEffect of POLICY_DEFAULT_EFFECTS)
-      if (rules.hash(defaultEffect, evaluation) === hash) return { defaultEffect, evaluation };
+      if (rulesHash(inForce, defaultEffect, evaluation) === hash) return { defaultEffect, evaluation };
   throw new Error(
     `The policies in force before the entry ${sequence} are not the rules that it names: the database was altered.`,
   );

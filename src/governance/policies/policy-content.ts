@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RequiredApprovals } from '../../core/config/variables/governance-variables';
+import type { PolicyDefaultEffect, RequiredApprovals } from '../../core/config/variables/governance-variables';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { sha256 } from '../../ledger/chain/hash-chain';
 import { filledLimits } from './limits/given-limits';
 import { filledApproval } from './approval/given-approval';
 import type { CreatePolicyRequest } from './dto/policy.requests';
@@ -66,4 +67,27 @@ export function hashedContent(policy: Policy): string {
     if (canonicalJson(value) !== canonicalJson(absent)) content[name] = value;
   }
   return canonicalJson(content);
+}
+
+/**
+ * The versions of the rules by which policies are evaluated, the current one last: raised whenever the same policies
+ * would decide otherwise. 2: on whose behalf an agent acts, and limits.
+ */
+export const EVALUATIONS = [1, 2] as const;
+const CURRENT = 2;
+
+/** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
+export type ContentHashes = ReadonlyMap<string, string>;
+
+/**
+ * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
+ * with their contents. Hex SHA-256 of the RFC 8785 form of `{ defaultEffect, evaluation, policies: [[id, content hash], …] }`.
+ */
+export function rulesHash(
+  hashes: ContentHashes,
+  defaultEffect: PolicyDefaultEffect,
+  evaluation: (typeof EVALUATIONS)[number] = CURRENT,
+): string {
+  const policies = [...hashes].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
 }

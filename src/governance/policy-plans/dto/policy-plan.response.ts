@@ -8,7 +8,7 @@ import type { PolicyTestResults } from '../policy-tests';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
 import { ApproverGroupResponse } from '../../policies/dto/policy.response';
 import type { PlannedVerdict } from '../effects/effect';
-import type { PolicyChange } from '../policy-changes';
+import type { PolicyChange } from '../../policies/policy-changes';
 
 /** A policy that decides a test. */
 export class TestedPolicyResponse {

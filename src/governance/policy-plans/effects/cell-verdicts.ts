@@ -7,7 +7,6 @@ import {
 import type { PlannedVerdict } from './effect';
 import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
-import { addBits, type Bits, common, haveCommon, isEmpty, without } from './bits';
 import type { Budget } from './budget';
 
 export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
@@ -54,7 +53,7 @@ type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly hold
 
 /** Subjects of a cell that are answered differently if the conditions are as assumed. */
 export interface CellVerdict {
-  readonly subjects: Bits;
+  readonly subjects: bigint;
   readonly from: PlannedVerdict;
   readonly to: PlannedVerdict;
   readonly truths: Truths;
@@ -72,7 +71,7 @@ type Sides<Value> = Readonly<Record<Side, Value>>;
 
 /** Current state of the walk through the levels. */
 interface Place {
-  readonly subjects: Bits;
+  readonly subjects: bigint;
   readonly truths: Truths;
   readonly decided: Sides<Decided | null>;
 }
@@ -88,7 +87,7 @@ interface InnerPlace extends Place {
 export class CellVerdicts {
   private readonly levels: readonly (readonly PlannedMatch[])[];
   /** Per level: the subjects of the changed policies from there on. */
-  private readonly reach: readonly Bits[];
+  private readonly reach: readonly bigint[];
   private readonly found: CellVerdict[] = [];
 
   /** @param policies that match everything in the cell, oldest first. */
@@ -116,8 +115,8 @@ export class CellVerdicts {
       return;
     }
     const reach = from === null && to === null ? this.reach[index] : undefined;
-    const subjects = reach === undefined ? place.subjects : common(place.subjects, reach);
-    if (isEmpty(subjects)) return;
+    const subjects = reach === undefined ? place.subjects : place.subjects & reach;
+    if (subjects === 0n) return;
     this.walkLevel(index, level, 0, { subjects, truths, decided, matched: { isBefore: [], isAfter: [] } });
   }
 
@@ -127,12 +126,13 @@ export class CellVerdicts {
     for (const [offset, policy] of level.slice(start).entries()) {
       this.budget.step();
       const sides = sidesOf(policy, place);
-      if (sides.length === 0 || !haveCommon(place.subjects, policy.subjects)) continue;
+      const subjects = place.subjects & policy.subjects;
+      if (sides.length === 0 || subjects === 0n) continue;
       const next = start + offset + 1;
-      const met = { ...place, subjects: common(place.subjects, policy.subjects) };
+      const met = { ...place, subjects };
       this.walkMet(policy, sides, met, (after) => this.walkLevel(index, level, next, after));
-      place = { ...place, subjects: without(place.subjects, policy.subjects) };
-      if (isEmpty(place.subjects)) return;
+      place = { ...place, subjects: place.subjects & ~policy.subjects };
+      if (place.subjects === 0n) return;
     }
     this.leaveLevel(index, level, place);
   }
@@ -189,7 +189,7 @@ export class CellVerdicts {
         .filter(
           (policy) =>
             policy.rules[side] &&
-            haveCommon(policy.subjects, subjects) &&
+            (policy.subjects & subjects) !== 0n &&
             (policy.condition === null || truths.get(policy.condition)?.holds !== false),
         )
         .slice(0, MAX_DECIDING_POLICIES);
@@ -227,13 +227,12 @@ function isUnconditional({ condition }: PlannedMatch): boolean {
   return condition === null;
 }
 
-function reachOf(levels: readonly (readonly PlannedMatch[])[]): Bits[] {
-  const reach: Bits[] = [];
-  let bits: Bits | undefined;
+function reachOf(levels: readonly (readonly PlannedMatch[])[]): bigint[] {
+  const reach: bigint[] = [];
+  let subjects = 0n;
   for (const level of [...levels].reverse()) {
-    bits = bits?.slice() ?? new Uint32Array(level[0]?.subjects.length ?? 0);
-    for (const { subjects, isChanged } of level) if (isChanged) addBits(bits, subjects);
-    reach.unshift(bits);
+    for (const policy of level) if (policy.isChanged) subjects |= policy.subjects;
+    reach.unshift(subjects);
   }
   return reach;
 }
@@ -250,9 +249,8 @@ function merged(found: readonly CellVerdict[]): CellVerdict[] {
 }
 
 function united(left: CellVerdict, right: CellVerdict): CellVerdict {
-  const subjects = left.subjects.slice();
-  addBits(subjects, right.subjects);
-  return { ...left, subjects, because: unitedReasons(left.because, right.because) };
+  const because = unitedReasons(left.because, right.because);
+  return { ...left, subjects: left.subjects | right.subjects, because };
 }
 
 export const NO_REASONS: CellVerdict['because'] = { from: [], to: [] };

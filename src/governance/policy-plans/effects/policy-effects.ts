@@ -1,6 +1,5 @@
 import { decodedPath } from '../../policies/patterns/resources';
 import { ACTIONS, RESOURCES, possibleKeys, resourceKeys, setsAround } from './axes';
-import { addBits, haveCommon } from './bits';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
 import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
@@ -83,8 +82,7 @@ class EffectsSearch {
   /** The changed policies, and those that overlap with them. */
   private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
     const changed = policies.filter(({ isChanged }) => isChanged);
-    const subjects = this.classes.none();
-    for (const policy of changed) addBits(subjects, policy.subjects);
+    const subjects = changed.reduce((all, policy) => all | policy.subjects, 0n);
     const actions = new Reach(
       changed.flatMap(({ rules }) => rules.actions),
       ACTIONS.around,
@@ -93,7 +91,7 @@ class EffectsSearch {
     return policies.filter((policy) => {
       this.budget.step();
       return (
-        haveCommon(policy.subjects, subjects) &&
+        (policy.subjects & subjects) !== 0n &&
         policy.rules.actions.some((action) => actions.touches(action)) &&
         possibleKeys(policy).some((key) => resources.touches(key))
       );
@@ -215,7 +213,7 @@ function because<Found extends Chunk>(chunk: Found, reasons: readonly Reasons[])
 }
 
 function keyOf({ from, to, truths, subjects }: CellVerdict): string {
-  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.join()}`;
+  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.toString(16)}`;
 }
 
 function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersion {

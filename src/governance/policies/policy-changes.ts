@@ -1,6 +1,6 @@
 import type { FieldFault } from '../../core/errors/domain-error';
-import { firstDifference, type PolicyContent } from '../policies/policy-content';
-import type { Policy } from '../policies/policy.entity';
+import { firstDifference, type PolicyContent } from './policy-content';
+import type { Policy } from './policy.entity';
 import { Turn } from '../../core/concurrency/turn';
 
 /** What has to be done about a policy; `replaced` is the version in force that it replaces. */
