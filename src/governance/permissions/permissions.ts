@@ -20,11 +20,9 @@ import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { SumKey } from '../../ledger/records/sum-key';
-import { FactReader } from './fact-reader';
-import { recordedFacts } from './recorded-facts';
+import { FactReader, type FactSource, gatheredFacts, recordedFacts } from './facts';
 import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
-import { type FactSource, gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
@@ -145,23 +143,19 @@ function refused(reason: AnswerReason): PermissionAnswer {
 
 function answerOfPolicies(
   subject: EvaluationSubject,
-  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  requested: RequestedAction,
   principal: Principal | null,
   { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
-  const request = { subject, action, resourceType, resourceId, parameters, run, at };
-  const evaluation = evaluate({ ...request, principal: principal?.subject ?? null });
+  const evaluation = evaluate({ ...requested, subject, principal: principal?.subject ?? null, at });
   const { effect, policies, requirement, used, limited } = evaluation;
-  const uses = {
-    ...(used !== undefined && { used }),
-    ...(limited !== undefined && { limited }),
-    ...lookedIn(evaluation),
-  };
+  const looked = lookedIn(evaluation);
+  const uses = { ...(used !== undefined && { used }), ...(limited !== undefined && { limited }), ...looked };
   if (effect === null && limited !== undefined)
     return { effect: 'deny', reason: 'limit_reached', policies, requirement: null, ...uses };
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
-    return { effect: defaultEffect, reason, policies, requirement: null, ...lookedIn(evaluation) };
+    return { effect: defaultEffect, reason, policies, requirement: null, ...looked };
   }
   if (effect === 'allow') return { effect, reason: null, policies, requirement: null, ...uses };
   if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
@@ -173,12 +167,11 @@ function answerOfPolicies(
 
 function questionOf(
   agent: Agent,
-  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  requested: RequestedAction,
   principal: Principal | null,
   at: string,
 ): EvaluationRequest {
-  const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
-  return { ...who, action, resourceType, resourceId, parameters, run, at };
+  return { ...requested, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
 }
 
 /**

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
-import { LimitUsage } from './limits/limit-usage';
+import { LimitUsage } from './limit-usage';
 import { MissingSums } from './limits/missing-sums';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';

@@ -4,7 +4,7 @@ import { invalid, unavailable } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
 import { ActivePolicies, type StoredPolicies } from '../policies/active-policies';
 import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
-import { PolicyChangeResponse, type PolicyPlanResponse, PolicyTestsResponse } from './dto/policy-plan.response';
+import { PolicyChangeResponse, type PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
 import { contentOf } from '../policies/policy-content';
 import type { PlannedPolicy } from './effects/effect';
@@ -80,7 +80,7 @@ export class PlanService {
       reason: compared.reason,
       shadowed: compared.shadowed,
       warnings: shortened([...(await this.warningsOn(changes)), ...compared.warnings]),
-      ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
+      ...(results !== null && { tests: results }),
     };
     return { planned, answer };
   }

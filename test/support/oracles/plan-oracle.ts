@@ -6,12 +6,12 @@ import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/pol
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
 import type { AgentSubject } from '../../../src/governance/policies/patterns/subjects';
 import type {
-  Effect,
-  PatternSet,
-  PlannedPolicy,
-  PlannedVerdict,
-  PolicyVersion,
-} from '../../../src/governance/policy-plans/effects/effect';
+  PatternSetResponse as PatternSet,
+  PlannedEffectResponse as Effect,
+  PlannedVerdictResponse as PlannedVerdict,
+  PolicyVersionResponse as PolicyVersion,
+} from '../../../src/governance/policy-plans/dto/policy-plan.response';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
 
 // With one text for whatever lies in a pattern and in none inside it.
 export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];

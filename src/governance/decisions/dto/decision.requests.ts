@@ -18,7 +18,7 @@ import type { JsonObject } from '../../../core/json/json-value';
 import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.fields';
-import { ApproversField } from '../../policies/dto/policy-fields';
+import { ApproversField } from '../../policies/approval/given-approval';
 import { decisionTypeFault } from '../decision-rules';
 import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.fields';
 import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';

@@ -172,16 +172,13 @@ function charactersFault(text: string): string | undefined {
   return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-/** Most parts have none, so that nothing is allocated for them. */
 function partFaults(part: string, value: JsonValue, texts: readonly string[]): readonly FieldFault[] {
   if (value === null) return [{ field: part, message: 'is required' }];
   if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
-  const properties = value['properties'] ?? null;
-  if (texts.every((name) => typeof value[name] === 'string') && properties === null) return NO_FAULTS;
   const faults = texts.flatMap((name) =>
     typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
   );
-  return [...faults, ...objectFaults(`${part}.properties`, properties)];
+  return [...faults, ...objectFaults(`${part}.properties`, value['properties'])];
 }
 
 function subjectFaults(subject: JsonValue): readonly FieldFault[] {

@@ -101,12 +101,15 @@ export class AccessEvaluations extends AccessEvaluationItem {
   readonly options?: AccessEvaluationsOptions;
 }
 
+const ACCESS_REASONS = [
+  ...ANSWER_REASONS,
+  ...(['subject_invalid', 'resource_invalid', 'agent_unknown', 'not_this_principal'] as const),
+] as const;
+export type AccessReason = (typeof ACCESS_REASONS)[number];
+
 export class AccessDecisionContext {
-  @ApiNullableChoice(
-    [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown', 'not_this_principal'],
-    'Null if it is allowed.',
-  )
-  readonly reason!: string | null;
+  @ApiNullableChoice(ACCESS_REASONS, 'Null if it is allowed.')
+  readonly reason!: AccessReason | null;
 
   @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];

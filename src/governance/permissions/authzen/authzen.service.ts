@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { AnswerReason, PermissionAnswer } from '../permissions';
+import type { PermissionAnswer } from '../permissions';
 import { type FieldFault, invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { Asker } from '../evaluation/questions';
-import { DecidingPolicyResponse } from '../../executions/dto/execution.response';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
 import {
   evaluationOf,
-  type InvalidReason,
   type ReadEvaluation,
   readParts,
   endsList,
@@ -20,22 +18,10 @@ import {
   type Semantic,
   semanticOf,
 } from './access-evaluations';
+import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
 /** An answer as the standard defines it. */
-export interface AccessDecision {
-  readonly decision: boolean;
-  readonly context: DecisionContext | { readonly error: { readonly status: number; readonly message: string } };
-}
-
-interface DecisionContext {
-  /** Null if it is allowed. */
-  readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | 'not_this_principal' | null;
-  readonly policies: readonly DecidingPolicyResponse[];
-  readonly policySet: string;
-  readonly approvalRequirement?: ApprovalResponse;
-  /** Present if no policy allows it, and it is allowed because the agent is observed. */
-  readonly observed?: true;
-}
+type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 
 /** Answers access evaluations the way evaluate would. */
 @Injectable()
@@ -113,7 +99,7 @@ function decisionBy(
   return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
 }
 
-function refused(reason: DecisionContext['reason'], { policySet }: Asking): AccessDecision {
+function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
   return { decision: false, context: { reason, policies: [], policySet } };
 }
 

@@ -21,8 +21,7 @@ import { PastPolicies } from '../../policies/past-policies';
 import type { EvaluationSubject } from '../../policies/patterns/subjects';
 import type { LimitUse } from '../../policies/limits/limit';
 import { SumReader } from '../../../ledger/reading/sum-reader';
-import { type FactSource, gatheredFacts } from '../gathered-facts';
-import { FactReader } from '../fact-reader';
+import { FactReader, type FactSource, gatheredFacts } from '../facts';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
@@ -60,6 +59,14 @@ export interface ExplainedAnswer {
   readonly answer: PermissionAnswer;
   /** Null if none was asked for. */
   readonly explanation: AnswerExplanation | null;
+}
+
+/** A question as policies were asked it, and what they say. */
+interface AnsweredQuestion {
+  readonly answer: PermissionAnswer;
+  readonly request: EvaluationRequest;
+  /** The best effect that any parameters could have. */
+  readonly bestEffect: () => PolicyEffect;
 }
 
 /** Answers questions by one set of policies. */
@@ -165,29 +172,24 @@ export class Evaluations {
     const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
     const bestDefault = (who: KnownAgent | EvaluationSubject): PolicyEffect =>
       'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
+    const asked = (question: AskedPermission, by: DecidingRules): AnsweredQuestion => {
+      const who = resolved(question, agents);
+      const principal = askedPrincipal({ principals }, question, agents) ?? null;
+      const answer = answerTo(who, question, principal, by);
+      const request = { ...question, subject: subjectOf(who), principal: principal?.subject ?? null, at };
+      return { answer, request, bestEffect: () => policies.bestEffect(request, bestDefault(who)) };
+    };
     return {
       policySet: policies.policySet,
       mayName: (asker) => mayName({ principals }, asker, agents),
       unknown: (asker) => unknownFaults({ principals }, asker, agents),
       answer: (question, explains) => {
-        const who = resolved(question, agents);
-        const principal = askedPrincipal({ principals }, question, agents) ?? null;
-        const answer = answerTo(who, question, principal, rules);
-        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
-        const explain = (): AnswerExplanation =>
-          explained(asks, question, answer, { policies, defaultEffect: bestDefault(who), facts });
-        const explanation = explains ? explain() : null;
-        return { answer, explanation };
+        const answered = asked(question, rules);
+        return { answer: answered.answer, explanation: explains ? explained(answered, policies, facts) : null };
       },
       openAnswer: (question) => {
-        const who = resolved(question, agents);
-        const principal = askedPrincipal({ principals }, question, agents) ?? null;
-        const answer = answerTo(who, question, principal, { evaluate: evaluateOpen, defaultEffect, at, stops });
-        if (isUnable(answer)) return { answer, explanation: null };
-        const { action, resourceType, resourceId, parameters, run } = question;
-        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
-        const request = { ...asks, action, resourceType, resourceId, parameters, run };
-        const effect = policies.bestEffect(request, bestDefault(who));
+        const { answer, bestEffect } = asked(question, { evaluate: evaluateOpen, defaultEffect, at, stops });
+        const effect = isUnable(answer) ? answer.effect : bestEffect();
         return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
       },
     };
@@ -239,11 +241,11 @@ export class Evaluations {
     source: FactSource,
   ): Promise<Facts | undefined> {
     const asked = questions.flatMap((question) => {
-      const { who, action, resourceType, resourceId, parameters, run } = question;
+      const { who } = question;
       const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
       if (subject === undefined || !mayName({ principals }, question, agents)) return [];
       const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
-      return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, run, at });
+      return policies.asks({ ...question, subject, principal, at });
     });
     return gatheredFacts(asked, source);
   }
@@ -324,19 +326,12 @@ function openAnswer(effect: PolicyEffect): PermissionAnswer {
 
 /** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
-  asks: Pick<EvaluationRequest, 'subject' | 'principal' | 'at'>,
-  { action, resourceType, resourceId, parameters, run }: AskedPermission,
-  answer: PermissionAnswer,
-  { policies, defaultEffect, facts }: Pick<Basis, 'policies' | 'facts'> & { readonly defaultEffect: PolicyEffect },
+  { answer, request, bestEffect }: AnsweredQuestion,
+  policies: PolicySet,
+  facts: Facts | undefined,
 ): AnswerExplanation {
-  const request = { ...asks, action, resourceType, resourceId, parameters, run };
-  const explanation = policies.explain(request, facts);
-  const { inForce, matched, limits } = explanation;
+  const { inForce, matched, limits, nearMisses } = policies.explain(request, facts);
   if (isUnable(answer) || answer.reason === 'extension_refused')
     return { inForce, matched, nearest: [], limits, bestEffect: 'deny' };
-  return {
-    ...{ inForce, matched, limits },
-    nearest: explanation.nearMisses(answer.effect),
-    bestEffect: policies.bestEffect(request, defaultEffect),
-  };
+  return { inForce, matched, limits, nearest: nearMisses(answer.effect), bestEffect: bestEffect() };
 }

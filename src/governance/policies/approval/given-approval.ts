@@ -13,6 +13,7 @@ import {
   objectShape,
   textShape,
 } from '../../../http/validation/shapes';
+import { Field, type FieldText } from '../../../http/validation/fields';
 import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
 import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';
@@ -102,6 +103,11 @@ export const distinctApproversFault: MemberRule = (value) => {
     return [{ at: `[${index}].subjects`, message: `must not be those of the group [${first}] again` }];
   });
 };
+
+/** Groups of approvers, no two of them with the same subjects. */
+export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
+  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS.schema);
+}
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */
 export function areDistinctApprovers(value: unknown): value is readonly GivenGroup[] {

@@ -2,7 +2,6 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember } from '../../../http/openapi/answer-members';
 import { LARGEST_OFFSET, MOST_ROWS } from '../../../http/lists/list.query';
 import { QueryInteger } from '../../../http/validation/query-fields';
-import type { UsedLimit } from '../limits/limit-usage';
 
 export class UsageQuery {
   @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
@@ -13,7 +12,7 @@ export class UsageQuery {
 }
 
 /** What is used of a limit in its current window; amounts are text. */
-export class UsedLimitResponse implements UsedLimit {
+export class UsedLimitResponse {
   @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
   readonly limit!: number;
 

@@ -4,15 +4,16 @@ import {
   isTooLarge,
   setKeyOf,
 } from '../../policies/approval/approval-requirement';
-import type { PlannedVerdict } from './effect';
+import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
 import type { Budget } from './budget';
+import { grouped } from './grouped';
 
-export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
+export const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 
 /** A verdict as a text key; groups of approvers are compared as sets. */
-export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
+export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): string {
   const groups = approvers.map(({ subjects, approvals, signed }) =>
     [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
   );
@@ -34,7 +35,7 @@ export function asksForNothingMore(approval: ApprovalRequirement, matched: reado
 }
 
 /** The verdict of policies of one level. A requirement too large to approve is a denial. */
-export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdict {
+export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdictResponse {
   const ordered = [...policies].sort((left, right) => left.index - right.index);
   const requirement = combinedRequirement(ordered.flatMap(({ rules }) => rules.approval ?? []));
   if (requirement === null) return { effect: policies[0]?.rules.effect === 'allow' ? 'allow' : 'deny' };
@@ -54,15 +55,15 @@ type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly hold
 /** Subjects of a cell that are answered differently if the conditions are as assumed. */
 export interface CellVerdict {
   readonly subjects: bigint;
-  readonly from: PlannedVerdict;
-  readonly to: PlannedVerdict;
+  readonly from: PlannedVerdictResponse;
+  readonly to: PlannedVerdictResponse;
   readonly truths: Truths;
   readonly because: { readonly from: readonly PlannedMatch[]; readonly to: readonly PlannedMatch[] };
 }
 
 /** What has been decided for one side of the plan, before or after. */
 interface Decided {
-  readonly verdict: PlannedVerdict;
+  readonly verdict: PlannedVerdictResponse;
   readonly level: readonly PlannedMatch[];
 }
 
@@ -212,13 +213,7 @@ function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Sid
 
 /** Groups policies by rank, the highest first; in each group, those without conditions first. */
 function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
-  const byRank = new Map<number, PlannedMatch[]>();
-  for (const policy of policies) {
-    const level = byRank.get(policy.rank) ?? [];
-    level.push(policy);
-    byRank.set(policy.rank, level);
-  }
-  return [...byRank]
+  return [...grouped(policies, ({ rank }) => [rank])]
     .sort(([left], [right]) => right - left)
     .map(([, level]) => [...level.filter(isUnconditional), ...level.filter((policy) => !isUnconditional(policy))]);
 }

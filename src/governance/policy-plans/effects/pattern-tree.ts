@@ -1,4 +1,4 @@
-import type { PatternSet } from './effect';
+import type { PatternSetResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
 
 /**
@@ -118,7 +118,7 @@ export function partsOf(root: PatternNode, step: () => void): Part[] {
 /** The own parts of some nodes. */
 interface NodeSet {
   readonly nodes: readonly PatternNode[];
-  readonly set: PatternSet;
+  readonly set: PatternSetResponse;
 }
 
 /**

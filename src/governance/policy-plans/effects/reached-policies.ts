@@ -1,3 +1,4 @@
+import { grouped } from './grouped';
 import type { PlannedMatch } from './planned-match';
 import { resourceKeys, setsAround, type ResourceKey } from './axes';
 
@@ -29,7 +30,7 @@ export class ReachedPolicies {
   /** The types under which other policies may match than under the rest. */
   readonly types: readonly string[];
   private readonly untyped: readonly PlannedMatch[];
-  private readonly named = new Map<string, PlannedMatch[]>();
+  private readonly named: ReadonlyMap<string, readonly PlannedMatch[]>;
   private readonly reach: Reach<ResourceKey>;
 
   constructor(
@@ -39,13 +40,7 @@ export class ReachedPolicies {
     this.untyped = policies.filter(({ types }) => types === null);
     this.reach = reachOf(this.untyped, null);
     this.others = this.touching(this.untyped, null, this.reach);
-    for (const policy of policies) {
-      for (const type of policy.namedTypes) {
-        const known = this.named.get(type);
-        if (known === undefined) this.named.set(type, [policy]);
-        else known.push(policy);
-      }
-    }
+    this.named = grouped(policies, ({ namedTypes }) => namedTypes);
     this.types = [...this.named.keys()].filter((type) => this.isApart(type));
   }
 

@@ -1,21 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { decimalOf, decimalText, ZERO } from '../../../core/values/decimal';
-import { Database } from '../../../ledger/database/database';
-import type { SqlValue } from '../../../ledger/database/sql-connection';
-import { LedgerService } from '../../../ledger/ledger.service';
-import { type PolicyLimit, sumOfLimit } from './limit';
-import { windowAt } from './limit-window';
-
-/** What is used of a limit in its current window; amounts are text. */
-export interface UsedLimit {
-  /** The index of the limit. */
-  readonly limit: number;
-  /** The agent; null where those of all count together. */
-  readonly key: string | null;
-  readonly used: string;
-  readonly max: string;
-  readonly resetsAt: string;
-}
+import { decimalOf, decimalText, ZERO } from '../../core/values/decimal';
+import { Database } from '../../ledger/database/database';
+import type { SqlValue } from '../../ledger/database/sql-connection';
+import { LedgerService } from '../../ledger/ledger.service';
+import type { UsageResponse } from './dto/usage';
+import { type PolicyLimit, sumOfLimit } from './limits/limit';
+import { windowAt } from './limits/limit-window';
 
 interface UsedRow {
   readonly limit: number;
@@ -35,7 +25,7 @@ export class LimitUsage {
   async of(
     { name, limits }: { readonly name: string; readonly limits: readonly PolicyLimit[] },
     { limit: most, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<{ readonly data: readonly UsedLimit[]; readonly total: number }> {
+  ): Promise<UsageResponse> {
     if (limits.length === 0) return { data: [], total: 0 };
     const { now } = this.ledger;
     const windows = limits.map(({ per }) => windowAt(per, now));
