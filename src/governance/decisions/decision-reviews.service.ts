@@ -14,7 +14,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, deniedReviewNote, reviewNote } from './decision.kind';
 import type { JsonObject } from '../../core/json/json-value';
-import type { GivenGrant } from '../policies/approval/grant-terms';
+import type { GivenGrant } from '../policies/approval/approval-requirement';
 import { mintGiven } from './grants/grant-changes';
 import { type Instead, requireOther, requireWithin, settleWithInstead } from './grants/review-terms';
 import { ReviewSignatures, signatureInvalid, signatureRequired } from './review-signatures';

@@ -7,7 +7,7 @@ import { challengeOf } from '../passkeys/challenges';
 import { PASSKEY } from '../passkeys/passkey.entity';
 import { relyingParty } from '../passkeys/relying-party';
 import { keptSignature, loadProtocol, type PasskeySignature } from '../passkeys/webauthn';
-import type { GivenGrant } from '../policies/approval/grant-terms';
+import type { GivenGrant } from '../policies/approval/approval-requirement';
 import type { Decision } from './decision.entity';
 
 /** An approval as its reviewer's device is to sign it. */

@@ -13,7 +13,7 @@ import {
   type EarlierKey,
   earlierName,
   type KnownClaim,
-} from '../policies/conditions/facts';
+} from '../policies/conditions/condition';
 import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
 import type { Asks } from '../policies/evaluation/policy-evaluator';
 

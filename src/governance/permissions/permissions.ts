@@ -185,6 +185,7 @@ export function refusalOf(
   principal: Principal | null,
   otherwise: DecidingPolicy | null,
 ): DomainError | null {
+  const { action, resourceId } = requested;
   switch (reason) {
     case null:
     case 'approval_required':
@@ -197,13 +198,20 @@ export function refusalOf(
         `The person "${String(principal?.person?.name)}", on whose behalf the agent acts, is suspended.`,
       );
     case 'stopped':
-      return stopped(String(stopId));
+      return permissionDenied(
+        'stopped',
+        `The stop ${String(stopId)} covers this: nothing that it covers is authorised until it is lifted.`,
+      );
     case 'capability_missing':
-      return incapable(agent, requested.action);
+      return incapable(agent, action);
     case 'no_policy_allows':
       return allowedByNone(subjectOf(agent), requested, otherwise);
     case 'approval_too_large':
-      return tooMuchToApprove(requested);
+      return permissionDenied(
+        'approval_too_large',
+        `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
+          'approvers and 200 approvals.',
+      );
     case 'limit_reached':
       return permissionDenied('limit_reached', `${limited.map(reachedText).join(' ')} No other policy allows this.`);
     case 'extension_refused':
@@ -214,7 +222,11 @@ export function refusalOf(
     case 'policy_denied': {
       const [first] = policies;
       if (first === undefined) throw new Error('A denial by policies names none.');
-      return forbidden(agent, requested, first);
+      const { id, name, version } = first;
+      return policyDenied(
+        { id, name, version },
+        `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
+      );
     }
   }
 }
@@ -224,21 +236,6 @@ function reachedText({ policy: { name, version }, limit, amount, before, max, re
   if (amount === null) return `${which} counts an amount, and the parameters have none that it can count.`;
   const [asked, used, most] = [amount, before, max].map(decimalText);
   return `${which} leaves no ${asked}: ${used} of ${most} are used until ${resetsAt}.`;
-}
-
-function stopped(id: string): DomainError {
-  return permissionDenied(
-    'stopped',
-    `The stop ${id} covers this: nothing that it covers is authorised until it is lifted.`,
-  );
-}
-
-function tooMuchToApprove({ action, resourceId }: RequestedAction): DomainError {
-  return permissionDenied(
-    'approval_too_large',
-    `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
-      'approvers and 200 approvals.',
-  );
 }
 
 /** A capability that is no longer valid is ignored. */
@@ -251,14 +248,6 @@ function incapable({ name }: Agent, action: string): DomainError {
   const remedy = fault === undefined ? 'It would have to be among its capabilities.' : `A capability ${fault}.`;
   const message = `The agent "${name}" lacks the capability "${action}". ${remedy}`;
   return permissionDenied('capability_missing', message);
-}
-
-function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy: DecidingPolicy): DomainError {
-  const { id, name, version } = policy;
-  return policyDenied(
-    { id, name, version },
-    `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
-  );
 }
 
 function allowedByNone(

@@ -10,8 +10,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { CreatePolicyRequest } from './dto/policy.requests';
 import { ActivePolicies } from './active-policies';
 import { CreationWarnings } from './creation-warnings';
-import { contentOf, firstDifference, type PolicyContent } from './policy-content';
-import type { PolicyChange } from './policy-changes';
+import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
 
 /** The result of a creation. */

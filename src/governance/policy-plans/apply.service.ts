@@ -9,16 +9,17 @@ import { ActivePolicies } from '../policies/active-policies';
 import type { ApplyPoliciesRequest } from './dto/policy-plan.requests';
 import { type AppliedPoliciesResponse, PolicyChangeResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
-import { contentOf, type PolicyContent } from '../policies/policy-content';
-import { POLICY, type Policy } from '../policies/policy.entity';
 import {
+  type PolicyChange,
+  type PolicyContent,
+  type WantedPolicies,
   byVersion,
+  contentOf,
   goingOutOfForce,
   notInForce,
-  type PolicyChange,
   policyChanges,
-  type WantedPolicies,
-} from '../policies/policy-changes';
+} from '../policies/policy-content';
+import { POLICY, type Policy } from '../policies/policy.entity';
 
 /** What an application has to know before its command begins. */
 interface Preparation {

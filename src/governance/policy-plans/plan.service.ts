@@ -6,14 +6,20 @@ import { ActivePolicies, type StoredPolicies } from '../policies/active-policies
 import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import { PolicyChangeResponse, type PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
-import { contentOf } from '../policies/policy-content';
+import {
+  type PolicyChange,
+  byVersion,
+  contentOf,
+  goingOutOfForce,
+  notInForce,
+  policyChanges,
+} from '../policies/policy-content';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Replays } from './replays';
 import { PolicyTests } from './policy-tests';
 import { PolicyComparisons } from './policy-comparisons';
-import { byVersion, goingOutOfForce, notInForce, type PolicyChange, policyChanges } from '../policies/policy-changes';
 import { type Policy, POLICY } from '../policies/policy.entity';
 
 /** Most attempts to read all policies in force without a change in between. */

@@ -15,7 +15,7 @@ import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { Turn } from '../../core/concurrency/turn';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
-import { NO_FACTS } from '../policies/conditions/facts';
+import { NO_FACTS } from '../policies/conditions/condition';
 import type { Facts, PolicyEffect } from '../policies/evaluation/evaluation';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
-import { compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
-import { NO_FACTS } from '../../../src/governance/policies/conditions/facts';
+import { NO_FACTS, compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';

@@ -2,7 +2,7 @@ import { conflict } from '../../../core/errors/domain-error';
 import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
 import type { DueRecords } from '../../../ledger/due-settlement';
 import { EXECUTION, type Execution } from '../../executions/execution.entity';
-import { areSameGrants, type GivenGrant, sumOfGrant } from '../../policies/approval/grant-terms';
+import { areSameGrants, type GivenGrant, sumOfGrant } from '../../policies/approval/approval-requirement';
 import type { Decision } from '../decision.entity';
 import { type Grant, GRANT } from './grant.entity';
 import { type GrantTerms, MOST_ACTIVE, termsOf } from './grant-rules';

@@ -4,10 +4,14 @@ import { endOf } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
-import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
+import {
+  type ApprovalRequirement,
+  type GivenGrant,
+  type GrantAllowance,
+  lengthOf,
+} from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
-import { type GivenGrant, type GrantAllowance, lengthOf } from '../../policies/approval/grant-terms';
-import { matchesAsAllow } from '../../policies/patterns/resource-match';
+import { matchesAsAllow } from '../../policies/patterns/resources';
 import type { Decision, Review } from '../decision.entity';
 import type { Grant } from './grant.entity';
 

@@ -7,7 +7,7 @@ import { type LedgerTransaction, Refusal } from '../../../ledger/ledger-transact
 import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
-import { sumOfGrant } from '../../policies/approval/grant-terms';
+import { sumOfGrant } from '../../policies/approval/approval-requirement';
 import { DECISION } from '../decision.kind';
 import type { UsedGrant } from './dto/grant.dto';
 import { DUE_GRANTS, revokeGrant } from './grant-changes';

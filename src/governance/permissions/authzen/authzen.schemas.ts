@@ -5,7 +5,7 @@ import { DecidingPolicyResponse } from '../../executions/dto/execution.response'
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
-import { RUN } from '../principal-fields';
+import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
 /** What the API document says of the standard's bodies. They are read by access-evaluations.ts, not validated by these. */

@@ -16,8 +16,14 @@ import {
 import { Field, type FieldText } from '../../../http/validation/fields';
 import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
-import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';
-import { type GrantAllowance, grantDurationFault, MOST_USES } from './grant-terms';
+import {
+  type ApprovalRequirement,
+  type ApproverGroup,
+  type GrantAllowance,
+  MOST_USES,
+  areEqualSets,
+  grantDurationFault,
+} from './approval-requirement';
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 

@@ -1,7 +1,6 @@
 import type { JsonValue } from '../../../core/json/json-value';
 import type { Day } from './clock';
-import { compileConditions, type PolicyCondition, type Truth, truthOf } from './condition';
-import { NO_FACTS } from './facts';
+import { type PolicyCondition, type Truth, NO_FACTS, compileConditions, truthOf } from './condition';
 
 const NOW = '2026-01-05T12:00:00.000Z';
 

@@ -1,8 +1,14 @@
 import { matchesAction } from '../../../core/values/action-pattern';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import { compileLimits, type CompiledLimit, type PolicyLimit } from '../limits/limit';
-import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions/condition';
-import { type ConditionFacts, NO_FACTS } from '../conditions/facts';
+import {
+  type CompiledCondition,
+  type ConditionFacts,
+  type PolicyCondition,
+  NO_FACTS,
+  compileConditions,
+  truthOf,
+} from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
 import { subjectText } from '../patterns/subjects';
 import {

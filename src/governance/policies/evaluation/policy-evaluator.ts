@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
-import { type ConditionFacts, NO_FACTS } from '../conditions/facts';
+import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
 import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
 import { type EvaluationSubject, textsOf } from '../patterns/subjects';
 import {

@@ -11,17 +11,17 @@ import {
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
 import { member, objectShape, type Shape } from '../../../http/validation/shapes';
-import { OnBehalfOfField } from '../../permissions/principal-fields';
-import type { GivenPrincipal } from '../../permissions/principals';
-import type { GivenQuestion, GivenSubject } from '../../permissions/evaluation/questions';
-import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
+import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
 import {
+  type GivenQuestion,
+  type GivenSubject,
   ACTION,
   AGENT_REFERENCE,
   RESOURCE_ID,
   RESOURCE_TYPE,
   whoFaults,
-} from '../../permissions/evaluation/question-faults';
+} from '../../permissions/evaluation/questions';
+import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
 import type { JsonObject } from '../../../core/json/json-value';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';

@@ -6,7 +6,7 @@ import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/eval
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
 import { ApproverGroupResponse } from '../../policies/dto/policy.response';
-import type { PolicyChange } from '../../policies/policy-changes';
+import type { PolicyChange } from '../../policies/policy-content';
 
 /** A policy that decides a test. */
 export class TestedPolicyResponse {

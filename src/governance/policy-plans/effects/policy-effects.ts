@@ -1,5 +1,5 @@
 import { decodedPath } from '../../policies/patterns/resources';
-import { ACTIONS, RESOURCES, possibleKeys, resourceKeys, setsAround } from './axes';
+import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
 import type { EffectsOrder, FoundEffects } from './effect';
@@ -11,7 +11,6 @@ import type {
 } from '../dto/policy-plan.response';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
 import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
-import { Reach, ReachedPolicies } from './reached-policies';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;

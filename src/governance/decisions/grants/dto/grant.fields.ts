@@ -2,7 +2,7 @@ import { Field } from '../../../../http/validation/fields';
 import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
 import { objectFault } from '../../../../http/validation/value-rules';
 import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
-import type { GivenGrant } from '../../../policies/approval/grant-terms';
+import type { GivenGrant } from '../../../policies/approval/approval-requirement';
 import { resourcePatternFault } from '../../../policies/patterns/resources';
 
 /** A grant as a reviewer sends it; null counts as left out. */
