@@ -148,21 +148,20 @@ function answerOfPolicies(
   { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
   const evaluation = evaluate({ ...requested, subject, principal: principal?.subject ?? null, at });
-  const { effect, policies, requirement, used, limited } = evaluation;
-  const looked = lookedIn(evaluation);
-  const uses = { ...(used !== undefined && { used }), ...(limited !== undefined && { limited }), ...looked };
-  if (effect === null && limited !== undefined)
-    return { effect: 'deny', reason: 'limit_reached', policies, requirement: null, ...uses };
+  const { effect, requirement, limited } = evaluation;
+  const denied = (reason: AnswerReason): PermissionAnswer => {
+    return { ...evaluation, effect: 'deny', reason, requirement: null };
+  };
+  if (effect === null && limited !== undefined) return denied('limit_reached');
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
-    return { effect: defaultEffect, reason, policies, requirement: null, ...looked };
+    return { ...evaluation, effect: defaultEffect, reason };
   }
-  if (effect === 'allow') return { effect, reason: null, policies, requirement: null, ...uses };
-  if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
-  if (requirement !== null && isTooLarge(requirement))
-    return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null, ...uses };
+  if (effect === 'allow') return { ...evaluation, effect, reason: null };
+  if (effect === 'deny') return denied('policy_denied');
+  if (requirement !== null && isTooLarge(requirement)) return denied('approval_too_large');
   const asked = requirement && requirementFor(requirement, principal?.person?.id ?? null);
-  return { effect, reason: 'approval_required', policies, requirement: asked, ...uses };
+  return { ...evaluation, effect, reason: 'approval_required', requirement: asked };
 }
 
 function questionOf(

@@ -1,5 +1,4 @@
 import { type PolicyCondition, isOnParameter, isReference } from './conditions/condition';
-import type { PolicyRules } from './evaluation/compiled-policy';
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { type SubjectPattern, parseSubject, subjectWarning } from './patterns/subjects';
 import { normaliseAgentName } from '../agents/agent-name';
@@ -20,14 +19,11 @@ import { ApproverGroups } from './approval/approver-groups';
 import { type ApprovalRequirement, type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
 
-/** What a policy lists. */
-export type PolicyLists = Pick<PolicyRules, 'subjects' | 'actions' | 'resources' | 'resourceTypes'>;
-
 /**
  * Names what in a policy matches nothing, and why. Only policies stored by an earlier version can have such resources
  * or types: new ones are refused.
  */
-export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyLists): string[] {
+function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyContent): string[] {
   return [
     ...subjects.flatMap((subject) => subjectWarning(subject) ?? []),
     ...actions.flatMap((action) => deadText(action, 'an action', labelFault(action))),
@@ -44,7 +40,7 @@ function deadText(text: string, what: string, fault: string | undefined): string
  * Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to, and of
  * conditions that seem to check a path, or to limit an amount, and do not.
  */
-export function conditionWarnings(policy: Pick<PolicyRules, 'effect' | 'actions' | 'conditions' | 'limits'>): string[] {
+function conditionWarnings(policy: PolicyContent): string[] {
   const ofPaths = policy.conditions.flatMap((condition, index) =>
     condition.op === 'prefix' && condition.value.includes('/')
       ? `conditions[${index}] does not check a path or URL: with "..", what begins with "${condition.value}" leads elsewhere. Use "within".`
@@ -58,11 +54,7 @@ const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> =
 };
 
 /** Of parameters that an allow limits at the top only. */
-function amountWarnings({
-  effect,
-  conditions,
-  limits,
-}: Pick<PolicyRules, 'effect' | 'conditions' | 'limits'>): string[] {
+function amountWarnings({ effect, conditions, limits }: PolicyContent): string[] {
   if (effect !== 'allow') return [];
   const bounds = conditions.flatMap((one) => (isOnParameter(one) ? [{ ...one, bound: BOUNDS[one.op] }] : []));
   const below = new Set(bounds.flatMap(({ bound, parameter }) => (bound === 'upper' ? parameter : [])));
@@ -75,11 +67,7 @@ function amountWarnings({
   );
 }
 
-function lackWarnings({
-  effect,
-  actions,
-  conditions,
-}: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
+function lackWarnings({ effect, actions, conditions }: PolicyContent): string[] {
   if (effect === 'allow' || !actions.includes('*')) return [];
   const named = [...new Set(conditions.flatMap(parametersOf))];
   const lacked = named.filter((parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)));
@@ -103,13 +91,13 @@ function isFalseWithout(condition: PolicyCondition, parameter: string): boolean 
  * The name that a subject would have as an agent. Null where it cannot be mistaken for one: only `<type>:<id>` can, which
  * is read as a subject that is not an agent.
  */
-export function mistakenName(subject: string): string | null {
+function mistakenName(subject: string): string | null {
   const pattern = parseSubject(subject);
   return pattern.kind === 'other' && pattern.id !== '*' ? normaliseAgentName(subject) : null;
 }
 
 /** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
-export function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
+function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
   return subjects.flatMap((subject) => {
     const name = mistakenName(subject);
     const pattern = parseSubject(subject);

@@ -9,7 +9,7 @@ import {
   type AskedPermission,
   requireMayAsk,
 } from '../permissions/evaluation/questions';
-import { Evaluations } from '../permissions/evaluation/evaluations.service';
+import { type Basis, Evaluations } from '../permissions/evaluation/evaluations.service';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
@@ -37,16 +37,6 @@ const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
 const UNREGISTERED = 'agt_';
 /** Tests that are explained: each examines all policies. */
 const MOST_EXPLAINED = 50;
-
-/** A question with its answer, and the agents that the questions are about. */
-interface Answered {
-  readonly question: AskedPermission;
-  readonly answer: PermissionAnswer;
-  readonly agents: Agents;
-  readonly principals: Caller['principals'];
-  readonly at: string;
-  readonly facts: Facts;
-}
 
 /** Runs tests against a set of policies that is not in force. */
 @Injectable()
@@ -89,8 +79,7 @@ export class PolicyTests {
       const asking = this.evaluations.askingOf({ policies, ...basis });
       const { answer } = asking.answer(question, false);
       const isAsExpected =
-        answer.effect === expect &&
-        (by === undefined || (await this.decides(by, byName, { question, answer, ...basis })));
+        answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
       if (isAsExpected) continue;
       const isExplained = isMore(expect, answer.effect) && failed.length < MOST_EXPLAINED;
       const near = isExplained ? (asking.answer(question, true).explanation?.nearest ?? []) : [];
@@ -109,7 +98,9 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { question, answer: { policies }, ...basis }: Answered,
+    question: AskedPermission,
+    { policies }: PermissionAnswer,
+    basis: Omit<Basis, 'policies'>,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;

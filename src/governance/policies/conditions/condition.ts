@@ -138,46 +138,6 @@ export function claimName({ entityId, predicate }: ClaimKey): string {
   return JSON.stringify([entityId, predicate]);
 }
 
-type Asked<Kind extends string> = Extract<ConditionQuestion, Readonly<Record<Kind, unknown>>> | null;
-
-/** What a condition asks about a request; null where nothing can be known: without a run, or a registered agent. */
-export function earlierAsked({ earlier, resource }: EarlierCondition, request: ConditionRequest): Asked<'earlier'> {
-  const { run = null, subject } = request;
-  if (run === null || !('agentId' in subject) || subject.agentId === '') return null;
-  const key = resource === 'same' ? resourceKey(request) : null;
-  return { earlier: { run, agentId: subject.agentId, action: earlier, resource: key } };
-}
-
-/** The same; null where no entity is named, or there is no value that could be supported. */
-export function claimAsked({ claim, parameter }: ClaimCondition, request: ConditionRequest): Asked<'claim'> {
-  const entityId = entityIdIn(request.resourceId);
-  if (entityId === null || pointedScalar(pathOf(parameter), request.parameters) === undefined) return null;
-  return { claim: { entityId, predicate: claim.normalize('NFC') } };
-}
-
-/** Whether there is such an earlier execution, or none, as the condition wants it. */
-export function holdsByEarlier(
-  condition: EarlierCondition,
-  request: ConditionRequest,
-  { earlier }: ConditionFacts,
-): boolean | 'unknown' {
-  const asked = earlierAsked(condition, request);
-  const found = asked === null ? undefined : earlier.get(earlierName(asked.earlier));
-  return found === undefined ? 'unknown' : (found !== null) === condition.value;
-}
-
-/** Whether what is claimed supports the value. */
-export function holdsByClaims(
-  condition: ClaimCondition,
-  request: ConditionRequest,
-  { claims }: ConditionFacts,
-): boolean | 'unknown' {
-  const asked = claimAsked(condition, request);
-  const known = asked === null ? null : (claims.get(claimName(asked.claim)) ?? null);
-  const value = pointedScalar(pathOf(condition.parameter), request.parameters);
-  return known === null ? 'unknown' : isSupported(value, condition.value, known);
-}
-
 /** Whether a claim with the value is sure enough, and none with another value is as sure. */
 function isSupported(value: unknown, least: number, claims: readonly KnownClaim[]): boolean {
   const surest = Math.max(...claims.map((claim) => (claim.value === value ? claim.confidence : -1)));
@@ -240,17 +200,49 @@ export function truthOf(
 }
 
 function compiled(condition: PolicyCondition): CompiledCondition {
-  if ('earlier' in condition)
-    return {
-      test: (request, facts) => holdsByEarlier(condition, request, facts),
-      question: (request) => earlierAsked(condition, request),
-    };
-  if ('claim' in condition)
-    return {
-      test: (request, facts) => holdsByClaims(condition, request, facts),
-      question: (request) => claimAsked(condition, request),
-    };
+  if ('earlier' in condition) return onRun(condition);
+  if ('claim' in condition) return onClaims(condition);
   return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
+}
+
+/** Nothing can be known without a run, and of a subject that is no registered agent. */
+function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
+  const keyFor = (request: ConditionRequest): EarlierKey | null => {
+    const { run = null, subject } = request;
+    if (run === null || !('agentId' in subject) || subject.agentId === '') return null;
+    return { run, agentId: subject.agentId, action, resource: resource === 'same' ? resourceKey(request) : null };
+  };
+  return {
+    test: (request, { earlier }) => {
+      const key = keyFor(request);
+      const found = key === null ? undefined : earlier.get(earlierName(key));
+      return found === undefined ? 'unknown' : (found !== null) === value;
+    },
+    question: (request) => {
+      const earlier = keyFor(request);
+      return earlier === null ? null : { earlier };
+    },
+  };
+}
+
+/** Nothing can be known where no entity is named, or there is no value that could be supported. */
+function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
+  const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
+  const keyFor = ({ resourceId, parameters }: ConditionRequest): ClaimKey | null => {
+    const entityId = entityIdIn(resourceId);
+    return entityId === null || pointedScalar(path, parameters) === undefined ? null : { entityId, predicate };
+  };
+  return {
+    test: (request, { claims }) => {
+      const key = keyFor(request);
+      const known = key === null ? null : (claims.get(claimName(key)) ?? null);
+      return known === null ? 'unknown' : isSupported(pointedScalar(path, request.parameters), least, known);
+    },
+    question: (request) => {
+      const claim = keyFor(request);
+      return claim === null ? null : { claim };
+    },
+  };
 }
 
 function parameterTest(condition: ParameterCondition): ConditionTest {
