@@ -184,6 +184,10 @@ export const MOST_EVALUATIONS = 1_000;
 /** After which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
+/** The decision that ends it. */
+const ENDING: Readonly<Record<Semantic, boolean | null>> = {
+  ...{ execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true },
+};
 
 /** An item of a list: an evaluation to answer, or what is wrong with it. */
 export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
@@ -224,8 +228,7 @@ export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
 
 /** Whether the list ends after an item with this decision. */
 export function endsList(semantic: Semantic, decision: boolean): boolean {
-  if (semantic === 'execute_all') return false;
-  return decision === (semantic === 'permit_on_first_permit');
+  return decision === ENDING[semantic];
 }
 
 function evaluationsFaults(evaluations: JsonValue | undefined): FieldFault[] {

@@ -35,7 +35,7 @@ export function grantDurationFault(text: string): string | undefined {
 }
 
 /** The least of several: each of them limits what may be given. Null where one allows no grant, or there are none. */
-export function leastAllowance(allowances: readonly (GrantAllowance | undefined)[]): GrantAllowance | null {
+function leastAllowance(allowances: readonly (GrantAllowance | undefined)[]): GrantAllowance | null {
   let least: GrantAllowance | null = null;
   for (const allowance of allowances) {
     if (allowance === undefined) return null;
@@ -75,17 +75,13 @@ export function areSameGrants(one: GivenGrant, other: GivenGrant, { uses }: Gran
     one.for === other.for &&
     (one.uses ?? uses) === (other.uses ?? uses) &&
     one.parameters === other.parameters &&
-    textOf(one.resources) === textOf(other.resources)
+    setKeyOf(one.resources ?? []) === setKeyOf(other.resources ?? [])
   );
 }
 
 /** Names what is used of a grant among the sums that the ledger keeps. */
 export function sumOfGrant(id: string): string {
   return JSON.stringify(['grant', id]);
-}
-
-function textOf(resources: readonly string[] | null): string {
-  return resources === null ? '' : JSON.stringify([...new Set(resources)].sort());
 }
 
 /** Milliseconds. */
@@ -130,18 +126,15 @@ export function wantedApprovals(groups: readonly ApproverGroup[]): string {
 
 /** Whether two requirements are the same: the same sets of subjects with the same numbers, in any order. */
 export function areSameApprovers(left: readonly ApproverGroup[], right: readonly ApproverGroup[]): boolean {
-  if (left.length !== right.length) return false;
-  const open = [...right];
-  return left.every((group) => {
-    const index = open.findIndex((other) => isSameGroup(group, other));
-    if (index === -1) return false;
-    open.splice(index, 1);
-    return true;
-  });
+  return approversKey(left) === approversKey(right);
 }
 
-function isSameGroup(left: ApproverGroup, right: ApproverGroup): boolean {
-  return left.approvals === right.approvals && areSameApprovals(left, right);
+/** The same text for the same requirements. */
+export function approversKey(groups: readonly ApproverGroup[]): string {
+  const keys = groups.map(({ subjects, approvals, signed }) =>
+    [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
+  );
+  return keys.sort().join();
 }
 
 /** Whether two groups ask the same of the same people, in whatever number. */

@@ -1,6 +1,6 @@
 import { matchesAction } from '../../../core/values/action-pattern';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
-import { compileLimits, type CompiledLimit, type PolicyLimit } from '../limits/limit';
+import type { PolicyLimit } from '../limits/limit';
 import {
   type CompiledCondition,
   type ConditionFacts,
@@ -55,7 +55,7 @@ export interface CompiledPolicy {
   readonly principals: Listed;
   readonly resources: readonly ResourcePattern[];
   readonly conditions: readonly CompiledCondition[];
-  readonly limits: readonly CompiledLimit[];
+  readonly limits: readonly PolicyLimit[];
   /** What the policy requires; null unless it requires approval. */
   readonly approval: ApprovalRequirement | null;
 }
@@ -95,7 +95,7 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
     principals: onBehalfOf.length === 0 ? null : onBehalfOf.map(subjectText),
     resources: compileResources(policy),
     conditions: compileConditions(policy.conditions),
-    limits: compileLimits(name, policy.limits),
+    limits: policy.limits,
     approval,
   };
 }

@@ -56,16 +56,6 @@ export interface PolicyLimit {
   readonly by: LimitScope;
 }
 
-/** A limit, prepared for evaluation. */
-export interface CompiledLimit {
-  readonly max: Decimal;
-  readonly path: readonly string[] | null;
-  readonly per: LimitPeriod;
-  readonly by: LimitScope;
-  /** Names what is added up. */
-  readonly sum: string;
-}
-
 /** A policy with limits. */
 interface LimitedPolicy {
   readonly id: string;
@@ -102,6 +92,7 @@ interface Asking {
 const WARNED_AT = 80;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
+const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
 /** Sums belong to the name of a policy, so that a new version goes on counting. */
 export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of' | 'per' | 'by'>): string {
@@ -109,26 +100,17 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
 }
 
 /** A limit that would no longer be accepted lets nothing through. */
-export function compileLimits(name: string, limits: readonly PolicyLimit[]): readonly CompiledLimit[] {
-  return limits.map(({ max, of, per, by }) => ({
-    max: decimalOf(max) ?? { digits: -1n, scale: 0 },
-    path: of === undefined ? null : pathOf(of),
-    per,
-    by,
-    sum: sumOfLimit(name, { per, by, ...(of !== undefined && { of }) }),
-  }));
-}
-
 export function askedUses(
   policy: LimitedPolicy,
-  limits: readonly CompiledLimit[],
+  limits: readonly PolicyLimit[],
   { agentId, parameters, at }: Asking,
 ): AskedUse[] {
-  return limits.map(({ max, path, per, by, sum }, limit) => {
+  return limits.map((given, limit) => {
+    const { max, of, per, by } = given;
     const { start, end } = windowAt(per, at);
-    const amount = path === null ? ONE : decimalOf(valueAt(path, parameters));
-    const key = by === 'agent' ? agentId : '';
-    return { policy, limit, max, amount, resetsAt: end, sum: { sum, window: start, key } };
+    const amount = of === undefined ? ONE : decimalOf(valueAt(pathOf(of), parameters));
+    const sum = { sum: sumOfLimit(policy.name, given), window: start, key: by === 'agent' ? agentId : '' };
+    return { policy, limit, max: decimalOf(max) ?? NOTHING, amount, resetsAt: end, sum };
   });
 }
 

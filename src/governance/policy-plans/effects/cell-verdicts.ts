@@ -3,6 +3,7 @@ import {
   combinedRequirement,
   isTooLarge,
   setKeyOf,
+  approversKey,
 } from '../../policies/approval/approval-requirement';
 import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
@@ -14,10 +15,7 @@ export const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 
 /** A verdict as a text key; groups of approvers are compared as sets. */
 export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): string {
-  const groups = approvers.map(({ subjects, approvals, signed }) =>
-    [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
-  );
-  return `${effect} ${groups.sort().join()}`;
+  return `${effect} ${approversKey(approvers)}`;
 }
 
 /** Whether a requirement is covered by that of other policies of the same level. */

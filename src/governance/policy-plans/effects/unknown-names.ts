@@ -165,29 +165,23 @@ class NamedActions {
  * subject (a role named as an agent). Null if there is none.
  */
 function nearestOf(text: string, known: Iterable<string>): string | null {
-  const distanceTo = distanceFrom(text);
+  const own = withoutPrefix(text);
+  const letters = lettersOf(own);
+  const isRole = text.startsWith('role:');
+  const most = own.length < SHORTEST ? 0 : own.length < SHORT ? 1 : 2;
+  const distanceTo = (name: string): number => {
+    const other = withoutPrefix(name);
+    if (lettersOf(other) === letters) return 0;
+    if (name.startsWith('role:') !== isRole || Math.abs(own.length - other.length) > most) return Infinity;
+    return editsBetween(own, other);
+  };
   let nearest: string | null = null;
-  let least = Infinity;
+  let least = most + 1;
   for (const name of known) {
     const distance = distanceTo(name);
     if (distance < least) [nearest, least] = [name, distance];
   }
   return nearest;
-}
-
-/** Infinite where a name is not similar. */
-function distanceFrom(text: string): (name: string) => number {
-  const own = withoutPrefix(text);
-  const letters = lettersOf(own);
-  const isRole = text.startsWith('role:');
-  const most = own.length < SHORTEST ? 0 : own.length < SHORT ? 1 : 2;
-  return (name) => {
-    const other = withoutPrefix(name);
-    if (lettersOf(other) === letters) return 0;
-    if (name.startsWith('role:') !== isRole || Math.abs(own.length - other.length) > most) return Infinity;
-    const edits = editsBetween(own, other);
-    return edits <= most ? edits : Infinity;
-  };
 }
 
 function withoutPrefix(subject: string): string {
