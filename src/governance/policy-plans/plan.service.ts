@@ -76,7 +76,13 @@ export class PlanService {
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
     const planned = plannedPolicies(inForce, changes);
-    const results = asked === null ? null : await this.tests.results(asked, targetOf(planned));
+    const results =
+      asked === null
+        ? null
+        : await this.tests.results(
+            asked,
+            planned.filter(({ isAfter }) => isAfter),
+          );
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base,
@@ -129,11 +135,6 @@ function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyCha
       return change === 'activate' ? planned(policy, { ...side, isNew: false }) : [];
     }),
   ];
-}
-
-/** The policies that would be in force. */
-function targetOf(planned: readonly PlannedPolicy[]): PlannedPolicy[] {
-  return planned.filter(({ isAfter }) => isAfter);
 }
 
 type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;

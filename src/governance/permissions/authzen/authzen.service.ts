@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { PermissionAnswer } from '../permissions';
-import { type FieldFault, invalid } from '../../../core/errors/domain-error';
+import { invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { Asker } from '../evaluation/questions';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -43,7 +42,8 @@ export class AuthzenService {
     body: JsonObject,
   ): Promise<AccessDecision | { readonly evaluations: readonly AccessDecision[] }> {
     const faults = listFaults(body);
-    if (faults.length > 0) throw invalid([...faults, ...(isSingle(body) ? partFaults(body) : [])]);
+    const single = isSingle(body) ? evaluationOf(readParts(body)) : { faults: [] };
+    if (faults.length > 0) throw invalid([...faults, ...('faults' in single ? single.faults : [])]);
     if (isSingle(body)) return this.evaluation(caller, body);
     return { evaluations: await this.decisions(caller, listedEvaluations(body), semanticOf(body)) };
   }
@@ -76,23 +76,11 @@ function* decisionsOn(
   }
 }
 
-/** What is wrong with the parts of a single evaluation. */
-function partFaults(body: JsonObject): readonly FieldFault[] {
-  const read = evaluationOf(readParts(body));
-  return 'faults' in read ? read.faults : [];
-}
-
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   if ('invalid' in read) return refused(read.invalid, asking);
   if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
   if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
-  return decisionBy(asking.answer(read.question, false).answer, asking);
-}
-
-function decisionBy(
-  { effect, reason, policies, requirement, observed }: PermissionAnswer,
-  asking: Asking,
-): AccessDecision {
+  const { effect, reason, policies, requirement, observed } = asking.answer(read.question, false).answer;
   const { policySet } = asking;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
   if (requirement === null) return { decision: effect === 'allow', context };

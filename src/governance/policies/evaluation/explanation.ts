@@ -36,7 +36,7 @@ export interface MatchedPolicy {
 /** A policy that would match but for one part. */
 export interface NearPolicy {
   readonly policy: DecidingPolicy;
-  readonly missing: readonly [PolicyPart];
+  readonly missing: readonly PolicyPart[];
 }
 
 /** Why policies decide as they do on a request. */
@@ -67,9 +67,8 @@ export function explanationOf(
     // What a limit keeps from matching lacks no part.
     if (policy.limits.length > 0 && !mayUse(policy, asked)) continue;
     const missing = missingParts(policy, asked, meets);
-    const [only] = missing;
-    if (only === undefined) matching.push(policy);
-    else if (missing.length === 1) near.push({ policy, part: only });
+    if (missing.length === 0) matching.push(policy);
+    if (missing.length === 1) near.push({ policy, missing });
   }
   matching.sort(compareByRank);
   const rank = matching[0]?.rank ?? -Infinity;
@@ -116,7 +115,7 @@ function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
 
 interface Near {
   readonly policy: CompiledPolicy;
-  readonly part: PolicyPart;
+  readonly missing: readonly PolicyPart[];
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
@@ -151,20 +150,14 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
  * nothing.
  */
 function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
+  const strength = (effect: PolicyEffect): number => POLICY_EFFECTS.indexOf(effect);
   return near
-    .filter(({ policy }) => policy.rank > highest && strengthOf(policy.reference.effect) < strengthOf(answered))
-    .sort(({ policy: left }, { policy: right }) => compareByPriority(left, right))
+    .filter(({ policy }) => policy.rank > highest && strength(policy.reference.effect) < strength(answered))
+    .sort(({ policy: left }, { policy: right }) => {
+      return priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right);
+    })
     .slice(0, MOST_NEAREST)
-    .map(({ policy, part }) => ({ policy: policy.reference, missing: [part] }));
-}
-
-function strengthOf(effect: PolicyEffect): number {
-  return POLICY_EFFECTS.indexOf(effect);
-}
-
-function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number {
-  const difference = priorityOf(right.rank) - priorityOf(left.rank);
-  return difference === 0 ? compareByAge(left, right) : difference;
+    .map(({ policy, missing }) => ({ policy: policy.reference, missing }));
 }
 
 /** An approval that is too large to give is a denial. Null if there are no policies. */

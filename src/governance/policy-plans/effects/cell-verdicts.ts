@@ -213,11 +213,10 @@ function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Sid
 function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
   return [...grouped(policies, ({ rank }) => [rank])]
     .sort(([left], [right]) => right - left)
-    .map(([, level]) => [...level.filter(isUnconditional), ...level.filter((policy) => !isUnconditional(policy))]);
-}
-
-function isUnconditional({ condition }: PlannedMatch): boolean {
-  return condition === null;
+    .map(([, level]) => [
+      ...level.filter(({ condition }) => condition === null),
+      ...level.filter(({ condition }) => condition !== null),
+    ]);
 }
 
 function reachOf(levels: readonly (readonly PlannedMatch[])[]): bigint[] {

@@ -25,10 +25,6 @@ export function SubjectField(): PropertyDecorator {
   return Field('subject', { optional: true, description }, SUBJECT.rule, SUBJECT.schema);
 }
 
-function RequestsField(): PropertyDecorator {
-  return Field('requests', { optional: true, description: REQUESTS_DESCRIPTION }, REQUESTS.rule, REQUESTS.schema);
-}
-
 @WholeRequest(togetherFaults)
 export class EvaluateRequest implements GivenQuestion {
   @OptionalText({ ...AGENT_REFERENCE, description: 'Id or name of an agent.', example: 'reminder-bot' })
@@ -82,6 +78,6 @@ export class EvaluateRequest implements GivenQuestion {
   })
   readonly asOf?: Moment;
 
-  @RequestsField()
+  @Field('requests', { optional: true, description: REQUESTS_DESCRIPTION }, REQUESTS.rule, REQUESTS.schema)
   readonly requests?: readonly GivenQuestion[];
 }
