@@ -1,15 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved } from '../../agents/observation';
 import { ActionGuards } from '../action-guards';
-import {
-  answerForAgent,
-  answerForSubject,
-  type AnswerReason,
-  type DecidingRules,
-  type PermissionAnswer,
-} from '../permissions';
-import type { Principal } from '../principals';
+import { answerForAgent, answerForSubject, type AnswerReason, type PermissionAnswer } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
+import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { type FieldFault, invalid, invalidField, notFound } from '../../../core/errors/domain-error';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
@@ -67,18 +61,6 @@ interface AnsweredQuestion {
   readonly request: EvaluationRequest;
   /** The best effect that any parameters could have. */
   readonly bestEffect: () => PolicyEffect;
-}
-
-/** Answers questions by one set of policies. */
-export interface Asking {
-  readonly policySet: string;
-  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
-  readonly mayName: (asker: Asker) => boolean;
-  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
-  readonly unknown: (asker: Asker) => readonly FieldFault[];
-  readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
-  /** The best answer that any parameters could have. */
-  readonly openAnswer: (question: AskedPermission) => ExplainedAnswer;
 }
 
 /** A list of questions of one request. */
@@ -164,35 +146,12 @@ export class Evaluations {
     return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
-  /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */
-  askingOf({ policies, agents, principals, stops = [], at, guards, facts }: Basis): Asking {
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
-    const evaluateOpen = (request: EvaluationRequest): Evaluation => policies.evaluate(request);
-    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
-    const bestDefault = (who: KnownAgent | EvaluationSubject): PolicyEffect =>
-      'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
-    const asked = (question: AskedPermission, by: DecidingRules): AnsweredQuestion => {
-      const who = resolved(question, agents);
-      const principal = askedPrincipal({ principals }, question, agents) ?? null;
-      const answer = answerTo(who, question, principal, by);
-      const request = { ...question, subject: subjectOf(who), principal: principal?.subject ?? null, at };
-      return { answer, request, bestEffect: () => policies.bestEffect(request, bestDefault(who)) };
-    };
-    return {
-      policySet: policies.policySet,
-      mayName: (asker) => mayName({ principals }, asker, agents),
-      unknown: (asker) => unknownFaults({ principals }, asker, agents),
-      answer: (question, explains) => {
-        const answered = asked(question, rules);
-        return { answer: answered.answer, explanation: explains ? explained(answered, policies, facts) : null };
-      },
-      openAnswer: (question) => {
-        const { answer, bestEffect } = asked(question, { evaluate: evaluateOpen, defaultEffect, at, stops });
-        const effect = isUnable(answer) ? answer.effect : bestEffect();
-        return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
-      },
-    };
+  /**
+   * Answers by policies that need not be in force. Whether the caller may ask is not checked.
+   * @param field the member of the request that is at fault if the answers are too long; absent: they may be long.
+   */
+  askingOf(basis: Basis, field?: string): Asking {
+    return new Asking(basis, this.configuration.policyDefaultEffect, field);
   }
 
   /** Starts anew when the set changes between two turns, so that all answers are by one set. */
@@ -206,7 +165,7 @@ export class Evaluations {
       const { version } = policies;
       const turn = new Turn();
       const all: Answer[] = [];
-      const asking = limited(this.askingOf(asked), field);
+      const asking = this.askingOf(asked, field);
       for (const answer of answers(asking)) {
         all.push(answer);
         if (turn.isOver && start < MOST_STARTS) await turn.next();
@@ -255,6 +214,72 @@ export class Evaluations {
   }
 }
 
+/** Answers questions by one set of policies. */
+export class Asking {
+  readonly policySet: string;
+  private characters = 0;
+
+  constructor(
+    private readonly basis: Basis,
+    private readonly defaultEffect: PolicyDefaultEffect,
+    private readonly field: string | undefined,
+  ) {
+    this.policySet = basis.policies.policySet;
+  }
+
+  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
+  mayName(asker: Asker): boolean {
+    return mayName(this.basis, asker, this.basis.agents);
+  }
+
+  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
+  unknown(asker: Asker): readonly FieldFault[] {
+    return unknownFaults(this.basis, asker, this.basis.agents);
+  }
+
+  /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
+  answer(question: AskedPermission, explains: boolean): ExplainedAnswer {
+    const { policies, facts, guards } = this.basis;
+    const answered = this.answered(question, facts, guards);
+    const { answer } = answered;
+    for (const { subjects } of answer.requirement?.approvers ?? [])
+      for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
+    if (this.field !== undefined && this.characters > MOST_CHARACTERS) {
+      const message = `must be fewer: the approvers in their answers would take more than ${MOST_CHARACTERS} characters`;
+      throw invalidField(this.field, message);
+    }
+    return { answer, explanation: explains ? explained(answered, policies, facts) : null };
+  }
+
+  /** The best answer that any parameters could have. */
+  openAnswer(question: AskedPermission): ExplainedAnswer {
+    const { answer, bestEffect } = this.answered(question, undefined, undefined);
+    const effect = isUnable(answer) ? answer.effect : bestEffect();
+    return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
+  }
+
+  private answered(
+    question: AskedPermission,
+    facts: Facts | undefined,
+    guards: ActionGuards | undefined,
+  ): AnsweredQuestion {
+    const { policies, agents, stops = [], at } = this.basis;
+    const { defaultEffect } = this;
+    const who = resolved(question, agents);
+    const principal = askedPrincipal(this.basis, question, agents) ?? null;
+    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
+    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
+    const subject = 'agent' in who ? who.subject : who;
+    const answer =
+      'agent' in who
+        ? answerForAgent(who.agent, question, principal, rules, who.subject)
+        : answerForSubject(who, question, principal, rules);
+    const request = { ...question, subject, principal: principal?.subject ?? null, at };
+    const otherwise = 'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
+    return { answer, request, bestEffect: () => policies.bestEffect(request, otherwise) };
+  }
+}
+
 /**
  * Answers questions in order.
  * @throws VALIDATION_ERROR for agents that do not exist; PERMISSION_DENIED for principals that the caller does not vouch for.
@@ -264,40 +289,9 @@ export function* answersTo(
   asking: Asking,
   { explains = false, isOpen = false } = {},
 ): Generator<ExplainedAnswer> {
-  const faults = new Map(asked.flatMap(asking.unknown).map((fault) => [fault.field, fault]));
+  const faults = new Map(asked.flatMap((question) => asking.unknown(question)).map((fault) => [fault.field, fault]));
   if (faults.size > 0) throw invalid([...faults.values()]);
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
-}
-
-/** Refuses what would take too much: each answer repeats all approvers that the policies name. */
-function limited(asking: Asking, field: string): Asking {
-  let characters = 0;
-  return {
-    ...asking,
-    answer: (question, explains) => {
-      const answered = asking.answer(question, explains);
-      for (const { subjects } of answered.answer.requirement?.approvers ?? [])
-        for (const subject of subjects) characters += subject.length + AROUND_SUBJECT;
-      if (characters <= MOST_CHARACTERS) return answered;
-      const message = `must be fewer: the approvers in their answers would take more than ${MOST_CHARACTERS} characters`;
-      throw invalidField(field, message);
-    },
-  };
-}
-
-function answerTo(
-  who: KnownAgent | EvaluationSubject,
-  question: AskedPermission,
-  principal: Principal | null,
-  rules: DecidingRules,
-): PermissionAnswer {
-  return 'agent' in who
-    ? answerForAgent(who.agent, question, principal, rules, who.subject)
-    : answerForSubject(who, question, principal, rules);
-}
-
-function subjectOf(who: KnownAgent | EvaluationSubject): EvaluationSubject {
-  return 'agent' in who ? who.subject : who;
 }
 
 function resolved({ who }: AskedPermission, agents: Agents): KnownAgent | EvaluationSubject {
