@@ -100,8 +100,7 @@ export {
 } from './governance/executions/execution.entity';
 export { POLICY } from './governance/policies/policy.entity';
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
-export type { ClaimCondition } from './governance/policies/conditions/claim';
-export type { EarlierCondition } from './governance/policies/conditions/earlier';
+export type { ClaimCondition, EarlierCondition } from './governance/policies/conditions/condition';
 export type {
   NumberComparison,
   ParameterCondition,
@@ -110,10 +109,10 @@ export type {
 } from './governance/policies/conditions/condition';
 export type { ApprovalRequirement, ApproverGroup } from './governance/policies/approval/approval-requirement';
 export type { PasskeySignature } from './governance/passkeys/webauthn';
-export type { GivenGrant, GrantAllowance } from './governance/policies/approval/grant-terms';
+export type { GivenGrant, GrantAllowance } from './governance/policies/approval/approval-requirement';
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
 export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
-export type { LimitPeriod } from './governance/policies/limits/limit-window';
+export type { LimitPeriod } from './governance/policies/limits/limit';
 export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
 export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
 export { POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkpointText } from '../../src/evidence/checkpoints/checkpoint';
-import type { CheckpointFiles } from '../../src/evidence/checkpoints/kept-checkpoint';
-import { KeptCheckpoint } from '../../src/evidence/checkpoints/kept-checkpoint';
+import { type CheckpointFiles, KeptCheckpoint } from '../../src/evidence/checkpoints/kept-checkpoint';
 import { NoteSigner } from '../../src/core/signed-notes/signed-note';
 import { ROOT } from '../support/documents/markdown';
 

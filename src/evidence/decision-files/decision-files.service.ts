@@ -7,7 +7,7 @@ import { DECISION } from '../../governance/decisions/decision.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
-import { PastRules, type PastRuleSets } from '../../governance/policies/past-rules';
+import { PastRules, type PastRuleSets } from '../../governance/policies/past-policies';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';

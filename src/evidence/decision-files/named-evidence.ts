@@ -1,6 +1,6 @@
 import { conflict, contentErased } from '../../core/errors/domain-error';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
-import type { NamedRules } from '../../governance/policies/past-rules';
+import type { NamedRules } from '../../governance/policies/past-policies';
 import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
 /** An agent as an entry says that it counted. */

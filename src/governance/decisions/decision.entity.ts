@@ -1,7 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { RISK_LEVELS, type RiskLevel } from '../../core/config/variables/governance-variables';
-import type { ApproverGroup } from '../policies/approval/approval-requirement';
-import type { GivenGrant, GrantAllowance } from '../policies/approval/grant-terms';
+import type { ApproverGroup, GivenGrant, GrantAllowance } from '../policies/approval/approval-requirement';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { JsonObject } from '../../core/json/json-value';
 import type { PasskeySignature } from '../passkeys/webauthn';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../../core/config/configuration';
+import type { GivenGrant } from '../policies/approval/approval-requirement';
 import { type DomainError, permissionDenied, reviewerNotBound } from '../../core/errors/domain-error';
 import type { AdmissionRule } from '../../http/request/routes';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
@@ -18,7 +19,6 @@ import { challengeOf } from '../passkeys/challenges';
 import { PASSKEY } from '../passkeys/passkey.entity';
 import { relyingParty } from '../passkeys/relying-party';
 import { keptSignature, loadProtocol, type PasskeySignature } from '../passkeys/webauthn';
-import type { GivenGrant } from '../policies/approval/grant-terms';
 
 /**
  * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who

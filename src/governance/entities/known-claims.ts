@@ -6,7 +6,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { readAsked } from '../../ledger/writing/asked-rows';
 import { PastRecords } from '../../ledger/reading/past-records';
-import type { ClaimKey, KnownClaim } from '../policies/conditions/facts';
+import type { ClaimKey, KnownClaim } from '../policies/conditions/condition';
 import { CLAIM } from './claim.entity';
 import { ENTITY } from './governed-entity.entity';
 

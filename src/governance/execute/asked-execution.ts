@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { existence, type Lookup } from '../../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
-import { entityIdIn } from '../policies/conditions/claim';
+import { entityIdIn } from '../policies/conditions/condition';
 import type { RequestedAction } from '../permissions/permissions';
 import {
   type GivenPrincipal,

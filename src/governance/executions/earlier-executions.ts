@@ -4,7 +4,7 @@ import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { readAsked } from '../../ledger/writing/asked-rows';
-import type { EarlierKey } from '../policies/conditions/facts';
+import type { EarlierKey } from '../policies/conditions/condition';
 import { EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from './execution.entity';
 
 /** Sorts behind everything that begins alike: an action has at most this many characters. */

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
-import { resourceKey } from '../policies/conditions/earlier';
+import { resourceKey } from '../policies/conditions/condition';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';

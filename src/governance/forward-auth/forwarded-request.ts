@@ -1,7 +1,7 @@
 import { type FieldFault, invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
 import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
 import { textFault } from '../../http/validation/value-rules';
-import { RESOURCE_ID } from '../permissions/evaluation/question-faults';
+import { RESOURCE_ID } from '../permissions/evaluation/questions';
 
 /** A request about which a gateway asks. */
 export interface ForwardedRequest {

@@ -4,7 +4,7 @@ import { PoliciesModule } from '../policies/policies.module';
 import { StopsModule } from '../stops/stops.module';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
-import { FactReader } from './fact-reader';
+import { FactReader } from './facts';
 import { ActionGuards } from './action-guards';
 import { Permissions } from './permissions';
 

@@ -8,7 +8,6 @@ import type {
   DecidingPolicy,
   Evaluation,
   EvaluationRequest,
-  Facts,
   PolicyEffect,
 } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
@@ -19,11 +18,10 @@ import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
-import { FactReader } from './fact-reader';
-import { recordedFacts } from './recorded-facts';
-import { type Asks, NOTHING_ASKED } from '../policies/evaluation/asking-policies';
+import type { SumKey } from '../../ledger/records/sum-key';
+import { FactReader, type FactSource, gatheredFacts, recordedFacts } from './facts';
+import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
-import { gatheredFacts } from './gathered-facts';
 import type { DecisionBasis } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
@@ -143,40 +141,34 @@ function refused(reason: AnswerReason): PermissionAnswer {
 
 function answerOfPolicies(
   subject: EvaluationSubject,
-  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  requested: RequestedAction,
   principal: Principal | null,
   { evaluate, defaultEffect, at }: DecidingRules,
 ): PermissionAnswer {
-  const request = { subject, action, resourceType, resourceId, parameters, run, at };
-  const evaluation = evaluate({ ...request, principal: principal?.subject ?? null });
-  const { effect, policies, requirement, used, limited } = evaluation;
-  const uses = {
-    ...(used !== undefined && { used }),
-    ...(limited !== undefined && { limited }),
-    ...lookedIn(evaluation),
+  const evaluation = evaluate({ ...requested, subject, principal: principal?.subject ?? null, at });
+  const { effect, requirement, limited } = evaluation;
+  const denied = (reason: AnswerReason): PermissionAnswer => {
+    return { ...evaluation, effect: 'deny', reason, requirement: null };
   };
-  if (effect === null && limited !== undefined)
-    return { effect: 'deny', reason: 'limit_reached', policies, requirement: null, ...uses };
+  if (effect === null && limited !== undefined) return denied('limit_reached');
   if (effect === null) {
     const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
-    return { effect: defaultEffect, reason, policies, requirement: null, ...lookedIn(evaluation) };
+    return { ...evaluation, effect: defaultEffect, reason };
   }
-  if (effect === 'allow') return { effect, reason: null, policies, requirement: null, ...uses };
-  if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null, ...uses };
-  if (requirement !== null && isTooLarge(requirement))
-    return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null, ...uses };
+  if (effect === 'allow') return { ...evaluation, effect, reason: null };
+  if (effect === 'deny') return denied('policy_denied');
+  if (requirement !== null && isTooLarge(requirement)) return denied('approval_too_large');
   const asked = requirement && requirementFor(requirement, principal?.person?.id ?? null);
-  return { effect, reason: 'approval_required', policies, requirement: asked, ...uses };
+  return { ...evaluation, effect, reason: 'approval_required', requirement: asked };
 }
 
 function questionOf(
   agent: Agent,
-  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  requested: RequestedAction,
   principal: Principal | null,
   at: string,
 ): EvaluationRequest {
-  const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
-  return { ...who, action, resourceType, resourceId, parameters, run, at };
+  return { ...requested, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
 }
 
 /**
@@ -190,6 +182,7 @@ export function refusalOf(
   principal: Principal | null,
   otherwise: DecidingPolicy | null,
 ): DomainError | null {
+  const { action, resourceId } = requested;
   switch (reason) {
     case null:
     case 'approval_required':
@@ -202,13 +195,20 @@ export function refusalOf(
         `The person "${String(principal?.person?.name)}", on whose behalf the agent acts, is suspended.`,
       );
     case 'stopped':
-      return stopped(String(stopId));
+      return permissionDenied(
+        'stopped',
+        `The stop ${String(stopId)} covers this: nothing that it covers is authorised until it is lifted.`,
+      );
     case 'capability_missing':
-      return incapable(agent, requested.action);
+      return incapable(agent, action);
     case 'no_policy_allows':
       return allowedByNone(subjectOf(agent), requested, otherwise);
     case 'approval_too_large':
-      return tooMuchToApprove(requested);
+      return permissionDenied(
+        'approval_too_large',
+        `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
+          'approvers and 200 approvals.',
+      );
     case 'limit_reached':
       return permissionDenied('limit_reached', `${limited.map(reachedText).join(' ')} No other policy allows this.`);
     case 'extension_refused':
@@ -219,7 +219,11 @@ export function refusalOf(
     case 'policy_denied': {
       const [first] = policies;
       if (first === undefined) throw new Error('A denial by policies names none.');
-      return forbidden(agent, requested, first);
+      const { id, name, version } = first;
+      return policyDenied(
+        { id, name, version },
+        `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
+      );
     }
   }
 }
@@ -229,21 +233,6 @@ function reachedText({ policy: { name, version }, limit, amount, before, max, re
   if (amount === null) return `${which} counts an amount, and the parameters have none that it can count.`;
   const [asked, used, most] = [amount, before, max].map(decimalText);
   return `${which} leaves no ${asked}: ${used} of ${most} are used until ${resetsAt}.`;
-}
-
-function stopped(id: string): DomainError {
-  return permissionDenied(
-    'stopped',
-    `The stop ${id} covers this: nothing that it covers is authorised until it is lifted.`,
-  );
-}
-
-function tooMuchToApprove({ action, resourceId }: RequestedAction): DomainError {
-  return permissionDenied(
-    'approval_too_large',
-    `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
-      'approvers and 200 approvals.',
-  );
 }
 
 /** A capability that is no longer valid is ignored. */
@@ -256,14 +245,6 @@ function incapable({ name }: Agent, action: string): DomainError {
   const remedy = fault === undefined ? 'It would have to be among its capabilities.' : `A capability ${fault}.`;
   const message = `The agent "${name}" lacks the capability "${action}". ${remedy}`;
   return permissionDenied('capability_missing', message);
-}
-
-function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy: DecidingPolicy): DomainError {
-  const { id, name, version } = policy;
-  return policyDenied(
-    { id, name, version },
-    `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
-  );
 }
 
 function allowedByNone(
@@ -324,12 +305,8 @@ export class Permissions {
     asked: RequestedAction,
     principal: Principal | null,
   ): Promise<Permission> {
-    const { now } = transaction;
-    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], {
-      ...this.facts.within(transaction),
-      sums: (keys) => transaction.sums(keys),
-    });
-    return this.decided({ agent, principal }, asked, now, facts);
+    const source = { ...this.facts.within(transaction), sums: (keys: readonly SumKey[]) => transaction.sums(keys) };
+    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
   }
 
   /** Whether a stop covers what an agent asks for. */
@@ -345,40 +322,34 @@ export class Permissions {
     principal: Principal | null,
     executionId: string,
   ): Promise<Permission> {
-    const { now } = transaction;
     const source = this.facts.within(transaction, executionId);
-    const facts = await gatheredFacts([this.asks(agent, asked, principal, now)], source);
-    return this.decided({ agent, principal }, asked, now, facts);
+    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
   }
 
   /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
   foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
-    const { uses, facts } = agent === undefined ? NOTHING_ASKED : this.asks(agent, asked, null, at);
+    const { uses, facts } =
+      agent === undefined ? NOTHING_ASKED : this.policies.inForce.asks(questionOf(agent, asked, null, at));
     return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
   }
 
-  private asks(agent: Agent, asked: RequestedAction, principal: Principal | null, at: string): Asks {
-    return this.policies.inForce.asks(questionOf(agent, asked, principal, at));
-  }
-
-  private decided(
-    { agent, principal }: { readonly agent: Agent; readonly principal: Principal | null },
-    requested: RequestedAction,
-    at: string,
-    facts: Facts | undefined,
-  ): Permission {
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
+  private async decided(
+    question: EvaluationRequest,
+    agent: Agent,
+    principal: Principal | null,
+    source: FactSource,
+  ): Promise<Permission> {
     const { inForce } = this.policies;
-    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts);
+    const asks = inForce.asks(question);
+    const facts = await gatheredFacts([asks], source);
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
+    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;
-    const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
-    const answer = answerForAgent(agent, requested, principal, rules);
+    const rules = { evaluate, defaultEffect, at: question.at, guards: this.guards, stops };
+    const answer = answerForAgent(agent, question, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
-    const otherwise =
-      answer.reason === 'no_policy_allows'
-        ? inForce.allowingOtherwise(questionOf(agent, requested, principal, at))
-        : null;
-    const refusal = refusalOf(answer, agent, requested, principal, otherwise);
+    const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
+    const refusal = refusalOf(answer, agent, question, principal, otherwise);
     const principalRevision = principal?.person?.revision;
     const basis = {
       ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },

@@ -1,8 +1,16 @@
 import type { Agent } from '../agents/agent.entity';
 import { type FieldFault, notThisPrincipal } from '../../core/errors/domain-error';
 import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
-import { type OnBehalfOf, splitSubject } from '../policies/patterns/principals';
+import {
+  type OnBehalfOf,
+  LONGEST_PRINCIPAL,
+  principalSubjectFault,
+  splitSubject,
+} from '../policies/patterns/principals';
 import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
+import { Field, OptionalText } from '../../http/validation/fields';
+import { member, objectShape, textShape, textsShape } from '../../http/validation/shapes';
+import { exactLabelFault } from '../../core/values/label-fault';
 
 /** On whose behalf an agent acts. */
 export interface Principal {
@@ -147,4 +155,45 @@ function otherPrincipal(subject: string, roles: readonly string[]): Principal {
 
 function personPrincipal(person: Agent): Principal {
   return { onBehalfOf: { subject: `${PERSON}:${person.id}` }, subject: subjectOf(person), person };
+}
+
+const OPTIONAL = { optional: true };
+const MOST_ROLES = 50;
+
+/** On whose behalf an agent acts. */
+export const ON_BEHALF_OF = objectShape(
+  {
+    subject: member(textShape({ max: LONGEST_PRINCIPAL, rule: principalSubjectFault }), {
+      description: '`<type>:<id>`, or `agent:<id or name>` of a registered person.',
+      example: 'user:4711',
+    }),
+    roles: member(textsShape({ maxItems: MOST_ROLES, item: { max: 100, rule: exactLabelFault } }), {
+      ...OPTIONAL,
+      description: 'Its roles, as the caller knows them. A registered person has its own.',
+      example: ['finance'],
+    }),
+  },
+  ({ subject, roles }) => {
+    const isPerson = typeof subject === 'string' && personNamedBy({ subject }) !== undefined;
+    if (!isPerson || roles === undefined || roles === null) return [];
+    return [{ at: '.roles', message: 'must be left out: a registered person has its own roles' }];
+  },
+);
+
+/** The name of a conversation or task. */
+export const RUN = { max: 200, rule: runFault };
+
+const RUN_DESCRIPTION = 'The conversation or task that this is part of, as the program of the agent names it.';
+
+export function OnBehalfOfField(without: string): PropertyDecorator {
+  const description = `For whom the agent acts. ${without}`;
+  return Field('onBehalfOf', { optional: true, description }, ON_BEHALF_OF.rule, ON_BEHALF_OF.schema);
+}
+
+export function RunField(): PropertyDecorator {
+  return OptionalText({ ...RUN, description: RUN_DESCRIPTION, example: 'conversation-4711' });
+}
+
+function runFault(run: string): string | undefined {
+  return /[\p{Cc}\p{Cf}]/u.test(run) ? 'must not contain control or format characters' : undefined;
 }

@@ -2,8 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { PastRecords } from '../../ledger/reading/past-records';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
-import { PolicyEvaluator, type PolicySet } from './evaluation/policy-evaluator';
-import { type Policy, POLICY } from './policy.entity';
+import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
+import { type Policy, POLICY, POLICY_ACTIONS } from './policy.entity';
+import { type PolicyDefaultEffect, POLICY_DEFAULT_EFFECTS } from '../../core/config/variables/governance-variables';
+import { sha256 } from '../../ledger/chain/hash-chain';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 
 /** The policies that were in force earlier. */
 @Injectable()
@@ -37,4 +41,106 @@ export class PastPolicies {
     }
     return PolicyEvaluator.of(inForce);
   }
+}
+
+/** Policies read at once. */
+const CHUNK = 50;
+
+/** The `rules` of an entry, and its sequence. */
+export interface NamedRules {
+  readonly hash: string;
+  readonly sequence: number;
+}
+
+/** What a hash of rules stands for. */
+export interface FoundRules {
+  readonly hash: string;
+  readonly defaultEffect: PolicyDefaultEffect;
+  readonly evaluation: number;
+  /** The ids of the policies in force, in order. */
+  readonly policies: readonly string[];
+}
+
+/** Finds the rules that earlier entries name by their hash, and the contents of their policies. */
+@Injectable()
+export class PastRules {
+  constructor(
+    private readonly past: PastRecords,
+    private readonly records: RecordReader,
+  ) {}
+
+  /** @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`. */
+  async find(named: readonly NamedRules[], leaving: AbortSignal): Promise<PastRuleSets> {
+    const inForce = new Map<string, string>();
+    const contents = new Map<string, string>();
+    const sets: FoundRules[] = [];
+    let after = 0;
+    for (const { hash, sequence } of [...named].sort((one, other) => one.sequence - other.sequence)) {
+      const upTo = sequence - 1;
+      for await (const policy of sets.length === 0 ? this.allAt(upTo) : this.changes(after, upTo)) {
+        leaving.throwIfAborted();
+        if (policy.status !== 'active') {
+          inForce.delete(policy.id);
+          continue;
+        }
+        const content = sha256(hashedContent(policy));
+        inForce.set(policy.id, content);
+        contents.set(policy.id, content);
+      }
+      sets.push({ hash, ...basisOf(inForce, hash, sequence), policies: [...inForce.keys()].sort() });
+      after = upTo;
+    }
+    return { sets, policies: this.contentsOf(sets, contents) };
+  }
+
+  private async *allAt(sequence: number): AsyncGenerator<Policy> {
+    for await (const policies of this.past.chunks(POLICY, sequence)) {
+      yield* policies.filter(({ status }) => status === 'active');
+    }
+  }
+
+  private changes(after: number, upTo: number): AsyncGenerator<Policy> {
+    return this.past.changes(POLICY, POLICY_ACTIONS, { after, upTo });
+  }
+
+  /** The content of a policy never changes, so it is read as it is now. */
+  private async *contentsOf(sets: readonly FoundRules[], hashes: ContentHashes): AsyncGenerator<readonly string[]> {
+    const ids = [...new Set(sets.flatMap(({ policies }) => policies))].sort();
+    for (let start = 0; start < ids.length; start += CHUNK) {
+      const some = ids.slice(start, start + CHUNK);
+      const found = await this.records.allAmong(
+        POLICY,
+        ['id'],
+        some.map((id) => [id]),
+      );
+      const contents = new Map(found.map((policy) => [policy.id, hashedContent(policy)]));
+      yield some.map((id) => {
+        const content = contents.get(id);
+        if (content !== undefined && sha256(content) === hashes.get(id)) return content;
+        throw new Error(`The policy ${id} is not as its entries sealed it: the database was altered.`);
+      });
+    }
+  }
+}
+
+/** What hashes of rules stand for. */
+export interface PastRuleSets {
+  /** In the order in which the entries name them. */
+  readonly sets: readonly FoundRules[];
+  /** The RFC 8785 texts of the contents of all their policies, each once, by id; read in pieces. */
+  readonly policies: AsyncGenerator<readonly string[]>;
+}
+
+/** What, besides the policies, the hash stands for. */
+function basisOf(
+  inForce: ContentHashes,
+  hash: string,
+  sequence: number,
+): Pick<FoundRules, 'defaultEffect' | 'evaluation'> {
+  for (const evaluation of EVALUATIONS)
+    for (const defaultEffect of POLICY_DEFAULT_EFFECTS)
+      if (rulesHash(inForce, defaultEffect, evaluation) === hash) return { defaultEffect, evaluation };
+  throw new Error(
+    `The policies in force before the entry ${sequence} are not the rules that it names: the database was altered.`,
+  );
 }

@@ -12,8 +12,7 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { CreatePolicyRequest, PolicyListQuery } from './dto/policy.requests';
 import { PolicyResponse } from './dto/policy.response';
-import { UsageQuery, UsageResponse } from './dto/usage';
-import { LimitUsage } from './limits/limit-usage';
+import { LimitUsage, UsageQuery, UsageResponse } from './limit-usage';
 import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 

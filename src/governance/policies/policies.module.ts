@@ -2,13 +2,12 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
-import { LimitUsage } from './limits/limit-usage';
-import { MissingSums } from './limits/missing-sums';
+import { LimitUsage } from './limit-usage';
+import { MissingSums } from './limits/recorded-uses';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
-import { PastPolicies } from './past-policies';
-import { PastRules } from './past-rules';
+import { PastPolicies, PastRules } from './past-policies';
 import { Limits1765200000000 } from './limits/limits.migration';
 import { POLICY } from './policy.entity';
 

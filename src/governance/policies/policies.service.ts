@@ -10,8 +10,8 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { CreatePolicyRequest } from './dto/policy.requests';
 import { ActivePolicies } from './active-policies';
 import { CreationWarnings } from './creation-warnings';
-import { contentOf, firstDifference, type PolicyContent } from './policy-content';
-import { noteOn, POLICY, type Policy } from './policy.entity';
+import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
+import { POLICY, type Policy } from './policy.entity';
 
 /** The result of a creation. */
 type CreatedPolicy = Policy & {
@@ -50,20 +50,12 @@ export class PoliciesService {
   async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
     const content = contentOf(request, this.configuration.requiredApprovals);
     const { name, version } = content;
-    const warnings = await this.warnings.of(content);
+    const warnings = await this.warnings.of([content]);
     return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
       const same = await transaction.findBy(POLICY, { name, version });
       if (same !== undefined) return inForceAlready(same, content);
-      const previous = await inForce(transaction, name);
-      this.activePolicies.requireRoom([content], previous === undefined ? [] : [previous]);
-      const id = transaction.newId(POLICY);
-      const policySet = this.setWith(id, previous);
-      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
-      const policy = { id, ...content, status: 'active', warnings, createdAt: transaction.now } as const;
-      const note = noteOn(policy, 'policy.created', { policySet });
-      const created = transaction.insert(POLICY, policy, note);
-      this.activePolicies.follow(transaction, [...superseded, created]);
-      return created;
+      const replaced = await inForce(transaction, name);
+      return this.changed(transaction, { change: 'create', policy: content, replaced }, warnings);
     });
   }
 
@@ -75,14 +67,8 @@ export class PoliciesService {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
       if (policy.status === 'active') return policy;
-      const previous = await inForce(transaction, policy.name);
-      this.activePolicies.requireRoom([policy], previous === undefined ? [] : [previous]);
-      const policySet = this.setWith(id, previous);
-      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
-      const note = noteOn(policy, 'policy.activated', { policySet });
-      const active = transaction.update(POLICY, { ...policy, status: 'active' } as const, note);
-      this.activePolicies.follow(transaction, [...superseded, active]);
-      return active;
+      const replaced = await inForce(transaction, policy.name);
+      return this.changed(transaction, { change: 'activate', policy, replaced });
     });
   }
 
@@ -92,29 +78,21 @@ export class PoliciesService {
       const policy = await existing(transaction, id);
       if (policy.status === 'superseded') throw notInForce(policy);
       if (policy.status === 'inactive') return policy;
-      const policySet = this.activePolicies.inForce.policySetWith([], [id]);
-      const note = noteOn(policy, 'policy.deactivated', { policySet });
-      const inactive = transaction.update(POLICY, { ...policy, status: 'inactive' } as const, note);
-      this.activePolicies.follow(transaction, [inactive]);
-      return inactive;
+      return this.changed(transaction, { change: 'deactivate', policy, replaced: null });
     });
   }
 
-  /** The set once a policy is in force in place of the previous version, if there is one. */
-  private setWith(id: string, previous: Policy | undefined): string {
-    return this.activePolicies.inForce.policySetWith([id], previous === undefined ? [] : [previous.id]);
+  /** The policy once it is changed. */
+  private async changed(
+    transaction: LedgerTransaction,
+    change: PolicyChange,
+    warnings: ReadonlyMap<PolicyContent, readonly string[]> = new Map(),
+  ): Promise<Policy> {
+    const { changed } = await this.activePolicies.carryOut(transaction, [change], warnings);
+    const policy = changed.at(-1);
+    if (policy === undefined) throw new Error('A change of a policy has written nothing.');
+    return policy;
   }
-}
-
-/** Returns what it has changed. */
-function supersede(
-  transaction: LedgerTransaction,
-  previous: Policy | undefined,
-  details: { readonly supersededBy: string; readonly policySet: string },
-): Policy[] {
-  if (previous === undefined) return [];
-  const note = noteOn(previous, 'policy.superseded', details);
-  return [transaction.update(POLICY, { ...previous, status: 'superseded' } as const, note)];
 }
 
 async function existing(transaction: LedgerTransaction, id: string): Promise<Policy> {
@@ -123,8 +101,8 @@ async function existing(transaction: LedgerTransaction, id: string): Promise<Pol
   return policy;
 }
 
-async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | undefined> {
-  const [policy] = await transaction.findAll(POLICY, { name, status: 'active' });
+async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | null> {
+  const [policy = null] = await transaction.findAll(POLICY, { name, status: 'active' });
   return policy;
 }
 

@@ -5,29 +5,21 @@ import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Gates, nameOf } from '../../http/gates';
-import { Turn } from '../../core/concurrency/turn';
 import { ActivePolicies } from '../policies/active-policies';
 import type { ApplyPoliciesRequest } from './dto/policy-plan.requests';
 import { type AppliedPoliciesResponse, PolicyChangeResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
-import { contentOf, type PolicyContent } from '../policies/policy-content';
-import { noteOn, POLICY, type Policy } from '../policies/policy.entity';
-import { policySetOf } from '../policies/evaluation/policy-evaluator';
 import {
+  type PolicyChange,
+  type PolicyContent,
+  type WantedPolicies,
   byVersion,
-  comingIntoForce,
+  contentOf,
   goingOutOfForce,
   notInForce,
-  type PolicyChange,
   policyChanges,
-  type WantedPolicies,
-} from './policy-changes';
-
-/** A change, and the id of the policy that it puts in force, creates or removes. */
-interface IdentifiedChange {
-  readonly change: PolicyChange;
-  readonly id: string;
-}
+} from '../policies/policy-content';
+import { POLICY, type Policy } from '../policies/policy.entity';
 
 /** What an application has to know before its command begins. */
 interface Preparation {
@@ -36,11 +28,6 @@ interface Preparation {
   /** The policies of the base; null if they have to be read in the command. */
   readonly inForce: readonly Policy[] | null;
 }
-
-const AFTER = {
-  activate: { status: 'active', action: 'policy.activated' },
-  deactivate: { status: 'inactive', action: 'policy.deactivated' },
-} as const;
 
 /** Brings a set of policies into force in one commit. */
 @Injectable()
@@ -61,7 +48,7 @@ export class ApplyService {
   async apply(caller: Caller, request: ApplyPoliciesRequest, leaving: AbortSignal): Promise<AppliedPoliciesResponse> {
     const wanted = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     // What takes many reads is done outside the ledger's commands.
-    const warnings = await this.warnings.ofAll(wanted);
+    const warnings = await this.warnings.of(wanted);
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither needs the policies.
     if (!this.isInForce(request.base)) return this.write(caller, request, { wanted, warnings, inForce: null });
@@ -69,18 +56,13 @@ export class ApplyService {
     return this.gates.of('applications').run(
       nameOf(caller),
       async () => {
-        const inForce = await this.policiesOf(request.base);
+        // The content of a policy never changes.
+        const read = this.isInForce(request.base) ? await this.activePolicies.read() : null;
+        const inForce = read?.policySet === request.base ? read.policies : null;
         return this.write(caller, request, { wanted, warnings, inForce });
       },
       { leaving },
     );
-  }
-
-  /** The policies of a base that is in force; null if it no longer is, or they change. Their content never does. */
-  private async policiesOf(base: string): Promise<readonly Policy[] | null> {
-    if (!this.isInForce(base)) return null;
-    const read = await this.activePolicies.read();
-    return policySetOf(read.map(({ id }) => id)) === base ? read : null;
   }
 
   private isInForce(base: string): boolean {
@@ -96,49 +78,9 @@ export class ApplyService {
       if (!this.isInForce(base)) throw anotherBase();
       const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
       const changes = await changesFor(transaction, { policies: wanted, prune }, inForce);
-      this.activePolicies.requireRoom(comingIntoForce(changes), goingOutOfForce(changes));
-      const identified = changes.map((change) => ({ change, id: idOf(transaction, change) }));
-      const policySet = this.setAfter(identified);
-      const changed = await this.carryOut(transaction, identified, { policySet, warnings });
-      if (changed.length > 0) this.activePolicies.follow(transaction, changed);
-      return { changes: identified.map(({ change, id }) => PolicyChangeResponse.from(change, id)), policySet };
+      const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
+      return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
     });
-  }
-
-  private setAfter(changes: readonly IdentifiedChange[]): string {
-    const going = changes.flatMap(({ change: { change, replaced }, id }) =>
-      change === 'deactivate' ? id : (replaced?.id ?? []),
-    );
-    const staying = changes.flatMap(({ change: { change }, id }) => (change === 'deactivate' ? [] : id));
-    return this.activePolicies.inForce.policySetWith(staying, going);
-  }
-
-  /** The policies after the changes. */
-  private async carryOut(
-    transaction: LedgerTransaction,
-    changes: readonly IdentifiedChange[],
-    { policySet, warnings }: { readonly policySet: string; readonly warnings: ReadonlyMap<PolicyContent, string[]> },
-  ): Promise<Policy[]> {
-    const turn = new Turn();
-    const changed: Policy[] = [];
-    for (const { change, id } of changes) {
-      if (turn.isOver) await turn.next();
-      const { replaced } = change;
-      if (replaced !== null) {
-        const note = noteOn(replaced, 'policy.superseded', { supersededBy: id, policySet });
-        changed.push(transaction.update(POLICY, { ...replaced, status: 'superseded' }, note));
-      }
-      if (change.change === 'create') {
-        const made = { warnings: warnings.get(change.policy) ?? [], createdAt: transaction.now };
-        const created = { ...change.policy, id, status: 'active', ...made } as const;
-        changed.push(transaction.insert(POLICY, created, noteOn(created, 'policy.created', { policySet })));
-      } else if (change.change !== 'keep') {
-        const { status, action } = AFTER[change.change];
-        const note = noteOn(change.policy, action, { policySet });
-        changed.push(transaction.update(POLICY, { ...change.policy, status }, note));
-      }
-    }
-    return changed;
   }
 }
 
@@ -154,10 +96,6 @@ async function changesFor(
   const going = goingOutOfForce(changes).map(({ id }) => [id]);
   await transaction.findAmong(POLICY, ['id'], going);
   return changes;
-}
-
-function idOf(transaction: LedgerTransaction, change: PolicyChange): string {
-  return change.change === 'create' ? transaction.newId(POLICY) : change.policy.id;
 }
 
 function anotherBase(): Error {

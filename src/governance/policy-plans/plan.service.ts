@@ -1,21 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { invalid } from '../../core/errors/domain-error';
+import { invalid, unavailable } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
-import { ActivePolicies } from '../policies/active-policies';
+import { ActivePolicies, type StoredPolicies } from '../policies/active-policies';
 import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
-import { PolicyChangeResponse, type PolicyPlanResponse, PolicyTestsResponse } from './dto/policy-plan.response';
+import { PolicyChangeResponse, type PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
-import { contentOf } from '../policies/policy-content';
+import {
+  type PolicyChange,
+  byVersion,
+  contentOf,
+  goingOutOfForce,
+  notInForce,
+  policyChanges,
+} from '../policies/policy-content';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../../ledger/caller';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { Replays } from './replays';
 import { PolicyTests } from './policy-tests';
 import { PolicyComparisons } from './policy-comparisons';
-import { CurrentPolicies } from './current-policies';
-import { comingIntoForce, goingOutOfForce, type PolicyChange, policyChanges } from './policy-changes';
-import type { Policy } from '../policies/policy.entity';
+import { type Policy, POLICY } from '../policies/policy.entity';
 
+/** Most attempts to read all policies in force without a change in between. */
+const MOST_READINGS = 5;
 /** Each pattern can have one, which is many times longer: all of them could fill the memory. */
 const MOST_WARNINGS = 1_000;
 const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
@@ -24,7 +32,7 @@ const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer
 @Injectable()
 export class PlanService {
   constructor(
-    private readonly current: CurrentPolicies,
+    private readonly records: RecordReader,
     private readonly activePolicies: ActivePolicies,
     private readonly comparisons: PolicyComparisons,
     private readonly tests: PolicyTests,
@@ -59,31 +67,49 @@ export class PlanService {
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
-    const known = await this.current.knownFor(wanted);
+    const { policies: inForce, policySet: base } = await this.inForce();
+    const others = await this.records.allAmong(POLICY, ['name', 'version'], notInForce(wanted, inForce));
     leaving.throwIfAborted();
+    const known = { inForce, outOfForce: byVersion(others) };
     const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, known);
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
-    this.activePolicies.requireRoom(comingIntoForce(changes), goingOutOfForce(changes));
-    const planned = plannedPolicies(known.inForce, changes);
-    const results = asked === null ? null : await this.tests.results(asked, targetOf(planned));
+    this.activePolicies.requireRoom(changes);
+    const planned = plannedPolicies(inForce, changes);
+    const results =
+      asked === null
+        ? null
+        : await this.tests.results(
+            asked,
+            planned.filter(({ isAfter }) => isAfter),
+          );
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
-      base: known.policySet,
+      base,
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
       effects: compared.effects,
       complete: compared.reason === null,
       reason: compared.reason,
       shadowed: compared.shadowed,
       warnings: shortened([...(await this.warningsOn(changes)), ...compared.warnings]),
-      ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
+      ...(results !== null && { tests: results }),
     };
     return { planned, answer };
   }
 
+  /** @throws UNAVAILABLE when they keep changing. */
+  private async inForce(): Promise<StoredPolicies> {
+    for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+      await this.activePolicies.catchUp();
+      const read = await this.activePolicies.read();
+      if (read !== null) return read;
+    }
+    throw unavailable('The policies in force change too quickly to be read.');
+  }
+
   /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
   private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
-    const created = await this.warnings.ofAll(
+    const created = await this.warnings.of(
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
     );
     return changes.flatMap(({ change, policy }) => {
@@ -109,11 +135,6 @@ function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyCha
       return change === 'activate' ? planned(policy, { ...side, isNew: false }) : [];
     }),
   ];
-}
-
-/** The policies that would be in force. */
-function targetOf(planned: readonly PlannedPolicy[]): PlannedPolicy[] {
-  return planned.filter(({ isAfter }) => isAfter);
 }
 
 type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;

@@ -4,7 +4,6 @@ import { PermissionsModule } from '../permissions/permissions.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { ApplyService } from './apply.service';
-import { CurrentPolicies } from './current-policies';
 import { PolicySetsController } from './policy-sets.controller';
 import { PlanService } from './plan.service';
 import { PolicyComparisons } from './policy-comparisons';
@@ -15,6 +14,6 @@ import { Replays } from './replays';
 @Module({
   imports: [LedgerModule, PoliciesModule, PermissionsModule, EvaluationModule],
   controllers: [PolicySetsController],
-  providers: [CurrentPolicies, PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
+  providers: [PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
 })
 export class PolicyPlansModule {}

@@ -1,38 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { PermissionAnswer } from '../permissions/permissions';
 import type { FieldFault } from '../../core/errors/domain-error';
-import {
-  type Agents,
-  agentsOf,
-  unknownFaults,
-  askedPermission,
-  type AskedPermission,
-  type GivenQuestion,
-  requireMayAsk,
-} from '../permissions/evaluation/questions';
-import { Evaluations } from '../permissions/evaluation/evaluations.service';
+import { type Agents, agentsOf, unknownFaults, askedPermission, type AskedPermission, requireMayAsk } from '../permissions/evaluation/questions';
+import { type Basis, Evaluations } from '../permissions/evaluation/evaluations.service';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { Turn } from '../../core/concurrency/turn';
-import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation';
-import { NO_FACTS } from '../policies/conditions/facts';
-import type { Facts, PolicyEffect } from '../policies/evaluation/evaluation';
-import type { NearPolicy } from '../policies/evaluation/explanation';
-import type { PlannedPolicy, PlannedReference } from './effects/effect';
-
-/** A question, and the expected answer. */
-export interface PolicyTest extends GivenQuestion {
-  /** ISO 8601, in UTC; the present unless given. */
-  readonly at?: string | null;
-  readonly expect: PolicyEffect;
-  /** The name of a policy that should be among those that decide. */
-  readonly by?: string;
-}
+import { type DecidingPolicy, MAX_DECIDING_POLICIES, type Facts, type PolicyEffect } from '../policies/evaluation/evaluation';
+import { NO_FACTS } from '../policies/conditions/condition';
+import type { PolicyTestRequest } from './dto/policy-plan.requests';
+import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
+import type { PlannedPolicy } from './effects/effect';
 
 /** Tests as questions, and the agents that they are about. */
-export interface AskedTests {
-  readonly tests: readonly PolicyTest[];
+interface AskedTests {
+  readonly tests: readonly PolicyTestRequest[];
   readonly questions: readonly AskedPermission[];
   readonly agents: Agents;
   readonly principals: Caller['principals'];
@@ -40,43 +23,12 @@ export interface AskedTests {
   readonly faults: readonly FieldFault[];
 }
 
-/** The results of tests. */
-export interface PolicyTestResults {
-  readonly passed: number;
-  readonly failed: readonly FailedTest[];
-}
-
-interface FailedTest {
-  /** Its index among the tests. */
-  readonly index: number;
-  readonly expect: PolicyEffect;
-  readonly answer: Pick<PermissionAnswer, 'effect' | 'reason'>;
-  readonly policies: readonly TestedPolicy[];
-  /** Where more was expected: policies that lack one part to improve the answer. */
-  readonly nearest: readonly NearTestedPolicy[];
-}
-
-type NearTestedPolicy = Pick<NearPolicy, 'missing'> & { readonly policy: TestedPolicy };
-
-/** A policy that decides; its id is null if it is to be created. */
-type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
-
 /** Nothing has been done in a test, or is claimed. */
 const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
 /** No id of an agent: no pattern names it. */
 const UNREGISTERED = 'agt_';
 /** Tests that are explained: each examines all policies. */
 const MOST_EXPLAINED = 50;
-
-/** A question with its answer, and the agents that the questions are about. */
-interface Answered {
-  readonly question: AskedPermission;
-  readonly answer: PermissionAnswer;
-  readonly agents: Agents;
-  readonly principals: Caller['principals'];
-  readonly at: string;
-  readonly facts: Facts;
-}
 
 /** Runs tests against a set of policies that is not in force. */
 @Injectable()
@@ -87,7 +39,7 @@ export class PolicyTests {
   ) {}
 
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
-  async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
+  async asked(caller: Caller, tests: readonly PolicyTestRequest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
     // A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says.
     const asker = { ...caller, principals: 'anybody' } as const;
@@ -101,16 +53,16 @@ export class PolicyTests {
   async results(
     { tests, questions, agents, principals }: AskedTests,
     target: readonly PlannedPolicy[],
-  ): Promise<PolicyTestResults> {
+  ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
     const policies = await PolicyEvaluator.of(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
-    const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
+    const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicyResponse => {
       return { id: created.has(id) ? null : id, name, version, effect };
     };
     const turn = new Turn();
-    const failed: FailedTest[] = [];
+    const failed: FailedPolicyTestResponse[] = [];
     for (const [index, { expect, by, at }] of tests.entries()) {
       const question = questions[index];
       if (question === undefined) throw new Error('A test has no question.');
@@ -119,13 +71,14 @@ export class PolicyTests {
       const asking = this.evaluations.askingOf({ policies, ...basis });
       const { answer } = asking.answer(question, false);
       const isAsExpected =
-        answer.effect === expect &&
-        (by === undefined || (await this.decides(by, byName, { question, answer, ...basis })));
+        answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
       if (isAsExpected) continue;
       const isExplained = isMore(expect, answer.effect) && failed.length < MOST_EXPLAINED;
       const near = isExplained ? (asking.answer(question, true).explanation?.nearest ?? []) : [];
       const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
-      failed.push({ index, expect, answer, policies: answer.policies.map(tested), nearest });
+      const { effect, reason } = answer;
+      const decided = { effect, reason, policies: answer.policies.map(tested) };
+      failed.push({ index, expect, ...decided, ...(nearest.length > 0 && { nearest }) });
     }
     return { passed: tests.length - failed.length, failed };
   }
@@ -137,7 +90,9 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { question, answer: { policies }, ...basis }: Answered,
+    question: AskedPermission,
+    { policies }: PermissionAnswer,
+    basis: Omit<Basis, 'policies'>,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;

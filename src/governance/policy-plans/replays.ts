@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { FactReader } from '../permissions/fact-reader';
-import { gatheredFacts } from '../permissions/gathered-facts';
+import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
 import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
@@ -12,11 +11,16 @@ import { PastRecords } from '../../ledger/reading/past-records';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
-import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import type { PolicyEffect } from '../policies/evaluation/evaluation';
+import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
-import type { PlannedPolicy, PlannedReference } from './effects/effect';
+import type { ReplayPeriod } from './dto/policy-plan.requests';
+import type {
+  PlannedReferenceResponse,
+  PolicyReplayResponse,
+  ReplayedExecutionResponse,
+} from './dto/policy-plan.response';
+import type { PlannedPolicy } from './effects/effect';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
@@ -37,37 +41,11 @@ const LONGEST = 30_000;
 /** Most agents of which a state is cached. */
 const MOST_AGENTS = 5_000;
 
-/** ISO 8601 in UTC with milliseconds, both included. */
-export interface ReplayPeriod {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-export interface ReplayOrder {
+interface ReplayOrder {
   /** The policies in force before and after. */
   readonly planned: readonly PlannedPolicy[];
   /** Aborted when nobody waits for the result any more. */
   readonly leaving: AbortSignal;
-}
-
-/** What a set of policies would have decided about recorded executions. */
-export interface Replay {
-  readonly executions: number;
-  readonly changed: number;
-  /** Those whose contents were erased: nobody can tell what would be decided about them. */
-  readonly skipped: number;
-  /** True if a limit ended it early. */
-  readonly cut: boolean;
-  readonly examples: readonly ReplayedExecution[];
-}
-
-export interface ReplayedExecution {
-  readonly executionId: string;
-  /** The outcome in its first entry. */
-  readonly recorded: ExecutionOutcome;
-  readonly was: PolicyEffect;
-  readonly now: PolicyEffect;
-  readonly because: { readonly from: readonly PlannedReference[]; readonly to: readonly PlannedReference[] };
 }
 
 type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
@@ -88,12 +66,16 @@ export class Replays {
    * @param caller only executions that it may read are included.
    * @throws UNAVAILABLE when another replay of the caller is already waiting; the reason of `leaving`.
    */
-  run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<Replay> {
+  run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<PolicyReplayResponse> {
     const { leaving } = order;
     return this.gates.of('replays').run(nameOf(caller), () => this.replay(caller, period, order), { leaving });
   }
 
-  private async replay(caller: Caller, period: ReplayPeriod, { planned, leaving }: ReplayOrder): Promise<Replay> {
+  private async replay(
+    caller: Caller,
+    period: ReplayPeriod,
+    { planned, leaving }: ReplayOrder,
+  ): Promise<PolicyReplayResponse> {
     const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
     const end = performance.now() + LONGEST;
     const before = await PolicyEvaluator.of(planned.filter(({ isBefore }) => isBefore));
@@ -101,7 +83,7 @@ export class Replays {
     const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const agents = new AgentsThen(this.past);
     const turn = new Turn();
-    const examples: ReplayedExecution[] = [];
+    const examples: ReplayedExecutionResponse[] = [];
     let [executions, changed, skipped] = [0, 0, 0];
     for await (const chunk of this.newestFirst(caller, period)) {
       leaving.throwIfAborted();
@@ -116,20 +98,20 @@ export class Replays {
         }
         const agent = await agents.of(execution.agentId, execution);
         const principal = await agents.principalOf(execution);
-        const { action, resourceType, resourceId, parameters, run, createdAt: at, createdSequence } = execution;
-        const who = { subject: subjectOf(agent), principal: principal?.subject ?? null };
-        const request = { ...who, action, resourceType, resourceId, parameters, run, at };
+        const { createdAt: at, createdSequence } = execution;
+        const request = { ...execution, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
         const source = this.facts.at(createdSequence - 1);
-        const facts = await gatheredFacts([before.asks(request), after.asks(request)], source);
-        const answer = (policies: PolicyEvaluator): PermissionAnswer =>
+        const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
+        const facts = await gatheredFacts([asksBefore, asksAfter], source);
+        const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
           answerForAgent(agent, execution, principal, {
-            evaluate: (asked) => policies.evaluate(asked, facts),
+            evaluate: (asked) => policies.evaluate(asked, facts, asks),
             defaultEffect,
             at,
             // Policies are compared, not what stood above them.
             stops: [],
           });
-        const [was, now] = [answer(before), answer(after)];
+        const [was, now] = [answer(before, asksBefore), answer(after, asksAfter)];
         if (was.effect === now.effect) continue;
         changed += 1;
         if (examples.length < MOST_EXAMPLES)
@@ -184,6 +166,6 @@ class AgentsThen {
   }
 }
 
-function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReference[] {
+function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReferenceResponse[] {
   return policies.map(({ id, name, version }) => ({ id: created.has(id) ? null : id, name, version }));
 }

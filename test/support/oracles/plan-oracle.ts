@@ -1,17 +1,16 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
-import { compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
-import { NO_FACTS } from '../../../src/governance/policies/conditions/facts';
+import { NO_FACTS, compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
 import type { AgentSubject } from '../../../src/governance/policies/patterns/subjects';
 import type {
-  Effect,
-  PatternSet,
-  PlannedPolicy,
-  PlannedVerdict,
-  PolicyVersion,
-} from '../../../src/governance/policy-plans/effects/effect';
+  PatternSetResponse as PatternSet,
+  PlannedEffectResponse as Effect,
+  PlannedVerdictResponse as PlannedVerdict,
+  PolicyVersionResponse as PolicyVersion,
+} from '../../../src/governance/policy-plans/dto/policy-plan.response';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
 
 // With one text for whatever lies in a pattern and in none inside it.
 export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
@@ -174,7 +173,7 @@ export type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   return new Map(
     policies.map((policy) => {
-      const conditions = compileConditions(policy.conditions) ?? [];
+      const conditions = compileConditions(policy.conditions);
       const lets = (parameters: JsonObject): boolean => {
         const truth = truthOf(conditions, { ...ANYTHING, parameters }, NO_FACTS);
         return policy.effect === 'allow' ? truth === true : truth !== false;

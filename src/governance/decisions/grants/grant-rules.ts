@@ -4,17 +4,9 @@ import { endOf } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
-import { type ApprovalRequirement, sumOfApprovals } from '../../policies/approval/approval-requirement';
+import { type ApprovalRequirement, sumOfApprovals, areSameGrants, excessOf, type GivenGrant, type GrantAllowance, lengthOf, sumOfGrant } from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
-import {
-  areSameGrants,
-  excessOf,
-  type GivenGrant,
-  type GrantAllowance,
-  lengthOf,
-  sumOfGrant,
-} from '../../policies/approval/grant-terms';
-import { matchesAsAllow } from '../../policies/patterns/resource-match';
+import { matchesAsAllow } from '../../policies/patterns/resources';
 import type { Decision, Review } from '../decision.entity';
 import type { CountedReview } from '../reviewers';
 import { type Grant, GRANT } from './grant.entity';

@@ -7,9 +7,9 @@ import { type LedgerTransaction, Refusal } from '../../../ledger/ledger-transact
 import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
-import { sumOfGrant } from '../../policies/approval/grant-terms';
 import { DECISION } from '../decision.entity';
 import { DUE_GRANTS, givingReviews, revocationConflict, revokeGrant } from './grant-rules';
+import { sumOfGrant } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 
 /** A grant, and how many of its uses are used. */

@@ -1,8 +1,7 @@
 import { notComposedFault } from '../../../core/values/label-fault';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import type { JsonObject } from '../../../core/json/json-value';
-import { OnBehalfOfField, RunField } from '../../permissions/principal-fields';
-import type { GivenPrincipal } from '../../permissions/principals';
+import { OnBehalfOfField, RunField, type GivenPrincipal } from '../../permissions/principals';
 import { type AskedPermit, PermitField } from '../../permits/permit.dto';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 

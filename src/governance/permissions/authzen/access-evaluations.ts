@@ -1,10 +1,8 @@
-import type { AskedPermission, Asker } from '../evaluation/questions';
-import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/question-faults';
+import { type AskedPermission, type Asker, ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/questions';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
-import { ON_BEHALF_OF, RUN } from '../principal-fields';
-import type { GivenPrincipal } from '../principals';
+import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
@@ -15,12 +13,8 @@ export type InvalidReason = 'subject_invalid' | 'resource_invalid';
 export type ReadEvaluation =
   { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
 
-/** One part of an evaluation, converted; its value is null if it has faults. */
-interface ReadPart<Value> {
-  /** Members that are missing, or not of the type that the standard requires. */
-  readonly faults: readonly FieldFault[];
-  readonly value: Value | null;
-}
+/** One part of an evaluation, converted; or what is missing, or not of the type that the standard requires. */
+type ReadPart<Value> = { readonly value: Value } | { readonly faults: readonly FieldFault[] };
 
 /** Who asks, and for whom. Invalid if no policy can refer to it. */
 interface ReadAsker extends Asker {
@@ -47,11 +41,8 @@ const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
 /** In a policy's subjects, these mean something else. */
 const RESERVED_TYPES = ['role', 'kind'];
-const NO_ROLES: readonly string[] = [];
-const NO_FAULTS: readonly FieldFault[] = [];
-/** The texts that parts must have. */
+/** The texts that a subject and a resource must have. */
 const IDENTIFIED = ['type', 'id'] as const;
-const NAMED = ['name'] as const;
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
 /**
@@ -71,8 +62,8 @@ export function readParts(members: JsonObject, defaults?: EvaluationParts): Eval
 /** The evaluation that the parts make up, or what is wrong with them. */
 export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonly faults: readonly FieldFault[] } {
   const { subject, action, resource, context } = parts;
-  if (subject.value === null || action.value === null || resource.value === null || context.value === null)
-    return { faults: [subject, action, resource, context].flatMap(({ faults }) => faults) };
+  if ('faults' in subject || 'faults' in action || 'faults' in resource || 'faults' in context)
+    return { faults: [subject, action, resource, context].flatMap((part) => ('faults' in part ? part.faults : [])) };
   const { who, onBehalfOf, isValid } = askerOf(subject.value, context.value.agent);
   if (!isValid) return { invalid: 'subject_invalid', who };
   if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
@@ -96,32 +87,30 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
 
 /** Null counts as left out. */
 export function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
-  return value === undefined || value === null || isObject(value)
-    ? NO_FAULTS
-    : [{ field, message: 'must be an object' }];
+  const isRight = value === undefined || value === null || isObject(value);
+  return isRight ? [] : [{ field, message: 'must be an object' }];
 }
 
 function readSubject(subject: JsonValue): EvaluationParts['subject'] {
   const faults = subjectFaults(subject);
-  if (faults.length > 0) return { faults, value: null };
+  if (faults.length > 0) return { faults };
   const { type, id } = subject as { type: string; id: string };
   if (type === 'agent') {
     const who = { agent: id, field: 'subject.id' };
-    return { faults, value: { who, isValid: true, given: { subject: `${type}:${id}`, roles: undefined } } };
+    return { value: { who, isValid: true, given: { subject: `${type}:${id}`, roles: undefined } } };
   }
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
   const roles = givenRoles(subject);
   const given = { subject: `${type}:${id}`, roles: areTexts(roles) ? roles : undefined };
-  if (typeFault !== undefined || idFault !== undefined)
-    return { faults, value: { who: NOBODY, isValid: false, given } };
+  if (typeFault !== undefined || idFault !== undefined) return { value: { who: NOBODY, isValid: false, given } };
   const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: rolesOf(roles) };
-  return { faults, value: { who, isValid: true, given } };
+  return { value: { who, isValid: true, given } };
 }
 
 /** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
 function rolesOf(given: JsonValue): readonly string[] {
-  if (!areTexts(given) || given.length === 0) return NO_ROLES;
+  if (!areTexts(given)) return [];
   return [...new Set(given.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
 }
 
@@ -132,36 +121,34 @@ function givenRoles(subject: JsonValue): JsonValue {
 }
 
 function readAction(action: JsonValue): EvaluationParts['action'] {
-  const faults = partFaults('action', action, NAMED);
-  if (faults.length > 0) return { faults, value: null };
+  const faults = partFaults('action', action, ['name']);
+  if (faults.length > 0) return { faults };
   const { name, properties } = action as { name: string; properties?: JsonObject | null };
   const isValid = textFault(name, ACTION) === undefined;
-  return { faults, value: { action: name, parameters: properties ?? {}, isValid } };
+  return { value: { action: name, parameters: properties ?? {}, isValid } };
 }
 
 function readResource(resource: JsonValue): EvaluationParts['resource'] {
   const faults = partFaults('resource', resource, IDENTIFIED);
-  if (faults.length > 0) return { faults, value: null };
+  if (faults.length > 0) return { faults };
   const { type, id } = resource as { type: string; id: string };
   const isValid = textFault(type, RESOURCE_TYPE) === undefined && textFault(id, RESOURCE_ID) === undefined;
-  return { faults, value: { resourceType: type, resourceId: id, isValid } };
+  return { value: { resourceType: type, resourceId: id, isValid } };
 }
 
 function readContext(context: JsonValue): EvaluationParts['context'] {
   if (!isObject(context)) {
     const faults = objectFaults('context', context);
-    return { faults, value: faults.length > 0 ? null : { agent: null, run: null } };
+    return faults.length > 0 ? { faults } : { value: { agent: null, run: null } };
   }
   const { agent = null, run = null } = context;
   const named = typeof agent === 'string' ? agent : null;
-  const agentFault = named === agent ? undefined : 'must be a string';
   const runFault = run === null ? undefined : textFault(run, RUN);
-  if (agentFault === undefined && runFault === undefined) {
-    return { faults: NO_FAULTS, value: { agent: named, run: typeof run === 'string' ? run : null } };
-  }
-  const found = { 'context.agent': agentFault, 'context.run': runFault };
-  const faults = Object.entries(found).flatMap(([field, message]) => (message === undefined ? [] : { field, message }));
-  return { faults, value: null };
+  const faults = [
+    ...(named === agent ? [] : [{ field: 'context.agent', message: 'must be a string' }]),
+    ...(runFault === undefined ? [] : [{ field: 'context.run', message: runFault }]),
+  ];
+  return faults.length > 0 ? { faults } : { value: { agent: named, run: typeof run === 'string' ? run : null } };
 }
 
 function reservedFault(type: string): string | undefined {
@@ -172,16 +159,13 @@ function charactersFault(text: string): string | undefined {
   return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-/** Most parts have none, so that nothing is allocated for them. */
 function partFaults(part: string, value: JsonValue, texts: readonly string[]): readonly FieldFault[] {
   if (value === null) return [{ field: part, message: 'is required' }];
   if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
-  const properties = value['properties'] ?? null;
-  if (texts.every((name) => typeof value[name] === 'string') && properties === null) return NO_FAULTS;
   const faults = texts.flatMap((name) =>
     typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
   );
-  return [...faults, ...objectFaults(`${part}.properties`, properties)];
+  return [...faults, ...objectFaults(`${part}.properties`, value['properties'])];
 }
 
 function subjectFaults(subject: JsonValue): readonly FieldFault[] {
@@ -200,6 +184,10 @@ export const MOST_EVALUATIONS = 1_000;
 /** After which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
+/** The decision that ends it. */
+const ENDING: Readonly<Record<Semantic, boolean | null>> = {
+  ...{ execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true },
+};
 
 /** An item of a list: an evaluation to answer, or what is wrong with it. */
 export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
@@ -240,8 +228,7 @@ export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
 
 /** Whether the list ends after an item with this decision. */
 export function endsList(semantic: Semantic, decision: boolean): boolean {
-  if (semantic === 'execute_all') return false;
-  return decision === (semantic === 'permit_on_first_permit');
+  return decision === ENDING[semantic];
 }
 
 function evaluationsFaults(evaluations: JsonValue | undefined): FieldFault[] {

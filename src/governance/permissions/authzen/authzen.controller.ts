@@ -20,7 +20,7 @@ import {
   AccessItemFaultResponse,
   AuthzenConfigurationResponse,
 } from './authzen.schemas';
-import { type AccessDecision, AuthzenService } from './authzen.service';
+import { AuthzenService } from './authzen.service';
 
 /** The most values in a list of evaluations. */
 const MOST_VALUES = 100_000;
@@ -62,7 +62,7 @@ export class AuthzenController {
   )
   @bodyOf(AccessEvaluation, ASKED)
   @ApiOkResponse({ type: AccessDecisionResponse, description: 'The decision, and why.' })
-  async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<AccessDecision> {
+  async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<object> {
     return this.authzen.evaluation(caller, body);
   }
 

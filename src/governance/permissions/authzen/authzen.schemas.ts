@@ -5,7 +5,7 @@ import { DecidingPolicyResponse } from '../../executions/dto/execution.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
-import { RUN } from '../principal-fields';
+import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
 /** What the API document says of the standard's bodies. They are read by access-evaluations.ts, not validated by these. */
@@ -101,12 +101,15 @@ export class AccessEvaluations extends AccessEvaluationItem {
   readonly options?: AccessEvaluationsOptions;
 }
 
+const ACCESS_REASONS = [
+  ...ANSWER_REASONS,
+  ...(['subject_invalid', 'resource_invalid', 'agent_unknown', 'not_this_principal'] as const),
+] as const;
+export type AccessReason = (typeof ACCESS_REASONS)[number];
+
 export class AccessDecisionContext {
-  @ApiNullableChoice(
-    [...ANSWER_REASONS, 'subject_invalid', 'resource_invalid', 'agent_unknown', 'not_this_principal'],
-    'Null if it is allowed.',
-  )
-  readonly reason!: string | null;
+  @ApiNullableChoice(ACCESS_REASONS, 'Null if it is allowed.')
+  readonly reason!: AccessReason | null;
 
   @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];

@@ -1,15 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { AnswerReason, PermissionAnswer } from '../permissions';
-import { type FieldFault, invalid } from '../../../core/errors/domain-error';
+import { invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { Asker } from '../evaluation/questions';
-import { DecidingPolicyResponse } from '../../executions/dto/execution.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
 import {
   evaluationOf,
-  type InvalidReason,
   type ReadEvaluation,
   readParts,
   endsList,
@@ -20,22 +17,10 @@ import {
   type Semantic,
   semanticOf,
 } from './access-evaluations';
+import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
 /** An answer as the standard defines it. */
-export interface AccessDecision {
-  readonly decision: boolean;
-  readonly context: DecisionContext | { readonly error: { readonly status: number; readonly message: string } };
-}
-
-interface DecisionContext {
-  /** Null if it is allowed. */
-  readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | 'not_this_principal' | null;
-  readonly policies: readonly DecidingPolicyResponse[];
-  readonly policySet: string;
-  readonly approvalRequirement?: ApprovalResponse;
-  /** Present if no policy allows it, and it is allowed because the agent is observed. */
-  readonly observed?: true;
-}
+type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 
 /** Answers access evaluations the way evaluate would. */
 @Injectable()
@@ -57,7 +42,8 @@ export class AuthzenService {
     body: JsonObject,
   ): Promise<AccessDecision | { readonly evaluations: readonly AccessDecision[] }> {
     const faults = listFaults(body);
-    if (faults.length > 0) throw invalid([...faults, ...(isSingle(body) ? partFaults(body) : [])]);
+    const single = isSingle(body) ? evaluationOf(readParts(body)) : { faults: [] };
+    if (faults.length > 0) throw invalid([...faults, ...('faults' in single ? single.faults : [])]);
     if (isSingle(body)) return this.evaluation(caller, body);
     return { evaluations: await this.decisions(caller, listedEvaluations(body), semanticOf(body)) };
   }
@@ -90,30 +76,18 @@ function* decisionsOn(
   }
 }
 
-/** What is wrong with the parts of a single evaluation. */
-function partFaults(body: JsonObject): readonly FieldFault[] {
-  const read = evaluationOf(readParts(body));
-  return 'faults' in read ? read.faults : [];
-}
-
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   if ('invalid' in read) return refused(read.invalid, asking);
   if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
   if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
-  return decisionBy(asking.answer(read.question, false).answer, asking);
-}
-
-function decisionBy(
-  { effect, reason, policies, requirement, observed }: PermissionAnswer,
-  asking: Asking,
-): AccessDecision {
+  const { effect, reason, policies, requirement, observed } = asking.answer(read.question, false).answer;
   const { policySet } = asking;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
   if (requirement === null) return { decision: effect === 'allow', context };
   return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
 }
 
-function refused(reason: DecisionContext['reason'], { policySet }: Asking): AccessDecision {
+function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
   return { decision: false, context: { reason, policies: [], policySet } };
 }
 

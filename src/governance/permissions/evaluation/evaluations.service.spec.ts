@@ -1,4 +1,4 @@
-import type { FactReader } from '../fact-reader';
+import type { FactReader } from '../facts';
 import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';

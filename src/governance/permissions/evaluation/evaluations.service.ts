@@ -1,15 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
-import {
-  answerForAgent,
-  answerForSubject,
-  type AnswerReason,
-  type DecidingRules,
-  type PermissionAnswer,
-} from '../permissions';
-import type { Principal } from '../principals';
+import { answerForAgent, answerForSubject, type AnswerReason, type PermissionAnswer } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
+import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { type FieldFault, invalid, invalidField, notFound } from '../../../core/errors/domain-error';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
@@ -21,8 +15,7 @@ import { PastPolicies } from '../../policies/past-policies';
 import type { EvaluationSubject } from '../../policies/patterns/subjects';
 import type { LimitUse } from '../../policies/limits/limit';
 import { SumReader } from '../../../ledger/reading/sum-reader';
-import { type FactSource, gatheredFacts } from '../gathered-facts';
-import { FactReader } from '../fact-reader';
+import { FactReader, type FactSource, gatheredFacts } from '../facts';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
@@ -62,16 +55,12 @@ export interface ExplainedAnswer {
   readonly explanation: AnswerExplanation | null;
 }
 
-/** Answers questions by one set of policies. */
-export interface Asking {
-  readonly policySet: string;
-  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
-  readonly mayName: (asker: Asker) => boolean;
-  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
-  readonly unknown: (asker: Asker) => readonly FieldFault[];
-  readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
-  /** The best answer that any parameters could have. */
-  readonly openAnswer: (question: AskedPermission) => ExplainedAnswer;
+/** A question as policies were asked it, and what they say. */
+interface AnsweredQuestion {
+  readonly answer: PermissionAnswer;
+  readonly request: EvaluationRequest;
+  /** The best effect that any parameters could have. */
+  readonly bestEffect: () => PolicyEffect;
 }
 
 /** A list of questions of one request. */
@@ -157,40 +146,12 @@ export class Evaluations {
     return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
-  /** Answers by policies that need not be in force. Whether the caller may ask is not checked. */
-  askingOf({ policies, agents, principals, stops = [], at, guards, facts }: Basis): Asking {
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
-    const evaluateOpen = (request: EvaluationRequest): Evaluation => policies.evaluate(request);
-    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
-    const bestDefault = (who: KnownAgent | EvaluationSubject): PolicyEffect =>
-      'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
-    return {
-      policySet: policies.policySet,
-      mayName: (asker) => mayName({ principals }, asker, agents),
-      unknown: (asker) => unknownFaults({ principals }, asker, agents),
-      answer: (question, explains) => {
-        const who = resolved(question, agents);
-        const principal = askedPrincipal({ principals }, question, agents) ?? null;
-        const answer = answerTo(who, question, principal, rules);
-        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
-        const explain = (): AnswerExplanation =>
-          explained(asks, question, answer, { policies, defaultEffect: bestDefault(who), facts });
-        const explanation = explains ? explain() : null;
-        return { answer, explanation };
-      },
-      openAnswer: (question) => {
-        const who = resolved(question, agents);
-        const principal = askedPrincipal({ principals }, question, agents) ?? null;
-        const answer = answerTo(who, question, principal, { evaluate: evaluateOpen, defaultEffect, at, stops });
-        if (isUnable(answer)) return { answer, explanation: null };
-        const { action, resourceType, resourceId, parameters, run } = question;
-        const asks = { subject: subjectOf(who), principal: principal?.subject ?? null, at };
-        const request = { ...asks, action, resourceType, resourceId, parameters, run };
-        const effect = policies.bestEffect(request, bestDefault(who));
-        return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
-      },
-    };
+  /**
+   * Answers by policies that need not be in force. Whether the caller may ask is not checked.
+   * @param field the member of the request that is at fault if the answers are too long; absent: they may be long.
+   */
+  askingOf(basis: Basis, field?: string): Asking {
+    return new Asking(basis, this.configuration.policyDefaultEffect, field);
   }
 
   /** Starts anew when the set changes between two turns, so that all answers are by one set. */
@@ -204,7 +165,7 @@ export class Evaluations {
       const { version } = policies;
       const turn = new Turn();
       const all: Answer[] = [];
-      const asking = limited(this.askingOf(asked), field);
+      const asking = this.askingOf(asked, field);
       for (const answer of answers(asking)) {
         all.push(answer);
         if (turn.isOver && start < MOST_STARTS) await turn.next();
@@ -239,17 +200,83 @@ export class Evaluations {
     source: FactSource,
   ): Promise<Facts | undefined> {
     const asked = questions.flatMap((question) => {
-      const { who, action, resourceType, resourceId, parameters, run } = question;
+      const { who } = question;
       const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
       if (subject === undefined || !mayName({ principals }, question, agents)) return [];
       const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
-      return policies.asks({ subject, principal, action, resourceType, resourceId, parameters, run, at });
+      return policies.asks({ ...question, subject, principal, at });
     });
     return gatheredFacts(asked, source);
   }
 
   private get factsNow(): FactSource {
     return { ...this.facts.at(), sums: (keys) => this.sums.values(keys) };
+  }
+}
+
+/** Answers questions by one set of policies. */
+export class Asking {
+  readonly policySet: string;
+  private characters = 0;
+
+  constructor(
+    private readonly basis: Basis,
+    private readonly defaultEffect: PolicyDefaultEffect,
+    private readonly field: string | undefined,
+  ) {
+    this.policySet = basis.policies.policySet;
+  }
+
+  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
+  mayName(asker: Asker): boolean {
+    return mayName(this.basis, asker, this.basis.agents);
+  }
+
+  /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
+  unknown(asker: Asker): readonly FieldFault[] {
+    return unknownFaults(this.basis, asker, this.basis.agents);
+  }
+
+  /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
+  answer(question: AskedPermission, explains: boolean): ExplainedAnswer {
+    const { policies, facts, guards } = this.basis;
+    const answered = this.answered(question, facts, guards);
+    const { answer } = answered;
+    for (const { subjects } of answer.requirement?.approvers ?? [])
+      for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
+    if (this.field !== undefined && this.characters > MOST_CHARACTERS) {
+      const message = `must be fewer: the approvers in their answers would take more than ${MOST_CHARACTERS} characters`;
+      throw invalidField(this.field, message);
+    }
+    return { answer, explanation: explains ? explained(answered, policies, facts) : null };
+  }
+
+  /** The best answer that any parameters could have. */
+  openAnswer(question: AskedPermission): ExplainedAnswer {
+    const { answer, bestEffect } = this.answered(question, undefined, undefined);
+    const effect = isUnable(answer) ? answer.effect : bestEffect();
+    return { answer: effect === answer.effect ? answer : openAnswer(effect), explanation: null };
+  }
+
+  private answered(
+    question: AskedPermission,
+    facts: Facts | undefined,
+    guards: ActionGuards | undefined,
+  ): AnsweredQuestion {
+    const { policies, agents, stops = [], at } = this.basis;
+    const { defaultEffect } = this;
+    const who = resolved(question, agents);
+    const principal = askedPrincipal(this.basis, question, agents) ?? null;
+    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
+    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
+    const subject = 'agent' in who ? who.subject : who;
+    const answer =
+      'agent' in who
+        ? answerForAgent(who.agent, question, principal, rules, who.subject)
+        : answerForSubject(who, question, principal, rules);
+    const request = { ...question, subject, principal: principal?.subject ?? null, at };
+    const otherwise = 'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect;
+    return { answer, request, bestEffect: () => policies.bestEffect(request, otherwise) };
   }
 }
 
@@ -262,40 +289,9 @@ export function* answersTo(
   asking: Asking,
   { explains = false, isOpen = false } = {},
 ): Generator<ExplainedAnswer> {
-  const faults = new Map(asked.flatMap(asking.unknown).map((fault) => [fault.field, fault]));
+  const faults = new Map(asked.flatMap((question) => asking.unknown(question)).map((fault) => [fault.field, fault]));
   if (faults.size > 0) throw invalid([...faults.values()]);
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
-}
-
-/** Refuses what would take too much: each answer repeats all approvers that the policies name. */
-function limited(asking: Asking, field: string): Asking {
-  let characters = 0;
-  return {
-    ...asking,
-    answer: (question, explains) => {
-      const answered = asking.answer(question, explains);
-      for (const { subjects } of answered.answer.requirement?.approvers ?? [])
-        for (const subject of subjects) characters += subject.length + AROUND_SUBJECT;
-      if (characters <= MOST_CHARACTERS) return answered;
-      const message = `must be fewer: the approvers in their answers would take more than ${MOST_CHARACTERS} characters`;
-      throw invalidField(field, message);
-    },
-  };
-}
-
-function answerTo(
-  who: KnownAgent | EvaluationSubject,
-  question: AskedPermission,
-  principal: Principal | null,
-  rules: DecidingRules,
-): PermissionAnswer {
-  return 'agent' in who
-    ? answerForAgent(who.agent, question, principal, rules, who.subject)
-    : answerForSubject(who, question, principal, rules);
-}
-
-function subjectOf(who: KnownAgent | EvaluationSubject): EvaluationSubject {
-  return 'agent' in who ? who.subject : who;
 }
 
 function resolved({ who }: AskedPermission, agents: Agents): KnownAgent | EvaluationSubject {
@@ -324,19 +320,12 @@ function openAnswer(effect: PolicyEffect): PermissionAnswer {
 
 /** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
-  asks: Pick<EvaluationRequest, 'subject' | 'principal' | 'at'>,
-  { action, resourceType, resourceId, parameters, run }: AskedPermission,
-  answer: PermissionAnswer,
-  { policies, defaultEffect, facts }: Pick<Basis, 'policies' | 'facts'> & { readonly defaultEffect: PolicyEffect },
+  { answer, request, bestEffect }: AnsweredQuestion,
+  policies: PolicySet,
+  facts: Facts | undefined,
 ): AnswerExplanation {
-  const request = { ...asks, action, resourceType, resourceId, parameters, run };
-  const explanation = policies.explain(request, facts);
-  const { inForce, matched, limits } = explanation;
+  const { inForce, matched, limits, nearMisses } = policies.explain(request, facts);
   if (isUnable(answer) || answer.reason === 'extension_refused')
     return { inForce, matched, nearest: [], limits, bestEffect: 'deny' };
-  return {
-    ...{ inForce, matched, limits },
-    nearest: explanation.nearMisses(answer.effect),
-    bestEffect: policies.bestEffect(request, defaultEffect),
-  };
+  return { inForce, matched, limits, nearest: nearMisses(answer.effect), bestEffect: bestEffect() };
 }

@@ -3,16 +3,8 @@ import type { Caller } from '../../../ledger/caller';
 import { RecordHistory } from '../../../ledger/record-history';
 import { meetingKnown } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
-import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
 import type { ExplainedAnswer } from './evaluations.service';
 import { agentsOf, type AskedPermission, askedPrincipal } from './questions';
-
-/** A question whose answer is that an approval is required. */
-interface Waiting {
-  readonly question: AskedPermission;
-  readonly requirement: ApprovalRequirement;
-  readonly agent: string;
-}
 
 /** Turns answers that require an approval into those of execute, where a grant takes the place of the approval. */
 @Injectable()
@@ -28,20 +20,23 @@ export class GrantedAnswers {
     questions: readonly AskedPermission[],
     answers: readonly ExplainedAnswer[],
   ): Promise<readonly ExplainedAnswer[]> {
-    const waiting = answers.map(({ answer }, index) => waitingFor(questions[index], answer.requirement));
-    const asked = waiting.flatMap((one) => one?.question ?? []);
+    const asked = questions.filter(
+      ({ who }, index) => 'agent' in who && (answers[index]?.answer.requirement ?? null) !== null,
+    );
     if (asked.length === 0) return answers;
     const agents = await agentsOf(this.history, caller, asked);
-    const ids = new Set(waiting.flatMap((one) => (one === null ? [] : (agents.get(one.agent)?.agent.id ?? []))));
+    const idOf = ({ who }: AskedPermission): string | undefined =>
+      'agent' in who ? agents.get(who.agent)?.agent.id : undefined;
+    const ids = new Set(asked.flatMap((question) => idOf(question) ?? []));
     const known = await this.grants.activeOf([...ids], [...new Set(asked.map(({ action }) => action))]);
     if (known.length === 0) return answers;
     const { now } = this.history;
     const rejections = new Map<string, Promise<readonly Rejected[]>>();
     const answered = answers.map(async (explained, index) => {
-      const one = waiting[index] ?? null;
-      const agentId = one === null ? undefined : agents.get(one.agent)?.agent.id;
-      if (one === null || agentId === undefined) return explained;
-      const { question, requirement } = one;
+      const question = questions[index];
+      const { requirement } = explained.answer;
+      const agentId = question && idOf(question);
+      if (question === undefined || requirement === null || agentId === undefined) return explained;
       const onBehalfOf = askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null;
       const granted = { ...question, agentId, onBehalfOf };
       const serving = this.grants.firstHolding(meetingKnown(known, granted, now), requirement, now);
@@ -55,9 +50,4 @@ export class GrantedAnswers {
     });
     return Promise.all(answered);
   }
-}
-
-function waitingFor(question: AskedPermission | undefined, requirement: ApprovalRequirement | null): Waiting | null {
-  if (question === undefined || requirement === null || !('agent' in question.who)) return null;
-  return { question, requirement, agent: question.who.agent };
 }

@@ -9,53 +9,25 @@ export type FillableGroups = readonly number[];
  * paths (Kuhn's algorithm; a group has one slot per required approval).
  */
 export function filledApprovals(groups: readonly Demand[], reviewers: readonly FillableGroups[]): number {
-  const matching = new Matching(groups, reviewers);
-  return reviewers.filter((_, reviewer) => matching.add(reviewer)).length;
+  /** The reviewers assigned to each group so far. */
+  const assigned = groups.map((): number[] => []);
+  /** Assigns a reviewer to a group, reassigning others if that makes room. False if that is impossible. */
+  const place = (reviewer: number, visited: Set<number>): boolean =>
+    (reviewers[reviewer] ?? []).some((group) => {
+      const members = assigned[group];
+      if (members === undefined || visited.has(group)) return false;
+      visited.add(group);
+      const hasRoom = members.length < (groups[group]?.approvals ?? 0);
+      const at = hasRoom ? members.length : members.findIndex((member) => place(member, visited));
+      if (at >= 0) members[at] = reviewer;
+      return at >= 0;
+    });
+  return reviewers.filter((_, reviewer) => place(reviewer, new Set())).length;
 }
 
 /** Whether every group can be filled, each by different reviewers: nobody counts twice. */
 export function areFilled(groups: readonly Demand[], reviewers: readonly FillableGroups[]): boolean {
   return filledApprovals(groups, reviewers) === sumOfApprovals(groups);
-}
-
-class Matching {
-  /** The reviewers assigned to each group so far. */
-  private readonly members: number[][];
-  /** Groups in which no search can find room any more. */
-  private full: ReadonlySet<number> = new Set();
-
-  constructor(
-    private readonly groups: readonly Demand[],
-    private readonly reviewers: readonly FillableGroups[],
-  ) {
-    this.members = groups.map(() => []);
-  }
-
-  /** Assigns the reviewer to a group, reassigning others if that makes room. False if that is impossible. */
-  add(reviewer: number): boolean {
-    const visited = new Set(this.full);
-    const isPlaced = this.place(reviewer, visited);
-    // What a failed search has visited cannot help later searches either.
-    if (!isPlaced) this.full = visited;
-    return isPlaced;
-  }
-
-  private place(reviewer: number, visited: Set<number>): boolean {
-    for (const group of this.reviewers[reviewer] ?? []) {
-      const members = this.members[group];
-      if (members === undefined || visited.has(group)) continue;
-      visited.add(group);
-      if (members.length < (this.groups[group]?.approvals ?? 0)) {
-        members.push(reviewer);
-        return true;
-      }
-      const moved = members.findIndex((member) => this.place(member, visited));
-      if (moved === -1) continue;
-      members[moved] = reviewer;
-      return true;
-    }
-    return false;
-  }
 }
 
 /** Indexes of the groups that the agent can approve for, in order; empty for a reviewer that is not an agent. */

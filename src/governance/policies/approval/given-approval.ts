@@ -13,10 +13,17 @@ import {
   objectShape,
   textShape,
 } from '../../../http/validation/shapes';
+import { Field, type FieldText } from '../../../http/validation/fields';
 import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
-import { type ApprovalRequirement, type ApproverGroup, areEqualSets } from './approval-requirement';
-import { type GrantAllowance, grantDurationFault, MOST_USES } from './grant-terms';
+import {
+  type ApprovalRequirement,
+  type ApproverGroup,
+  type GrantAllowance,
+  MOST_USES,
+  areEqualSets,
+  grantDurationFault,
+} from './approval-requirement';
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
@@ -102,6 +109,11 @@ export const distinctApproversFault: MemberRule = (value) => {
     return [{ at: `[${index}].subjects`, message: `must not be those of the group [${first}] again` }];
   });
 };
+
+/** Groups of approvers, no two of them with the same subjects. */
+export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
+  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS.schema);
+}
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */
 export function areDistinctApprovers(value: unknown): value is readonly GivenGroup[] {

@@ -1,10 +1,148 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
-import { liesWithin } from '../patterns/resources';
+import { liesWithin, spelledPath } from '../patterns/resources';
+import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
-import { type ClaimCondition, claimTest } from './claim';
-import { type EarlierCondition, earlierTest } from './earlier';
-import { EACH, isList, isScalar, pathOf, valueAt } from './pointers';
-import type { ConditionFacts, ConditionRequest } from './facts';
+
+type Found = JsonValue | undefined;
+
+/** Undefined if the pointer refers to nothing. */
+export function valueAt(path: readonly string[], from: JsonValue): Found {
+  let value: Found = from;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (isList(value)) value = INDEX.test(name) ? value[Number(name)] : undefined;
+    else value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  return value;
+}
+
+/** Undefined if the pointer refers to no scalar. */
+export function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
+  const value = valueAt(path, from);
+  return isScalar(value) ? value : undefined;
+}
+
+export function isScalar(value: unknown): value is JsonScalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+export function isList(value: Found): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** According to RFC 6901: without leading zeros. */
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+/** As a token of a pointer: each item of a list. */
+export const EACH = '*';
+
+export function pathOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** What conditions look at in a request. */
+export interface ConditionRequest {
+  readonly subject: EvaluationSubject;
+  readonly resourceType: string;
+  /** A resource path or name; a leading `/` is ignored. */
+  readonly resourceId: string;
+  readonly parameters: JsonObject;
+  /** The conversation or task of the agent that it is part of; absent or null: of none. */
+  readonly run?: string | null | undefined;
+  /** The time of the request: ISO 8601 in UTC with milliseconds. */
+  readonly at: string;
+}
+
+/** What a policy requires of what the agent was authorised to do before, in the same run. */
+export interface EarlierCondition {
+  /** An action, or a pattern of actions. */
+  readonly earlier: string;
+  /** Left out: on any resource. */
+  readonly resource?: 'same' | null;
+  readonly op: 'exists';
+  readonly value: boolean;
+}
+
+/** What a policy requires of what is known of the entity that a resource names. */
+export interface ClaimCondition {
+  /** A predicate. */
+  readonly claim: string;
+  readonly op: 'supports';
+  /** A JSON Pointer to the value that is to be supported. */
+  readonly parameter: string;
+  /** The least confidence. */
+  readonly value: number;
+}
+
+/** Which earlier execution a condition looks for. */
+export interface EarlierKey {
+  readonly run: string;
+  readonly agentId: string;
+  /** A pattern. */
+  readonly action: string;
+  /** By `resourceKey`; null: any. */
+  readonly resource: string | null;
+}
+
+/** Of which entity, and about what, a condition asks what is known. */
+export interface ClaimKey {
+  readonly entityId: string;
+  /** In normal form C. */
+  readonly predicate: string;
+}
+
+export interface KnownClaim {
+  readonly id: string;
+  readonly value: JsonScalar;
+  readonly confidence: number;
+}
+
+/** What a condition asks besides the request. */
+export type ConditionQuestion = { readonly earlier: EarlierKey } | { readonly claim: ClaimKey };
+
+/** What conditions ask besides the request, gathered before policies decide; what is missing is unknown. */
+export interface ConditionFacts {
+  /** By `earlierName`, the id of an execution, or null where there is none. */
+  readonly earlier: ReadonlyMap<string, string | null>;
+  /** By `claimName`; null where the entity does not exist, or has too many. */
+  readonly claims: ReadonlyMap<string, readonly KnownClaim[] | null>;
+}
+
+export const NO_FACTS: ConditionFacts = { earlier: new Map(), claims: new Map() };
+
+const ENTITY_ID = /^ent_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+/** The last segment of a resource that has the form of an entity's id; null if none has. */
+export function entityIdIn(resourceId: string): string | null {
+  return resourceId.split('/').findLast((segment) => ENTITY_ID.test(segment)) ?? null;
+}
+
+/** A resource as it is compared with those of earlier executions. */
+export function resourceKey({
+  resourceType,
+  resourceId,
+}: Pick<ConditionRequest, 'resourceType' | 'resourceId'>): string {
+  return `${resourceType}/${spelledPath(resourceId)}`;
+}
+
+/** Identifies what is looked for among what was gathered. */
+export function earlierName({ run, agentId, action, resource }: EarlierKey): string {
+  return JSON.stringify([run, agentId, action, resource]);
+}
+
+/** The same of what is asked about an entity. */
+export function claimName({ entityId, predicate }: ClaimKey): string {
+  return JSON.stringify([entityId, predicate]);
+}
+
+/** Whether a claim with the value is sure enough, and none with another value is as sure. */
+function isSupported(value: unknown, least: number, claims: readonly KnownClaim[]): boolean {
+  const surest = Math.max(...claims.map((claim) => (claim.value === value ? claim.confidence : -1)));
+  return surest >= least && claims.every((claim) => claim.value === value || claim.confidence < surest);
+}
 
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -34,10 +172,16 @@ export type PolicyCondition = ParameterCondition | ClockCondition | EarlierCondi
 export type Truth = boolean | 'unknown';
 
 /** Tells whether a condition holds for a request, by what was gathered besides it. */
-export type CompiledCondition = (request: ConditionRequest, facts: ConditionFacts) => Truth;
+type ConditionTest = (request: ConditionRequest, facts: ConditionFacts) => Truth;
 
-export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
-  return conditions.length === 0 ? null : conditions.map(compiled);
+export interface CompiledCondition {
+  readonly test: ConditionTest;
+  /** What it asks besides the request, or null where nothing can be known; absent if it asks nothing else. */
+  readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
+}
+
+export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] {
+  return conditions.map(compiled);
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
@@ -48,7 +192,7 @@ export function truthOf(
 ): Truth {
   let truth: Truth = true;
   for (const condition of conditions) {
-    const one = condition(request, facts);
+    const one = condition.test(request, facts);
     if (one === false) return false;
     if (one === 'unknown') truth = 'unknown';
   }
@@ -56,9 +200,52 @@ export function truthOf(
 }
 
 function compiled(condition: PolicyCondition): CompiledCondition {
-  if ('earlier' in condition) return earlierTest(condition);
-  if ('claim' in condition) return claimTest(condition);
-  if (condition.op === 'between') return clockTest(condition);
+  if ('earlier' in condition) return onRun(condition);
+  if ('claim' in condition) return onClaims(condition);
+  return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
+}
+
+/** Nothing can be known without a run, and of a subject that is no registered agent. */
+function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
+  const keyFor = (request: ConditionRequest): EarlierKey | null => {
+    const { run = null, subject } = request;
+    if (run === null || !('agentId' in subject) || subject.agentId === '') return null;
+    return { run, agentId: subject.agentId, action, resource: resource === 'same' ? resourceKey(request) : null };
+  };
+  return {
+    test: (request, { earlier }) => {
+      const key = keyFor(request);
+      const found = key === null ? undefined : earlier.get(earlierName(key));
+      return found === undefined ? 'unknown' : (found !== null) === value;
+    },
+    question: (request) => {
+      const earlier = keyFor(request);
+      return earlier === null ? null : { earlier };
+    },
+  };
+}
+
+/** Nothing can be known where no entity is named, or there is no value that could be supported. */
+function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
+  const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
+  const keyFor = ({ resourceId, parameters }: ConditionRequest): ClaimKey | null => {
+    const entityId = entityIdIn(resourceId);
+    return entityId === null || pointedScalar(path, parameters) === undefined ? null : { entityId, predicate };
+  };
+  return {
+    test: (request, { claims }) => {
+      const key = keyFor(request);
+      const known = key === null ? null : (claims.get(claimName(key)) ?? null);
+      return known === null ? 'unknown' : isSupported(pointedScalar(path, request.parameters), least, known);
+    },
+    question: (request) => {
+      const claim = keyFor(request);
+      return claim === null ? null : { claim };
+    },
+  };
+}
+
+function parameterTest(condition: ParameterCondition): ConditionTest {
   const path = pathOf(condition.parameter);
   if (condition.op === 'exists')
     return ({ parameters }) => (valueAt(path, parameters) !== undefined) === condition.value;
@@ -84,8 +271,6 @@ function truthOfEach(list: readonly JsonValue[], truthOfItem: (item: JsonValue) 
   }
   return truth ?? 'unknown';
 }
-
-type Found = JsonValue | undefined;
 
 function comparison(condition: Exclude<ParameterCondition, { op: 'exists' }>): (found: Found, of: JsonObject) => Truth {
   const { op, value } = condition;

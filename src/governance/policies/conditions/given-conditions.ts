@@ -14,8 +14,7 @@ import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '..
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
 import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
-import { PARAMETER_OPERATORS } from './condition';
-import { EACH, isScalar, pathOf } from './pointers';
+import { EACH, PARAMETER_OPERATORS, isScalar, pathOf } from './condition';
 
 const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];

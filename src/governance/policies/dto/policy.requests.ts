@@ -1,18 +1,44 @@
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
-import { IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { Field, IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { listShape, textShape } from '../../../http/validation/shapes';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../patterns/principals';
 import { subjectFault } from '../patterns/subjects';
-import type { GivenApproval } from '../approval/given-approval';
+import { APPROVAL, type GivenApproval } from '../approval/given-approval';
 import type { PolicyCondition } from '../conditions/condition';
-import type { GivenLimit } from '../limits/given-limits';
-import { ConditionsField, ApprovalField, LimitsField, PatternList } from './policy-fields';
+import { CONDITIONS } from '../conditions/given-conditions';
+import { type GivenLimit, LIMITS } from '../limits/given-limits';
 import { ListQuery } from '../../../http/lists/list.query';
 import { POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
+
+interface PatternListField {
+  /** Fewest items; 0 makes the list optional. */
+  readonly minItems: number;
+  /** Most items; 100 unless it says so. */
+  readonly maxItems?: number;
+  /** Longest item in code points. */
+  readonly maxLength: number;
+  /** What else is wrong with an item; undefined when nothing is. */
+  readonly rule: (item: string) => string | undefined;
+  readonly description: string;
+  readonly example?: readonly string[];
+}
+
+const MAX_ITEMS = 100;
+
+/** A list of a policy's patterns. Repetitions do no harm. */
+function PatternList(field: PatternListField): PropertyDecorator {
+  const { minItems, maxItems = MAX_ITEMS, maxLength: max, rule } = field;
+  const optional = minItems === 0;
+  const item = textShape({ max, rule });
+  const described = { ...field, optional, ...(optional && { default: [] }) };
+  const schema = { type: 'array', items: item.schema, minItems, maxItems };
+  return Field('patternList', described, listShape(item, minItems, maxItems, 'strings').rule, schema);
+}
 
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
 
@@ -101,10 +127,30 @@ export class CreatePolicyRequest {
   })
   readonly priority?: number;
 
-  @ConditionsField()
+  @Field(
+    'conditions',
+    {
+      optional: true,
+      default: [],
+      description:
+        'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
+    },
+    CONDITIONS.rule,
+    CONDITIONS.schema,
+  )
   readonly conditions?: readonly PolicyCondition[];
 
-  @LimitsField()
+  @Field(
+    'limits',
+    {
+      optional: true,
+      default: [],
+      description:
+        'With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same.',
+    },
+    LIMITS.rule,
+    LIMITS.schema,
+  )
   readonly limits?: readonly GivenLimit[];
 
   @PatternList({
@@ -118,7 +164,15 @@ export class CreatePolicyRequest {
   })
   readonly onBehalfOf?: readonly string[];
 
-  @ApprovalField()
+  @Field(
+    'approval',
+    {
+      optional: true,
+      description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
+    },
+    APPROVAL.rule,
+    APPROVAL.schema,
+  )
   readonly approval?: GivenApproval;
 }
 

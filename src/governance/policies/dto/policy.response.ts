@@ -5,8 +5,7 @@ import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/gove
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import { type Day, DAYS } from '../conditions/clock';
 import { CONDITION_OPERATORS, type PolicyCondition } from '../conditions/condition';
-import { LIMIT_PERIODS, type LimitPeriod } from '../limits/limit-window';
-import { LIMIT_SCOPES, type LimitScope } from '../limits/limit';
+import { type LimitPeriod, type LimitScope, LIMIT_PERIODS, LIMIT_SCOPES } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { type Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';

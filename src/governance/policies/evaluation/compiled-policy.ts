@@ -1,11 +1,22 @@
+import { matchesAction } from '../../../core/values/action-pattern';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
-import { compileLimits, type CompiledLimit, type PolicyLimit } from '../limits/limit';
-import { compileConditions, truthOf, type CompiledCondition, type PolicyCondition } from '../conditions/condition';
-import { type AskingCondition, askingConditions } from '../conditions/asking-conditions';
-import { NO_FACTS } from '../conditions/facts';
-import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
-import { bitsOf, haveCommonName, type AskedNames, type ListedNames } from './names';
-import { parseResourcePattern, resourcePatternFault, type ResourcePattern } from '../patterns/resources';
+import type { PolicyLimit } from '../limits/limit';
+import {
+  type CompiledCondition,
+  type ConditionFacts,
+  type PolicyCondition,
+  NO_FACTS,
+  compileConditions,
+  truthOf,
+} from '../conditions/condition';
+import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
+import { subjectText } from '../patterns/subjects';
+import {
+  listedTypeFault,
+  parseResourcePattern,
+  resourcePatternFault,
+  type ResourcePattern,
+} from '../patterns/resources';
 
 /** The members of a policy that determine what it matches and what follows. The patterns are valid. */
 export interface PolicyRules {
@@ -27,26 +38,41 @@ export interface PolicyRules {
   readonly approval: ApprovalRequirement | null;
 }
 
+/** What a policy lists, each once; null stands for everything. */
+type Listed = readonly string[] | null;
+
 /** A policy compiled for evaluation. */
-export interface CompiledPolicy extends ListedNames {
+export interface CompiledPolicy {
   readonly reference: DecidingPolicy;
-  /** Null if there are none. */
-  readonly conditions: readonly CompiledCondition[] | null;
-  /** Those that ask more than the request; null if there are none. */
-  readonly asking: readonly AskingCondition[] | null;
-  /** Null if there are none. */
-  readonly limits: readonly CompiledLimit[] | null;
-  /** What the policy requires; null unless it requires approval. */
-  readonly approval: ApprovalRequirement | null;
   /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */
   readonly rank: number;
   readonly isAllow: boolean;
-  /** The number of its lists by which it is filed, in the order in which the index divides by them. */
-  readonly divisions: number;
-  readonly subjectBits: number;
-  readonly actionBits: number;
-  readonly resourceTypeBits: number;
+  readonly actions: Listed;
+  readonly resourceTypes: Listed;
+  /** As {@link subjectText} has them; the same of the principals. */
+  readonly subjects: Listed;
+  /** Patterns of principals, `*` among them; null: it does not matter on whose behalf. */
+  readonly principals: Listed;
   readonly resources: readonly ResourcePattern[];
+  readonly conditions: readonly CompiledCondition[];
+  readonly limits: readonly PolicyLimit[];
+  /** What the policy requires; null unless it requires approval. */
+  readonly approval: ApprovalRequirement | null;
+}
+
+/** A request, and what is known about it. */
+export interface Asked {
+  readonly request: EvaluationRequest;
+  /** What patterns may call the subject, besides `*`. */
+  readonly subjects: ReadonlySet<string>;
+  /** The same of the principal, with `*`; null: it is on nobody's behalf. */
+  readonly principals: ReadonlySet<string> | null;
+  /** Null: for each policy, the facts are taken to be those that suit it best. */
+  readonly facts: ConditionFacts | null;
+  /** Whether policies with limits can match: not for reviews, or subjects that are no registered agents. */
+  readonly usesLimits: boolean;
+  /** The ids of policies that match but for a limit. */
+  readonly reached: ReadonlySet<string>;
 }
 
 /** The policies for which a path of the request counts. */
@@ -55,30 +81,21 @@ export interface PathUse {
   readonly others: boolean;
 }
 
-/** Most combinations of its lists' members under which a policy is filed: each takes memory. */
-const MOST_COMBINATIONS = 64;
-
-export function compilePolicy(policy: PolicyRules, names: ListedNames): CompiledPolicy {
-  const { id, name, version, effect, approval } = policy;
-  const resources = compileResources(policy);
-  // Members read by every match come first, adjacent in memory. After a copy (`...names`) V8 would store them apart,
-  // and each match would take five times as long.
+export function compilePolicy(policy: PolicyRules): CompiledPolicy {
+  const { id, name, version, effect, approval, subjects, actions, resourceTypes, onBehalfOf } = policy;
   return {
-    rank: rankOf(policy),
-    actionBits: bitsOf(names.actions),
-    resourceTypeBits: bitsOf(names.resourceTypes),
-    subjectBits: bitsOf(names.subjects),
-    isAllow: effect === 'allow',
     reference: Object.freeze({ id, name, version, effect }),
-    actions: names.actions,
-    resourceTypes: names.resourceTypes,
-    subjects: names.subjects,
-    principals: names.principals,
-    divisions: divisionsOf(names, resources.length),
-    resources,
+    rank: rankOf(policy),
+    isAllow: effect === 'allow',
+    actions: actions.includes('*') ? null : [...new Set(actions)],
+    // Stored types that would no longer be accepted match nothing.
+    resourceTypes:
+      resourceTypes.length === 0 ? null : resourceTypes.filter((type) => listedTypeFault(type) === undefined),
+    subjects: subjects.includes('*') ? null : subjects.map(subjectText),
+    principals: onBehalfOf.length === 0 ? null : onBehalfOf.map(subjectText),
+    resources: compileResources(policy),
     conditions: compileConditions(policy.conditions),
-    asking: askingConditions(policy.conditions),
-    limits: compileLimits(name, policy.limits),
+    limits: policy.limits,
     approval,
   };
 }
@@ -95,74 +112,69 @@ export function priorityOf(rank: number): number {
 
 /** Highest rank first; within a rank the oldest first, since ids sort by creation. */
 export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): number {
-  if (left.rank !== right.rank) return right.rank - left.rank;
-  if (left.reference.id === right.reference.id) return 0;
-  return left.reference.id < right.reference.id ? -1 : 1;
+  return left.rank === right.rank ? compareByAge(left, right) : right.rank - left.rank;
 }
 
-/** Whether the policy matches in everything but the resource path. Comparing bits rules out most that do not. */
-export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
+export function compareByAge({ reference: left }: CompiledPolicy, { reference: right }: CompiledPolicy): number {
+  if (left.id === right.id) return 0;
+  return left.id < right.id ? -1 : 1;
+}
+
+/** Whether the policy matches in everything but the resource path. */
+export function matchesBesidesPath(policy: CompiledPolicy, asked: Asked, use: PathUse): boolean {
   return (
-    (policy.actionBits & asked.actionBits) !== 0 &&
-    (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
-    (policy.subjectBits & asked.subjectBits) !== 0 &&
-    isForSubject(policy, asked) &&
-    haveCommonName(policy.actions, asked.actions) &&
-    haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
+    isAbout(policy, asked) &&
     usesPath(policy, use) &&
-    isForPrincipal(policy, asked) &&
-    !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
-    (policy.limits === null || mayUse(policy, asked)) &&
+    !(asked.request.isReview === true && (policy.approval !== null || policy.conditions.length > 0)) &&
+    (policy.limits.length === 0 || mayUse(policy, asked)) &&
     matchesConditions(policy, asked)
   );
 }
 
-/** A policy with limits matches only agents that are registered, and only while each of its limits lets it. */
-export function mayUse({ reference }: CompiledPolicy, { usesLimits, reached }: AskedNames): boolean {
-  return usesLimits && !reached.has(reference.id);
+/** Whether the policy matches in everything but the resource path, conditions and limits. */
+export function isAbout(policy: CompiledPolicy, asked: Asked): boolean {
+  return (
+    isForSubject(policy, asked) &&
+    isForType(policy, asked) &&
+    isForAction(policy, asked) &&
+    isForPrincipal(policy, asked)
+  );
 }
 
-export function isForSubject({ subjects }: CompiledPolicy, asked: AskedNames): boolean {
-  const { subjectSet } = asked;
-  if (subjectSet === null || subjects === null) return haveCommonName(subjects, asked.subjects);
-  return subjects.some((name) => subjectSet.has(name));
+export function isForType({ resourceTypes }: CompiledPolicy, { request }: Asked): boolean {
+  return resourceTypes === null || resourceTypes.includes(request.resourceType);
+}
+
+export function isForAction({ actions }: CompiledPolicy, { request }: Asked): boolean {
+  return actions === null || actions.some((pattern) => matchesAction(pattern, request.action));
+}
+
+export function isForSubject({ subjects }: CompiledPolicy, asked: Asked): boolean {
+  return subjects === null || haveCommon(subjects, asked.subjects);
 }
 
 /** Leaving the principal out must not evade a rule, either: only an allow needs one. */
-export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: AskedNames): boolean {
+export function isForPrincipal({ principals, isAllow }: CompiledPolicy, asked: Asked): boolean {
   if (principals === null) return true;
-  return asked.principals === null ? !isAllow : haveCommonName(principals, asked.principals);
+  return asked.principals === null ? !isAllow : haveCommon(principals, asked.principals);
 }
 
-export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
-  return policy.conditions === null || conditionsLet(policy, policy.conditions, asked);
+function haveCommon(listed: readonly string[], names: ReadonlySet<string>): boolean {
+  for (const text of listed) if (names.has(text)) return true;
+  return false;
+}
+
+/** A policy with limits matches only agents that are registered, and only while each of its limits lets it. */
+export function mayUse({ reference }: CompiledPolicy, { usesLimits, reached }: Asked): boolean {
+  return usesLimits && !reached.has(reference.id);
 }
 
 /** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
-function conditionsLet(
-  { isAllow, asking }: CompiledPolicy,
-  conditions: readonly CompiledCondition[],
-  { request, facts }: AskedNames,
-): boolean {
-  const areOpen = facts === null && asking !== null;
-  const counting = areOpen ? conditions.filter((_, index) => !asking.some((one) => one.index === index)) : conditions;
+export function matchesConditions({ conditions, isAllow }: CompiledPolicy, { request, facts }: Asked): boolean {
+  if (conditions.length === 0) return true;
+  const counting = facts === null ? conditions.filter(({ question }) => question === undefined) : conditions;
   const truth = truthOf(counting, request, facts ?? NO_FACTS);
   return isAllow ? truth === true : truth !== false;
-}
-
-/**
- * A policy with long lists would fill the index with every combination of their members, so its last lists are not
- * used.
- */
-function divisionsOf({ actions, resourceTypes, subjects }: ListedNames, resources: number): number {
-  let combinations = resources;
-  let divisions = 0;
-  for (const names of [actions, resourceTypes, subjects]) {
-    combinations *= names?.length ?? 1;
-    if (combinations > MOST_COMBINATIONS) break;
-    divisions += 1;
-  }
-  return divisions;
 }
 
 /** Whether a path of the request counts for the policy. */

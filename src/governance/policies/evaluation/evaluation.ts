@@ -1,5 +1,5 @@
 import type { Decimal } from '../../../core/values/decimal';
-import type { ConditionFacts, ConditionQuestion, ConditionRequest } from '../conditions/facts';
+import type { ConditionFacts, ConditionQuestion, ConditionRequest } from '../conditions/condition';
 import type { LimitUse } from '../limits/limit';
 import type { ApprovalRequirement } from '../approval/approval-requirement';
 import type { EvaluationSubject } from '../patterns/subjects';

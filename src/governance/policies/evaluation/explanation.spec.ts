@@ -3,10 +3,9 @@ import type { PolicyCondition } from '../conditions/condition';
 import { isTooLarge } from '../approval/approval-requirement';
 import { oracle } from '../../../../test/support/oracles/policy-oracle';
 import type { PolicyRules } from './compiled-policy';
-import type { EvaluationRequest } from './evaluation';
+import { type EvaluationRequest, POLICY_EFFECTS, type PolicyEffect } from './evaluation';
 import type { PolicyPart } from './explanation';
 import { PolicyEvaluator } from './policy-evaluator';
-import { POLICY_EFFECTS, type PolicyEffect } from './evaluation';
 
 /** Cases per property: a sample, or as many as the environment says. */
 const RUNS = Number(process.env['POLICY_CASES'] ?? 1_500);

@@ -1,17 +1,22 @@
 import { isTooLarge } from '../approval/approval-requirement';
 import type { LimitUse } from '../limits/limit';
 import {
+  type Asked,
+  compareByAge,
   compareByRank,
+  type CompiledPolicy,
+  isAbout,
+  isForAction,
   isForPrincipal,
   isForSubject,
+  isForType,
   matchesConditions,
   mayUse,
   priorityOf,
   usesPath,
 } from './compiled-policy';
-import type { CompiledPolicy, PathUse } from './compiled-policy';
-import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
-import { haveCommonName, type AskedNames } from './names';
+import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
+import type { PolicyIndex } from './policy-index';
 import { evaluationOf } from './verdict';
 
 export const MOST_MATCHED = 100;
@@ -31,7 +36,7 @@ export interface MatchedPolicy {
 /** A policy that would match but for one part. */
 export interface NearPolicy {
   readonly policy: DecidingPolicy;
-  readonly missing: readonly [PolicyPart];
+  readonly missing: readonly PolicyPart[];
 }
 
 /** Why policies decide as they do on a request. */
@@ -46,31 +51,24 @@ export interface Explanation {
   readonly limits: readonly LimitUse[];
 }
 
-/** Where policies that match a resource are looked up. */
-interface ResourceMatches {
-  each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void;
-}
-
 /** How far the resource of a request matches a policy; a policy that is missing does not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
 /** Examines every policy individually: this answers single questions, not thousands. */
 export function explanationOf(
   policies: ReadonlyMap<string, CompiledPolicy>,
-  resources: ResourceMatches,
-  asked: AskedNames,
-  request: EvaluationRequest,
+  index: PolicyIndex,
+  asked: Asked,
 ): Omit<Explanation, 'limits'> {
-  const meets = resourceMeets(resources, request);
+  const meets = resourceMeets(index, asked);
   const matching: CompiledPolicy[] = [];
   const near: Near[] = [];
   for (const policy of policies.values()) {
     // What a limit keeps from matching lacks no part.
-    if (policy.limits !== null && !mayUse(policy, asked)) continue;
+    if (policy.limits.length > 0 && !mayUse(policy, asked)) continue;
     const missing = missingParts(policy, asked, meets);
-    const [only] = missing;
-    if (only === undefined) matching.push(policy);
-    else if (missing.length === 1) near.push({ policy, part: only });
+    if (missing.length === 0) matching.push(policy);
+    if (missing.length === 1) near.push({ policy, missing });
   }
   matching.sort(compareByRank);
   const rank = matching[0]?.rank ?? -Infinity;
@@ -86,18 +84,9 @@ export function explanationOf(
  * depended on another.
  * @param otherwise what holds where no policy matches.
  */
-export function bestEffectFor(
-  resources: ResourceMatches,
-  asked: AskedNames,
-  request: EvaluationRequest,
-  otherwise: PolicyEffect,
-): PolicyEffect {
-  const conceivable = new Set<CompiledPolicy>();
-  resources.each(request, (policy, use) => {
-    if (usesPath(policy, use) && matchesBesidesConditions(policy, asked)) conceivable.add(policy);
-  });
-  const policies = [...conceivable].sort(compareByRank);
-  const certain = policies.filter(({ conditions, limits }) => conditions === null && limits === null);
+export function bestEffectFor(index: PolicyIndex, asked: Asked, otherwise: PolicyEffect): PolicyEffect {
+  const policies = conceivable(index, asked).sort(compareByRank);
+  const certain = policies.filter(({ conditions, limits }) => conditions.length === 0 && limits.length === 0);
   const floor = certain[0]?.rank ?? -Infinity;
   const least = effectOf(certain.filter(({ rank }) => rank === floor)) ?? otherwise;
   // Each of them could decide alone.
@@ -106,52 +95,46 @@ export function bestEffectFor(
 }
 
 /** The oldest policy that would allow a request but for its conditions or limits. */
-export function allowingOtherwise(
-  resources: ResourceMatches,
-  asked: AskedNames,
-  request: EvaluationRequest,
-): DecidingPolicy | null {
-  const found: DecidingPolicy[] = [];
-  resources.each(request, (policy, use) => {
-    if (policy.isAllow && usesPath(policy, use) && matchesBesidesConditions(policy, asked))
-      found.push(policy.reference);
-  });
-  return found.sort((one, other) => (one.id < other.id ? -1 : 1))[0] ?? null;
+export function allowingOtherwise(index: PolicyIndex, asked: Asked): DecidingPolicy | null {
+  const [oldest] = conceivable(index, asked)
+    .filter(({ isAllow }) => isAllow)
+    .sort(compareByAge);
+  return oldest?.reference ?? null;
 }
 
-function matchesBesidesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
-  return (
-    (policy.limits === null || asked.usesLimits) &&
-    isForSubject(policy, asked) &&
-    isForPrincipal(policy, asked) &&
-    haveCommonName(policy.actions, asked.actions) &&
-    haveCommonName(policy.resourceTypes, asked.resourceTypes)
-  );
+/** The policies that match but for their conditions and limits. */
+function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
+  const found = new Set<CompiledPolicy>();
+  index.offer(asked.request, (policies, use) => {
+    for (const policy of policies)
+      if (usesPath(policy, use) && isAbout(policy, asked) && (policy.limits.length === 0 || asked.usesLimits))
+        found.add(policy);
+  });
+  return [...found];
 }
 
 interface Near {
   readonly policy: CompiledPolicy;
-  readonly part: PolicyPart;
+  readonly missing: readonly PolicyPart[];
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
-function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): ResourceMeets {
+function resourceMeets(index: PolicyIndex, { request }: Asked): ResourceMeets {
   const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
-  resources.each(request, (policy, use) => {
+  index.each(request, (policy, use) => {
     if (usesPath(policy, use)) meets.set(policy, 'whole');
     else if (policy.isAllow && use.allow === 'typed' && !meets.has(policy)) meets.set(policy, 'but for the type');
   });
   return meets;
 }
 
-function missingParts(policy: CompiledPolicy, asked: AskedNames, meets: ResourceMeets): PolicyPart[] {
+function missingParts(policy: CompiledPolicy, asked: Asked, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
   if (!isForSubject(policy, asked)) missing.push('subject');
-  if (!haveCommonName(policy.actions, asked.actions)) missing.push('action');
+  if (!isForAction(policy, asked)) missing.push('action');
   if (met === undefined) missing.push('resource');
-  if (met === 'but for the type' || !haveCommonName(policy.resourceTypes, asked.resourceTypes))
-    missing.push('resourceType');
+  if (met === 'but for the type' || !isForType(policy, asked)) missing.push('resourceType');
   if (!matchesConditions(policy, asked)) missing.push('conditions');
   if (!isForPrincipal(policy, asked)) missing.push('onBehalfOf');
   return missing;
@@ -167,21 +150,14 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
  * nothing.
  */
 function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
+  const strength = (effect: PolicyEffect): number => POLICY_EFFECTS.indexOf(effect);
   return near
-    .filter(({ policy }) => policy.rank > highest && strengthOf(policy.reference.effect) < strengthOf(answered))
-    .sort(({ policy: left }, { policy: right }) => compareByPriority(left, right))
+    .filter(({ policy }) => policy.rank > highest && strength(policy.reference.effect) < strength(answered))
+    .sort(({ policy: left }, { policy: right }) => {
+      return priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right);
+    })
     .slice(0, MOST_NEAREST)
-    .map(({ policy, part }) => ({ policy: policy.reference, missing: [part] }));
-}
-
-function strengthOf(effect: PolicyEffect): number {
-  return POLICY_EFFECTS.indexOf(effect);
-}
-
-function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number {
-  const difference = priorityOf(right.rank) - priorityOf(left.rank);
-  if (difference !== 0) return difference;
-  return left.reference.id < right.reference.id ? -1 : 1;
+    .map(({ policy, missing }) => ({ policy: policy.reference, missing }));
 }
 
 /** An approval that is too large to give is a denial. Null if there are no policies. */

@@ -1,15 +1,24 @@
 import { createHash } from 'node:crypto';
 import { Turn } from '../../../core/concurrency/turn';
-import { compilePolicy, type CompiledPolicy, type PolicyRules } from './compiled-policy';
-import type { DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
+import { ZERO } from '../../../core/values/decimal';
+import { sumName } from '../../../ledger/records/sum-key';
+import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
+import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
+import { type EvaluationSubject, textsOf } from '../patterns/subjects';
+import {
+  type Asked,
+  compareByAge,
+  compilePolicy,
+  type CompiledPolicy,
+  matchesBesidesPath,
+  matchesConditions,
+  type PolicyRules,
+  priorityOf,
+} from './compiled-policy';
+import type { AskedFact, DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
-import { type Asks, AskingPolicies, NOTHING_ASKED, reachedAmong, withUses } from './asking-policies';
-import { type AskedNames, PolicyNames } from './names';
-import { ResourceIndex } from './resource-index';
+import { PolicyIndex } from './policy-index';
 import { Verdict } from './verdict';
-
-/** Most policies that are added or removed in one turn of the event loop. */
-const MOST_AT_ONCE = 50;
 
 /**
  * Identifies a set of policies: the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never edited,
@@ -21,23 +30,32 @@ export function policySetOf(ids: Iterable<string>): string {
     .digest('hex');
 }
 
+/** What policies ask besides a request that they match otherwise, the oldest policy first. */
+export interface Asks {
+  readonly uses: readonly AskedUse[];
+  readonly facts: readonly AskedFact[];
+}
+
+export const NOTHING_ASKED: Asks = { uses: [], facts: [] };
+
+const NONE: ReadonlySet<string> = new Set();
+
 /** A set of policies, and whether it lets somebody do something. */
 export type PolicySet = Pick<
   PolicyEvaluator,
   'policySet' | 'policySetWith' | 'version' | 'asks' | 'evaluate' | 'explain' | 'bestEffect' | 'allowingOtherwise'
 >;
 
-/**
- * Decides by the policies in force. They are filed by resource and action, in order of precedence; an evaluation only
- * looks where a match could still matter.
- */
+/** Decides by the policies in force. They are filed by resource and action, in order of precedence. */
 export class PolicyEvaluator {
-  private readonly names = new PolicyNames();
-  private policies = new Map<string, CompiledPolicy>();
-  private resources = new ResourceIndex();
-  private asking = new AskingPolicies();
+  private readonly policies = new Map<string, CompiledPolicy>();
+  private readonly index = new PolicyIndex();
+  /** Those that ask more than the request, which are few: it is gathered before an evaluation. */
+  private readonly asking = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;
+  /** The subject of the previous request: lists ask about the same one again and again. */
+  private known: { readonly subject: EvaluationSubject; readonly texts: ReadonlySet<string> } | null = null;
 
   /** An evaluator for policies that need not be in force. */
   static async of(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
@@ -69,104 +87,153 @@ export class PolicyEvaluator {
     return policySetOf(ids);
   }
 
-  /** Puts policies in force; those already in force stay as they are. */
-  add(policies: readonly PolicyRules[]): void {
-    for (const policy of policies) {
-      if (this.policies.has(policy.id)) continue;
-      const compiled = compilePolicy(policy, this.names.take(policy));
-      this.policies.set(policy.id, compiled);
-      this.resources.add(compiled);
-      this.asking.add(compiled);
+  /**
+   * Puts policies in force and removes others, which takes effect at once; those already in force stay as they are. Many
+   * are prepared in several turns of the event loop. To be finished before another change begins.
+   */
+  async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
+    const turn = new Turn();
+    const compiled: CompiledPolicy[] = [];
+    for (const policy of added) {
+      if (turn.isOver) await turn.next();
+      compiled.push(compilePolicy(policy));
     }
-    this.changed();
+    this.put(compiled, removed);
   }
 
-  /** Removes policies; those not in force are ignored. */
+  add(policies: readonly PolicyRules[]): void {
+    this.put(policies.map(compilePolicy), []);
+  }
+
   remove(ids: readonly string[]): void {
-    for (const id of ids) {
+    this.put([], ids);
+  }
+
+  private put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
+    for (const id of removed) {
       const policy = this.policies.get(id);
       if (policy === undefined) continue;
       this.policies.delete(id);
-      this.resources.remove(policy);
-      this.asking.remove(policy);
-      this.names.release(policy);
+      this.index.remove(policy);
+      if (asksMore(policy)) this.asking.remove(policy);
     }
-    this.changed();
-  }
-
-  /**
-   * Does both, and both take effect at once. Many policies are filed anew, in several turns of the event loop, and then
-   * replace the others. To be finished before another change begins.
-   */
-  async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
-    if (added.length + removed.length <= MOST_AT_ONCE) {
-      this.add(added);
-      this.remove(removed);
-      return;
-    }
-    const turn = new Turn();
-    const policies = new Map(this.policies);
-    const gone = removed.flatMap((id) => policies.get(id) ?? []);
-    for (const { reference } of gone) policies.delete(reference.id);
-    for (const policy of added) {
-      if (turn.isOver) await turn.next();
-      if (!policies.has(policy.id)) policies.set(policy.id, compilePolicy(policy, this.names.take(policy)));
-    }
-    const resources = new ResourceIndex();
-    for (const policy of policies.values()) {
-      if (turn.isOver) await turn.next();
-      resources.add(policy);
-    }
-    this.policies = policies;
-    this.resources = resources;
-    this.asking = new AskingPolicies(policies.values());
-    for (const policy of gone) this.names.release(policy);
-    this.changed();
+    const fresh = added.filter(({ reference }) => !this.policies.has(reference.id));
+    for (const policy of fresh) this.policies.set(policy.reference.id, policy);
+    this.index.add(fresh);
+    this.asking.add(fresh.filter(asksMore));
+    this.changes += 1;
+    this.knownSet = null;
+    this.known = null;
   }
 
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
   asks(request: EvaluationRequest): Asks {
-    return this.asking.isEmpty ? NOTHING_ASKED : this.asking.asks(request, this.names.asked(request));
+    if (this.asking.isEmpty) return NOTHING_ASKED;
+    const asked = this.asked(request, null);
+    const found = new Set<CompiledPolicy>();
+    this.asking.offer(request, (policies, use) => {
+      for (const policy of policies) if (matchesBesidesPath(policy, asked, use)) found.add(policy);
+    });
+    const policies = [...found].sort(compareByAge);
+    return {
+      uses: policies.flatMap((policy) => usesOf(policy, request)),
+      facts: policies.flatMap((policy) => factsOf(policy, request)),
+    };
   }
 
-  /** @param facts what the policies ask; without them no limit counts as reached, and nothing else is known. */
-  evaluate(request: EvaluationRequest, facts?: Facts): Evaluation {
-    const asked = this.names.asked(request, facts);
-    if (facts === undefined || this.asking.isEmpty) return this.verdict(request, asked);
-    const matches = this.asking.uses(request, asked, facts);
-    const evaluation = this.verdict(request, { ...asked, reached: reachedAmong(matches) });
+  /**
+   * @param facts what the policies ask; without them no limit counts as reached, and nothing else is known.
+   * @param asks what {@link asks} has returned for the request, where that is at hand.
+   */
+  evaluate(request: EvaluationRequest, facts?: Facts, asks?: Asks): Evaluation {
+    const asked = this.asked(request, facts);
+    if (facts === undefined || this.asking.isEmpty) return this.verdict(asked);
+    const known = asks ?? this.asks(request);
+    const uses = this.usesNow(known, asked, facts);
+    const reached = reachedBy(uses);
+    const evaluation = this.verdict({ ...asked, reached });
     const [first] = evaluation.policies;
-    const rank = (first && this.policies.get(first.id)?.rank) ?? -Infinity;
-    const looked = this.asking.looked(request, asked, rank);
-    return { ...withUses(evaluation, rank, matches), ...(looked.length > 0 && { looked }) };
+    const rank = first === undefined ? -Infinity : this.rankOf(first.id);
+    const counts = (id: string): boolean => priorityOf(this.rankOf(id)) >= priorityOf(rank);
+    const used = uses.filter(({ policy: { id } }) => this.rankOf(id) === rank && !reached.has(id));
+    const limited = uses.filter((use) => counts(use.policy.id) && !fits(use));
+    const looked = known.facts.filter(({ policyId }) => counts(policyId));
+    return {
+      ...evaluation,
+      ...(used.length > 0 && { used }),
+      ...(limited.length > 0 && { limited }),
+      ...(looked.length > 0 && { looked }),
+    };
   }
 
   explain(request: EvaluationRequest, facts?: Facts): Explanation {
-    const asked = this.names.asked(request, facts);
-    const matches = facts === undefined || this.asking.isEmpty ? [] : this.asking.uses(request, asked, facts);
-    const reached = matches.length === 0 ? asked : { ...asked, reached: reachedAmong(matches) };
-    const explanation = explanationOf(this.policies, this.resources, reached, request);
-    return { ...explanation, limits: matches.flatMap(({ uses }) => uses) };
+    const asked = this.asked(request, facts);
+    const limits = facts === undefined ? [] : this.usesNow(this.asks(request), asked, facts);
+    const explanation = explanationOf(this.policies, this.index, { ...asked, reached: reachedBy(limits) });
+    return { ...explanation, limits };
   }
 
   /** The best effect that a request could have, whatever conditions ask for. */
   bestEffect(request: EvaluationRequest, otherwise: PolicyEffect): PolicyEffect {
-    return bestEffectFor(this.resources, this.names.asked(request), request, otherwise);
+    return bestEffectFor(this.index, this.asked(request), otherwise);
   }
 
   /** Of a request that no policy decides on: the oldest one that would allow it with other parameters or facts. */
   allowingOtherwise(request: EvaluationRequest): DecidingPolicy | null {
-    return allowingOtherwise(this.resources, this.names.asked(request), request);
+    return allowingOtherwise(this.index, this.asked(request));
   }
 
-  private verdict(request: EvaluationRequest, asked: AskedNames): Evaluation {
+  /** What limits are asked for, of policies whose conditions hold, with what was used before. */
+  private usesNow({ uses }: Asks, asked: Asked, { sums }: Facts): LimitUse[] {
+    if (sums === undefined) return [];
+    return uses.flatMap((use) => {
+      const policy = this.policies.get(use.policy.id);
+      if (policy === undefined || !matchesConditions(policy, asked)) return [];
+      return { ...use, before: sums.get(sumName(use.sum)) ?? ZERO };
+    });
+  }
+
+  private rankOf(id: string): number {
+    return this.policies.get(id)?.rank ?? -Infinity;
+  }
+
+  private asked(request: EvaluationRequest, facts: ConditionFacts | null = NO_FACTS): Asked {
+    const { subject, principal = null, isReview = false } = request;
+    if (this.known?.subject !== subject) this.known = { subject, texts: new Set(textsOf(subject)) };
+    return {
+      request,
+      subjects: this.known.texts,
+      principals: principal === null ? null : new Set(['*', ...textsOf(principal)]),
+      facts,
+      usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
+      reached: NONE,
+    };
+  }
+
+  private verdict(asked: Asked): Evaluation {
     const verdict = new Verdict(asked);
-    this.resources.offer(request, verdict);
+    this.index.offer(asked.request, (policies, use) => verdict.consider(policies, use));
     return verdict.evaluation();
   }
+}
 
-  private changed(): void {
-    this.changes += 1;
-    this.knownSet = null;
-  }
+function asksMore({ limits, conditions }: CompiledPolicy): boolean {
+  return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
+}
+
+function usesOf({ reference, limits }: CompiledPolicy, { subject, parameters, at }: EvaluationRequest): AskedUse[] {
+  const agentId = 'agentId' in subject ? subject.agentId : '';
+  return askedUses(reference, limits, { agentId, parameters, at });
+}
+
+function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): AskedFact[] {
+  return conditions.flatMap(({ question }, index) => {
+    const asked = question?.(request) ?? null;
+    return asked === null ? [] : { policyId: reference.id, condition: index, ...asked };
+  });
+}
+
+/** The ids of the policies that a limit keeps from matching. */
+function reachedBy(uses: readonly LimitUse[]): ReadonlySet<string> {
+  return new Set(uses.flatMap((use) => (fits(use) ? [] : use.policy.id)));
 }

@@ -1,7 +1,6 @@
 import { combinedRequirement } from '../approval/approval-requirement';
-import { compareByRank, matchesBesidesPath, type CompiledPolicy, type PathUse } from './compiled-policy';
+import { type Asked, compareByRank, matchesBesidesPath, type CompiledPolicy, type PathUse } from './compiled-policy';
 import { MAX_DECIDING_POLICIES, type Evaluation } from './evaluation';
-import type { AskedNames } from './names';
 
 const NOTHING_MATCHES: Evaluation = Object.freeze({
   effect: null,
@@ -9,64 +8,29 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
   requirement: null,
 });
 
-/** Collects matching policies during an evaluation and keeps the first of the highest rank. */
+/** Collects the matching policies of the highest rank during an evaluation. */
 export class Verdict {
-  /** The highest rank that has matched so far. */
   private rank = -Infinity;
-  /** The youngest of the deciding ones, once no younger one can be among the first; null until then. */
-  private last: string | null = null;
-  /** All of the highest rank, the oldest first. */
-  private deciding: CompiledPolicy[] = [];
-  /** If the highest rank requires approval: all of its policies, as each contributes to the requirement. */
-  private requiring: Set<CompiledPolicy> | null = null;
+  private readonly deciding = new Set<CompiledPolicy>();
 
-  constructor(readonly asked: AskedNames) {}
+  constructor(private readonly asked: Asked) {}
 
-  /**
-   * Whether a policy would change the verdict if it matched. If it would not, neither would any of lower precedence.
-   */
-  wants(policy: CompiledPolicy | undefined): boolean {
-    if (policy === undefined || policy.rank < this.rank) return false;
-    return policy.rank > this.rank || this.last === null || policy.reference.id < this.last;
-  }
-
-  /** Considers policies, in order of precedence, and keeps those that match and still matter. */
+  /** Considers policies, in order of precedence, up to those that can no longer change the answer. */
   consider(policies: readonly CompiledPolicy[], use: PathUse): void {
+    let shown = 0;
     for (const policy of policies) {
-      if (!this.wants(policy)) return;
-      if (matchesBesidesPath(policy, this.asked, use)) this.take(policy);
-    }
-  }
-
-  private take(policy: CompiledPolicy): void {
-    if (policy.rank > this.rank) {
+      if (policy.rank < this.rank || shown === MAX_DECIDING_POLICIES) return;
+      if (!matchesBesidesPath(policy, this.asked, use)) continue;
+      if (policy.rank > this.rank) this.deciding.clear();
       this.rank = policy.rank;
-      this.last = null;
-      this.deciding = [];
-      this.requiring = policy.approval === null ? null : new Set();
+      this.deciding.add(policy);
+      // Each that requires approval contributes to the requirement.
+      if (policy.approval === null) shown += 1;
     }
-    if (this.requiring !== null) {
-      this.requiring.add(policy);
-      return;
-    }
-    const { deciding } = this;
-    const index = this.indexFor(policy);
-    // Already found by another of its patterns.
-    if (index > 0 && deciding[index - 1] === policy) return;
-    if (deciding.length < MAX_DECIDING_POLICIES) deciding.push(policy);
-    for (let last = deciding.length - 1; last > index; last -= 1) deciding[last] = deciding[last - 1] ?? policy;
-    deciding[index] = policy;
-    if (deciding.length === MAX_DECIDING_POLICIES)
-      this.last = deciding[MAX_DECIDING_POLICIES - 1]?.reference.id ?? null;
   }
 
   evaluation(): Evaluation {
-    return evaluationOf(this.requiring === null ? this.deciding : [...this.requiring].sort(compareByRank));
-  }
-
-  private indexFor({ reference: { id } }: CompiledPolicy): number {
-    const index = this.deciding.findIndex(({ reference }) => reference.id > id);
-    return index < 0 ? this.deciding.length : index;
+    return evaluationOf([...this.deciding].sort(compareByRank));
   }
 }
 
@@ -74,8 +38,7 @@ export class Verdict {
 export function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;
-  const shown = deciding.length > MAX_DECIDING_POLICIES ? deciding.slice(0, MAX_DECIDING_POLICIES) : deciding;
-  const policies = shown.map(({ reference }) => reference);
+  const policies = deciding.slice(0, MAX_DECIDING_POLICIES).map(({ reference }) => reference);
   const requirement = first.approval && combinedRequirement(deciding.flatMap(({ approval }) => approval ?? []));
   return { effect: first.reference.effect, policies, requirement };
 }

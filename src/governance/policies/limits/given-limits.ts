@@ -2,8 +2,7 @@ import { decimalOf } from '../../../core/values/decimal';
 import { listShape, member, objectShape, type Shape, textShape } from '../../../http/validation/shapes';
 import { type MemberRule, oneOfFault } from '../../../http/validation/value-rules';
 import { hasEach, POINTER } from '../conditions/given-conditions';
-import { LIMIT_SCOPES, type PolicyLimit, sumOfLimit } from './limit';
-import { LIMIT_PERIODS } from './limit-window';
+import { type PolicyLimit, LIMIT_PERIODS, LIMIT_SCOPES, sumOfLimit } from './limit';
 
 /** A limit as a client sends it; null counts as left out. */
 export type GivenLimit = Omit<PolicyLimit, 'of'> & { readonly of?: string | null };

@@ -1,4 +1,4 @@
-import { type LimitPeriod, windowAt } from './limit-window';
+import { type LimitPeriod, windowAt } from './limit';
 
 const WINDOWS: readonly (readonly [LimitPeriod, start: string, end: string])[] = [
   ['hour', '2026-11-23T09:00', '2026-11-23T10:00'],

@@ -1,11 +1,10 @@
 import { decimalText, parsedDecimal } from '../../../core/values/decimal';
-import { askedUses, compileLimits, fits, type PolicyLimit, recordedUse } from './limit';
+import { askedUses, fits, type PolicyLimit, recordedUse } from './limit';
 
 const AT = '2026-11-24T13:30:00.000Z';
 
 function asked(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
-  const limits = compileLimits('spend', [limit]) ?? [];
-  const [use] = askedUses({ id: 'pol_1', name: 'spend', version: '1' }, limits, {
+  const [use] = askedUses({ id: 'pol_1', name: 'spend', version: '1' }, [limit], {
     agentId: 'agt_1',
     parameters,
     at: AT,

@@ -1,6 +1,6 @@
 import {
-  compareDecimals,
   type Decimal,
+  compareDecimals,
   decimalOf,
   decimalText,
   isPercentOf,
@@ -8,8 +8,40 @@ import {
 } from '../../../core/values/decimal';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { SumKey } from '../../../ledger/records/sum-key';
-import { pathOf, valueAt } from '../conditions/pointers';
-import { type LimitPeriod, windowAt } from './limit-window';
+import { pathOf, valueAt } from '../conditions/condition';
+
+/** How long what was used counts against a limit. */
+export type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
+export const LIMIT_PERIODS: readonly LimitPeriod[] = ['hour', 'day', 'week', 'month'];
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+/** The first Monday after the epoch, which was a Thursday. */
+const FIRST_MONDAY = 4 * DAY;
+
+/** A window of a limit, from its start up to, but not including, its end: ISO 8601 in UTC with milliseconds. */
+export interface LimitWindow {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** The window in which a time lies; weeks begin on Monday. @param at ISO 8601 in UTC. */
+export function windowAt(per: LimitPeriod, at: string): LimitWindow {
+  const time = Date.parse(at);
+  if (per === 'month') {
+    const date = new Date(time);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    return { start: isoOf(Date.UTC(year, month)), end: isoOf(Date.UTC(year, month + 1)) };
+  }
+  const [length, first] = per === 'week' ? [WEEK, FIRST_MONDAY] : [per === 'day' ? DAY : HOUR, 0];
+  const start = first + Math.floor((time - first) / length) * length;
+  return { start: isoOf(start), end: isoOf(start + length) };
+}
+
+function isoOf(time: number): string {
+  return new Date(time).toISOString();
+}
 
 /** Whose uses count together. */
 export type LimitScope = 'agent' | 'policy';
@@ -22,16 +54,6 @@ export interface PolicyLimit {
   readonly of?: string;
   readonly per: LimitPeriod;
   readonly by: LimitScope;
-}
-
-/** A limit, prepared for evaluation. */
-export interface CompiledLimit {
-  readonly max: Decimal;
-  readonly path: readonly string[] | null;
-  readonly per: LimitPeriod;
-  readonly by: LimitScope;
-  /** Names what is added up. */
-  readonly sum: string;
 }
 
 /** A policy with limits. */
@@ -70,34 +92,25 @@ interface Asking {
 const WARNED_AT = 80;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
+const NOTHING: Decimal = { digits: -1n, scale: 0 };
 
 /** Sums belong to the name of a policy, so that a new version goes on counting. */
 export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of' | 'per' | 'by'>): string {
   return JSON.stringify(['limit', name, of ?? null, per, by]);
 }
 
-/** Null if there are none. A limit that would no longer be accepted lets nothing through. */
-export function compileLimits(name: string, limits: readonly PolicyLimit[]): readonly CompiledLimit[] | null {
-  if (limits.length === 0) return null;
-  return limits.map(({ max, of, per, by }) => ({
-    max: decimalOf(max) ?? { digits: -1n, scale: 0 },
-    path: of === undefined ? null : pathOf(of),
-    per,
-    by,
-    sum: sumOfLimit(name, { per, by, ...(of !== undefined && { of }) }),
-  }));
-}
-
+/** A limit that would no longer be accepted lets nothing through. */
 export function askedUses(
   policy: LimitedPolicy,
-  limits: readonly CompiledLimit[],
+  limits: readonly PolicyLimit[],
   { agentId, parameters, at }: Asking,
 ): AskedUse[] {
-  return limits.map(({ max, path, per, by, sum }, limit) => {
+  return limits.map((given, limit) => {
+    const { max, of, per, by } = given;
     const { start, end } = windowAt(per, at);
-    const amount = path === null ? ONE : decimalOf(valueAt(path, parameters));
-    const key = by === 'agent' ? agentId : '';
-    return { policy, limit, max, amount, resetsAt: end, sum: { sum, window: start, key } };
+    const amount = of === undefined ? ONE : decimalOf(valueAt(pathOf(of), parameters));
+    const sum = { sum: sumOfLimit(policy.name, given), window: start, key: by === 'agent' ? agentId : '' };
+    return { policy, limit, max: decimalOf(max) ?? NOTHING, amount, resetsAt: end, sum };
   });
 }
 

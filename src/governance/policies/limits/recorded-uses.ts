@@ -1,8 +1,14 @@
 import type { SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { type SumKey, sumName } from '../../../ledger/records/sum-key';
-import { type Decimal, decimalText, isDecimal, parsedDecimal, sumOf, ZERO } from '../../../core/values/decimal';
-import { sumOfGrant } from '../approval/grant-terms';
+import { type Decimal, ZERO, decimalText, isDecimal, parsedDecimal, sumOf } from '../../../core/values/decimal';
+import { sumOfGrant } from '../approval/approval-requirement';
 import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
+import { type OnApplicationBootstrap, Injectable, Logger } from '@nestjs/common';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { Database } from '../../../ledger/database/database';
+import { LedgerService } from '../../../ledger/ledger.service';
+import { keepSums } from '../../../ledger/records/statements';
+import { CounterReader } from '../../../ledger/reading/counter-reader';
 
 /** Entries that one statement reads. */
 const CHUNK = 5_000;
@@ -114,5 +120,52 @@ function listIn(text: string, member?: string): object[] {
     return items.filter((item) => typeof item === 'object' && item !== null);
   } catch {
     return [];
+  }
+}
+
+const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;
+const ANY_LIMITED = `SELECT "id" FROM "policies" WHERE "limits" <> '[]' LIMIT 1`;
+const ANY_GRANTED = `SELECT "id" FROM "executions" WHERE "grantId" IS NOT NULL LIMIT 1`;
+const COUNT_SUMS = `SELECT count(*) AS "found" FROM "ledger_sums"`;
+
+/** Adds up what was used of limits and grants, at a start that misses the sums. */
+@Injectable()
+export class MissingSums implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Policies');
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly database: Database,
+    private readonly counters: CounterReader,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!(await this.areMissing())) return;
+    const sums = new UsedSums();
+    const head = await this.counters.headSequence();
+    await this.addUp(sums, { after: 0, upTo: head });
+    await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+      // Another process may have written them meanwhile; what it has authorised since the head was read is added.
+      if (!(await this.areMissing())) return;
+      await this.addUp(sums, { after: head, upTo: Number.MAX_SAFE_INTEGER });
+      const { rows } = sums;
+      if (rows.length === 0) return;
+      const proof = { sql: COUNT_SUMS, parameters: [] };
+      transaction.writeAside({ sql: keepSums(this.database.dialect), parameters: [JSON.stringify(rows)], proof });
+      transaction.afterCommit(() =>
+        this.logger.warn(`${rows.length} sums of what was used were missing, and are added up anew.`),
+      );
+    });
+  }
+
+  private async areMissing(): Promise<boolean> {
+    const { points } = this.database;
+    if ((await points.all(ANY_SUM)).length > 0) return false;
+    return (await points.all(ANY_LIMITED)).length > 0 || (await points.all(ANY_GRANTED)).length > 0;
+  }
+
+  private async addUp(sums: UsedSums, { after, upTo }: { after: number; upTo: number }): Promise<void> {
+    for await (const taken of takenAmounts(this.database.points, { after, upTo }))
+      for (const one of taken) sums.add(one);
   }
 }

@@ -11,26 +11,27 @@ import {
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
 import { member, objectShape, type Shape } from '../../../http/validation/shapes';
-import type { ReplayPeriod } from '../replays';
-import { OnBehalfOfField } from '../../permissions/principal-fields';
-import type { GivenPrincipal } from '../../permissions/principals';
-import type { GivenSubject } from '../../permissions/evaluation/questions';
-import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
+import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
 import {
+  type GivenQuestion,
+  type GivenSubject,
   ACTION,
   AGENT_REFERENCE,
   RESOURCE_ID,
   RESOURCE_TYPE,
   whoFaults,
-} from '../../permissions/evaluation/question-faults';
+} from '../../permissions/evaluation/questions';
+import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { PolicyTest } from '../policy-tests';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { CreatePolicyRequest } from '../../policies/dto/policy.requests';
 
 /** The period of a replay as sent in a request; null counts as left out. */
-export type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;
+type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;
+
+/** ISO 8601 in UTC with milliseconds, both included. */
+export type ReplayPeriod = Readonly<Record<'from' | 'to', string | undefined>>;
 
 const TIME: Shape = {
   rule: (value) =>
@@ -55,12 +56,6 @@ const REPLAY = objectShape(
   },
 );
 
-/** The period whose executions are evaluated again. */
-export function ReplayField(): PropertyDecorator {
-  const description = 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.';
-  return Field('replay', { optional: true, description }, REPLAY.rule, REPLAY.schema);
-}
-
 /** The times of a valid replay period. */
 export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
@@ -73,7 +68,7 @@ function timeOf(given: unknown): string | undefined {
 
 /** A question to the planned set, and the expected answer. */
 @WholeRequest(whoFaults)
-export class PolicyTestRequest implements PolicyTest {
+export class PolicyTestRequest implements GivenQuestion {
   @OptionalText({
     ...AGENT_REFERENCE,
     description: 'Id or name of a registered agent, whose capabilities and status count. Either this or `subject`.',
@@ -183,7 +178,15 @@ export class PlanPoliciesRequest {
   })
   readonly tests?: readonly PolicyTestRequest[];
 
-  @ReplayField()
+  @Field(
+    'replay',
+    {
+      optional: true,
+      description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
+    },
+    REPLAY.rule,
+    REPLAY.schema,
+  )
   readonly replay?: GivenReplay;
 }
 

@@ -4,11 +4,9 @@ import { ANSWER_REASONS, type AnswerReason } from '../../permissions/permissions
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
-import type { PolicyTestResults } from '../policy-tests';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
 import { ApproverGroupResponse } from '../../policies/dto/policy.response';
-import type { PlannedVerdict } from '../effects/effect';
-import type { PolicyChange } from '../policy-changes';
+import type { PolicyChange } from '../../policies/policy-content';
 
 /** A policy that decides a test. */
 export class TestedPolicyResponse {
@@ -69,15 +67,6 @@ export class PolicyTestsResponse {
 
   @ApiProperty({ type: [FailedPolicyTestResponse], example: [] })
   readonly failed!: readonly FailedPolicyTestResponse[];
-
-  static from(this: void, { passed, failed }: PolicyTestResults): PolicyTestsResponse {
-    return {
-      passed,
-      failed: failed.map(({ index, expect, answer: { effect, reason }, policies, nearest }) => {
-        return { index, expect, effect, reason, policies, ...(nearest.length > 0 && { nearest }) };
-      }),
-    };
-  }
 }
 
 const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
@@ -125,7 +114,7 @@ export class PatternSetResponse {
 
 export class PlannedVerdictResponse {
   @ApiProperty({ enum: VERDICTS, enumName: 'PlannedEffect', example: 'no_policy' })
-  readonly effect!: PlannedVerdict['effect'];
+  readonly effect!: (typeof VERDICTS)[number];
 
   @ApiMember('With `require_approval` only.', { type: [ApproverGroupResponse], required: false })
   readonly approvers?: readonly ApproverGroupResponse[];

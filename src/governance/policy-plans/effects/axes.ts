@@ -1,6 +1,7 @@
-import { decodedPath, spelledPath, type ResourcePattern, isUrl, urlPathStart } from '../../policies/patterns/resources';
-import { encodedSpellings, type PlannedMatch } from './planned-match';
+import { type ResourcePattern, decodedPath, isUrl, spelledPath, urlPathStart } from '../../policies/patterns/resources';
+import { type PlannedMatch, encodedSpellings } from './planned-match';
 import type { Axis } from './pattern-tree';
+import { grouped } from './grouped';
 
 /**
  * Identifies a set of resource ids. Two such sets are either nested or disjoint: `*` all, `://` all URLs, `paths` all
@@ -102,4 +103,79 @@ function* prefixesOf(action: string): Generator<string> {
   const isPrefix = action.endsWith('*');
   for (let length = isPrefix ? action.length - 2 : action.length; length >= 0; length -= 1)
     yield `${action.slice(0, length)}*`;
+}
+
+/** What changed policies name on an axis: tells whether something overlaps with it. */
+export class Reach<Key extends string> {
+  private readonly keys: ReadonlySet<Key>;
+  private readonly enclosing = new Set<Key>();
+
+  /** @param around what encloses a key, excluding the key itself. */
+  constructor(
+    keys: Iterable<Key>,
+    private readonly around: (key: Key) => Iterable<Key>,
+  ) {
+    this.keys = new Set(keys);
+    for (const key of this.keys) for (const outer of around(key)) this.enclosing.add(outer);
+  }
+
+  touches(key: Key): boolean {
+    if (this.keys.has(key) || this.enclosing.has(key)) return true;
+    for (const outer of this.around(key)) if (this.keys.has(outer)) return true;
+    return false;
+  }
+}
+
+/** Policies by what they match under a type, as far as it overlaps with what the changed ones match. */
+export class ReachedPolicies {
+  /** Those that count under all types that are not distinguished. */
+  readonly others: readonly PlannedMatch[];
+  /** The types under which other policies may match than under the rest. */
+  readonly types: readonly string[];
+  private readonly untyped: readonly PlannedMatch[];
+  private readonly named: ReadonlyMap<string, readonly PlannedMatch[]>;
+  private readonly reach: Reach<ResourceKey>;
+
+  constructor(
+    policies: readonly PlannedMatch[],
+    private readonly step: () => void,
+  ) {
+    this.untyped = policies.filter(({ types }) => types === null);
+    this.reach = reachOf(this.untyped, null);
+    this.others = this.touching(this.untyped, null, this.reach);
+    this.named = grouped(policies, ({ namedTypes }) => namedTypes);
+    this.types = [...this.named.keys()].filter((type) => this.isApart(type));
+  }
+
+  under(type: string): PlannedMatch[] {
+    const named = this.named.get(type) ?? [];
+    // Where the type lets changed policies reach further, more policies become relevant.
+    const isFurther = named.some(({ isChanged }) => isChanged);
+    const candidates = [...new Set([...(isFurther ? this.untyped : this.others), ...named])];
+    return this.touching(candidates, type, isFurther ? reachOf(candidates, type) : this.reach);
+  }
+
+  private isApart(type: string): boolean {
+    return (this.named.get(type) ?? []).some((policy) => {
+      this.step();
+      if (policy.isChanged) return true;
+      const elsewhere = new Set(resourceKeys(policy, null));
+      return resourceKeys(policy, type).some((key) => !elsewhere.has(key) && this.reach.touches(key));
+    });
+  }
+
+  private touching(policies: readonly PlannedMatch[], type: string | null, reach: Reach<ResourceKey>): PlannedMatch[] {
+    return policies.filter((policy) => {
+      this.step();
+      return resourceKeys(policy, type).some((key) => reach.touches(key));
+    });
+  }
+}
+
+function reachOf(policies: readonly PlannedMatch[], type: string | null): Reach<ResourceKey> {
+  const changed = policies.filter(({ isChanged }) => isChanged);
+  return new Reach(
+    changed.flatMap((policy) => resourceKeys(policy, type)),
+    setsAround,
+  );
 }

@@ -8,7 +8,8 @@ export class OutOfTime extends Error {}
 export class Budget {
   private readonly end: number;
   private steps = 0;
-  private found: string | null = null;
+  /** Why something is left out; null if nothing is. */
+  reason: string | null = null;
 
   constructor(readonly timeout: number) {
     this.end = performance.now() + timeout;
@@ -22,10 +23,6 @@ export class Budget {
 
   /** Something is left out; the first reason is reported. */
   leaveOut(reason: string): void {
-    this.found ??= reason;
-  }
-
-  get reason(): string | null {
-    return this.found;
+    this.reason ??= reason;
   }
 }

@@ -3,21 +3,19 @@ import {
   combinedRequirement,
   isTooLarge,
   setKeyOf,
+  approversKey,
 } from '../../policies/approval/approval-requirement';
-import type { PlannedVerdict } from './effect';
+import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
-import { addBits, type Bits, common, haveCommon, isEmpty, without } from './bits';
 import type { Budget } from './budget';
+import { grouped } from './grouped';
 
-export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
+export const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 
 /** A verdict as a text key; groups of approvers are compared as sets. */
-export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
-  const groups = approvers.map(({ subjects, approvals, signed }) =>
-    [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
-  );
-  return `${effect} ${groups.sort().join()}`;
+export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): string {
+  return `${effect} ${approversKey(approvers)}`;
 }
 
 /** Whether a requirement is covered by that of other policies of the same level. */
@@ -35,7 +33,7 @@ export function asksForNothingMore(approval: ApprovalRequirement, matched: reado
 }
 
 /** The verdict of policies of one level. A requirement too large to approve is a denial. */
-export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdict {
+export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdictResponse {
   const ordered = [...policies].sort((left, right) => left.index - right.index);
   const requirement = combinedRequirement(ordered.flatMap(({ rules }) => rules.approval ?? []));
   if (requirement === null) return { effect: policies[0]?.rules.effect === 'allow' ? 'allow' : 'deny' };
@@ -54,16 +52,16 @@ type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly hold
 
 /** Subjects of a cell that are answered differently if the conditions are as assumed. */
 export interface CellVerdict {
-  readonly subjects: Bits;
-  readonly from: PlannedVerdict;
-  readonly to: PlannedVerdict;
+  readonly subjects: bigint;
+  readonly from: PlannedVerdictResponse;
+  readonly to: PlannedVerdictResponse;
   readonly truths: Truths;
   readonly because: { readonly from: readonly PlannedMatch[]; readonly to: readonly PlannedMatch[] };
 }
 
 /** What has been decided for one side of the plan, before or after. */
 interface Decided {
-  readonly verdict: PlannedVerdict;
+  readonly verdict: PlannedVerdictResponse;
   readonly level: readonly PlannedMatch[];
 }
 
@@ -72,7 +70,7 @@ type Sides<Value> = Readonly<Record<Side, Value>>;
 
 /** Current state of the walk through the levels. */
 interface Place {
-  readonly subjects: Bits;
+  readonly subjects: bigint;
   readonly truths: Truths;
   readonly decided: Sides<Decided | null>;
 }
@@ -88,7 +86,7 @@ interface InnerPlace extends Place {
 export class CellVerdicts {
   private readonly levels: readonly (readonly PlannedMatch[])[];
   /** Per level: the subjects of the changed policies from there on. */
-  private readonly reach: readonly Bits[];
+  private readonly reach: readonly bigint[];
   private readonly found: CellVerdict[] = [];
 
   /** @param policies that match everything in the cell, oldest first. */
@@ -116,8 +114,8 @@ export class CellVerdicts {
       return;
     }
     const reach = from === null && to === null ? this.reach[index] : undefined;
-    const subjects = reach === undefined ? place.subjects : common(place.subjects, reach);
-    if (isEmpty(subjects)) return;
+    const subjects = reach === undefined ? place.subjects : place.subjects & reach;
+    if (subjects === 0n) return;
     this.walkLevel(index, level, 0, { subjects, truths, decided, matched: { isBefore: [], isAfter: [] } });
   }
 
@@ -127,12 +125,13 @@ export class CellVerdicts {
     for (const [offset, policy] of level.slice(start).entries()) {
       this.budget.step();
       const sides = sidesOf(policy, place);
-      if (sides.length === 0 || !haveCommon(place.subjects, policy.subjects)) continue;
+      const subjects = place.subjects & policy.subjects;
+      if (sides.length === 0 || subjects === 0n) continue;
       const next = start + offset + 1;
-      const met = { ...place, subjects: common(place.subjects, policy.subjects) };
+      const met = { ...place, subjects };
       this.walkMet(policy, sides, met, (after) => this.walkLevel(index, level, next, after));
-      place = { ...place, subjects: without(place.subjects, policy.subjects) };
-      if (isEmpty(place.subjects)) return;
+      place = { ...place, subjects: place.subjects & ~policy.subjects };
+      if (place.subjects === 0n) return;
     }
     this.leaveLevel(index, level, place);
   }
@@ -189,7 +188,7 @@ export class CellVerdicts {
         .filter(
           (policy) =>
             policy.rules[side] &&
-            haveCommon(policy.subjects, subjects) &&
+            (policy.subjects & subjects) !== 0n &&
             (policy.condition === null || truths.get(policy.condition)?.holds !== false),
         )
         .slice(0, MAX_DECIDING_POLICIES);
@@ -212,28 +211,20 @@ function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Sid
 
 /** Groups policies by rank, the highest first; in each group, those without conditions first. */
 function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
-  const byRank = new Map<number, PlannedMatch[]>();
-  for (const policy of policies) {
-    const level = byRank.get(policy.rank) ?? [];
-    level.push(policy);
-    byRank.set(policy.rank, level);
-  }
-  return [...byRank]
+  return [...grouped(policies, ({ rank }) => [rank])]
     .sort(([left], [right]) => right - left)
-    .map(([, level]) => [...level.filter(isUnconditional), ...level.filter((policy) => !isUnconditional(policy))]);
+    .map(([, level]) => [
+      ...level.filter(({ condition }) => condition === null),
+      ...level.filter(({ condition }) => condition !== null),
+    ]);
 }
 
-function isUnconditional({ condition }: PlannedMatch): boolean {
-  return condition === null;
-}
-
-function reachOf(levels: readonly (readonly PlannedMatch[])[]): Bits[] {
-  const reach: Bits[] = [];
-  let bits: Bits | undefined;
+function reachOf(levels: readonly (readonly PlannedMatch[])[]): bigint[] {
+  const reach: bigint[] = [];
+  let subjects = 0n;
   for (const level of [...levels].reverse()) {
-    bits = bits?.slice() ?? new Uint32Array(level[0]?.subjects.length ?? 0);
-    for (const { subjects, isChanged } of level) if (isChanged) addBits(bits, subjects);
-    reach.unshift(bits);
+    for (const policy of level) if (policy.isChanged) subjects |= policy.subjects;
+    reach.unshift(subjects);
   }
   return reach;
 }
@@ -250,9 +241,8 @@ function merged(found: readonly CellVerdict[]): CellVerdict[] {
 }
 
 function united(left: CellVerdict, right: CellVerdict): CellVerdict {
-  const subjects = left.subjects.slice();
-  addBits(subjects, right.subjects);
-  return { ...left, subjects, because: unitedReasons(left.because, right.because) };
+  const because = unitedReasons(left.because, right.because);
+  return { ...left, subjects: left.subjects | right.subjects, because };
 }
 
 export const NO_REASONS: CellVerdict['because'] = { from: [], to: [] };

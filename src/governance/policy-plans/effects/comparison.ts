@@ -3,7 +3,8 @@ import { Budget, OutOfTime } from './budget';
 import type { FoundEffects, PlannedPolicy } from './effect';
 import { plannedMatches } from './planned-match';
 import { policyEffects } from './policy-effects';
-import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
+import { shadowedPolicies } from './shadowed';
+import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { SubjectClasses } from './subject-classes';
 import { unknownNames } from './unknown-names';
 
@@ -20,7 +21,7 @@ export type ComparisonPart =
   | { readonly timeout: number };
 
 export interface ComparedPolicies extends FoundEffects {
-  readonly shadowed: readonly ShadowedPolicy[];
+  readonly shadowed: readonly ShadowedPolicyResponse[];
   /** Of names that are not registered. */
   readonly warnings: readonly string[];
 }
@@ -52,7 +53,7 @@ export class Comparison {
     // time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
     const target = this.policies.filter(({ isAfter }) => isAfter);
-    let shadowed: readonly ShadowedPolicy[] = [];
+    let shadowed: readonly ShadowedPolicyResponse[] = [];
     try {
       shadowed = shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step());
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { PatternSet } from './effect';
+import type { PatternSetResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
 
 /**
@@ -73,52 +73,36 @@ export interface Part {
 /** The own parts below a node, grouped by policies; only those that a changed policy matches. */
 export function partsOf(root: PatternNode, step: () => void): Part[] {
   const parts = new Map<string, Part>();
-  const counts = new Map<PlannedMatch, number>();
-  const marks: [number, number] = [0, 0];
-  let changed = 0;
-  const turn = (policy: PlannedMatch): void => {
-    marks[0] ^= policy.marks[0];
-    marks[1] ^= policy.marks[1];
-  };
-  const enter = (policy: PlannedMatch): void => {
-    const count = counts.get(policy) ?? 0;
-    counts.set(policy, count + 1);
-    if (count > 0) return;
-    turn(policy);
-    if (policy.isChanged) changed += 1;
-  };
-  const leave = (policy: PlannedMatch): void => {
-    const count = (counts.get(policy) ?? 0) - 1;
-    if (count > 0) {
-      counts.set(policy, count);
-      return;
-    }
-    counts.delete(policy);
-    turn(policy);
-    if (policy.isChanged) changed -= 1;
-  };
-  const visit = (node: PatternNode): void => {
+  const matching = new Set<PlannedMatch>();
+  const visit = (node: PatternNode, marks: readonly [number, number], isReached: boolean): void => {
     step();
-    node.policies.forEach(enter);
-    if (changed > 0) {
-      const mark = marks.join();
+    const added = [...new Set(node.policies)].filter((policy) => !matching.has(policy));
+    let [one, other] = marks;
+    for (const policy of added) {
+      matching.add(policy);
+      one ^= policy.marks[0];
+      other ^= policy.marks[1];
+    }
+    const isChanged = isReached || added.some((policy) => policy.isChanged);
+    if (isChanged) {
+      const mark = `${one},${other}`;
       const part = parts.get(mark);
       if (part === undefined) {
-        const policies = [...counts.keys()].sort((left, right) => left.index - right.index);
+        const policies = [...matching].sort((left, right) => left.index - right.index);
         parts.set(mark, { nodes: [node], policies, mark });
       } else part.nodes.push(node);
     }
-    node.children.forEach(visit);
-    node.policies.forEach(leave);
+    for (const child of node.children) visit(child, [one, other], isChanged);
+    for (const policy of added) matching.delete(policy);
   };
-  visit(root);
+  visit(root, [0, 0], false);
   return [...parts.values()];
 }
 
 /** The own parts of some nodes. */
 interface NodeSet {
   readonly nodes: readonly PatternNode[];
-  readonly set: PatternSet;
+  readonly set: PatternSetResponse;
 }
 
 /**

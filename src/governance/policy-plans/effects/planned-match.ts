@@ -10,7 +10,6 @@ import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { PolicyCondition } from '../../policies/conditions/condition';
 import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
 import { subjectText } from '../../policies/patterns/subjects';
-import type { Bits } from './bits';
 import type { PlannedPolicy } from './effect';
 import type { SubjectClasses } from './subject-classes';
 
@@ -22,7 +21,8 @@ export interface PlannedMatch {
   readonly isChanged: boolean;
   /** By priority, then by strength of the effect. */
   readonly rank: number;
-  readonly subjects: Bits;
+  /** By {@link SubjectClasses}. */
+  readonly subjects: bigint;
   readonly resources: readonly ResourcePattern[];
   /** Null: all. */
   readonly types: ReadonlySet<string> | null;

@@ -1,12 +1,16 @@
 import { decodedPath } from '../../policies/patterns/resources';
-import { ACTIONS, RESOURCES, possibleKeys, resourceKeys, setsAround } from './axes';
-import { addBits, haveCommon } from './bits';
+import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
-import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
+import type { EffectsOrder, FoundEffects } from './effect';
+import type {
+  PatternSetResponse,
+  PlannedEffectResponse,
+  PlannedReferenceResponse,
+  PolicyVersionResponse,
+} from '../dto/policy-plan.response';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
 import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
-import { Reach, ReachedPolicies } from './reached-policies';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;
@@ -29,8 +33,8 @@ interface Gathered<Found extends Chunk> {
   readonly nodes: Map<PatternNode, Reasons>;
 }
 type Reasons = CellVerdict['because'];
-type OfResources = Chunk & { readonly resources: PatternSet };
-type OfTypes = OfResources & { readonly types: PatternSet };
+type OfResources = Chunk & { readonly resources: PatternSetResponse };
+type OfTypes = OfResources & { readonly types: PatternSetResponse };
 
 /**
  * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
@@ -43,7 +47,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
     agents,
     policies.flatMap(({ subjects }) => subjects),
   );
-  const effects: Effect[] = [];
+  const effects: PlannedEffectResponse[] = [];
   try {
     new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(splitByEncoding));
   } catch (error) {
@@ -60,7 +64,7 @@ class EffectsSearch {
   constructor(
     private readonly classes: SubjectClasses,
     private readonly budget: Budget,
-    private readonly effects: Effect[],
+    private readonly effects: PlannedEffectResponse[],
   ) {}
 
   find(all: readonly PlannedMatch[]): void {
@@ -83,8 +87,7 @@ class EffectsSearch {
   /** The changed policies, and those that overlap with them. */
   private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
     const changed = policies.filter(({ isChanged }) => isChanged);
-    const subjects = this.classes.none();
-    for (const policy of changed) addBits(subjects, policy.subjects);
+    const subjects = changed.reduce((all, policy) => all | policy.subjects, 0n);
     const actions = new Reach(
       changed.flatMap(({ rules }) => rules.actions),
       ACTIONS.around,
@@ -93,7 +96,7 @@ class EffectsSearch {
     return policies.filter((policy) => {
       this.budget.step();
       return (
-        haveCommon(policy.subjects, subjects) &&
+        (policy.subjects & subjects) !== 0n &&
         policy.rules.actions.some((action) => actions.touches(action)) &&
         possibleKeys(policy).some((key) => resources.touches(key))
       );
@@ -164,7 +167,7 @@ class EffectsSearch {
     return chunks;
   }
 
-  private add({ verdict, types, resources }: OfTypes, actions: PatternSet): void {
+  private add({ verdict, types, resources }: OfTypes, actions: PatternSetResponse): void {
     if (this.effects.length >= MOST_REGIONS) {
       this.budget.leaveOut(`More than ${MOST_REGIONS} regions change.`);
       return;
@@ -203,7 +206,7 @@ function gather<Found extends Chunk>(
 function setsOf<Found extends Chunk>(
   chunk: Found,
   nodes: ReadonlyMap<PatternNode, Reasons>,
-): { readonly part: Found; readonly set: PatternSet }[] {
+): { readonly part: Found; readonly set: PatternSetResponse }[] {
   return patternSets(new Set(nodes.keys())).map(({ nodes: own, set }) => {
     const reasons = new Set(own.map((node) => nodes.get(node) ?? NO_REASONS));
     return { part: because(chunk, [...reasons]), set };
@@ -215,13 +218,13 @@ function because<Found extends Chunk>(chunk: Found, reasons: readonly Reasons[])
 }
 
 function keyOf({ from, to, truths, subjects }: CellVerdict): string {
-  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.join()}`;
+  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.toString(16)}`;
 }
 
-function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersion {
+function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersionResponse {
   return { name, version };
 }
 
-export function referenceTo({ rules: { id, name, version, isNew } }: PlannedMatch): PlannedReference {
+export function referenceTo({ rules: { id, name, version, isNew } }: PlannedMatch): PlannedReferenceResponse {
   return { id: isNew ? null : id, name, version };
 }

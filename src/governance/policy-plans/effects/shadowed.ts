@@ -1,27 +1,20 @@
 import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
+import { grouped } from './grouped';
 import { ACTIONS, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
-import type { PlannedReference } from './effect';
+import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import type { PlannedMatch } from './planned-match';
 import { referenceTo } from './policy-effects';
-
-/** A policy that never decides, and one that decides in its place. */
-export interface ShadowedPolicy {
-  readonly policy: PlannedReference;
-  readonly by: PlannedReference;
-}
 
 /**
  * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions or limits:
  * whatever they match, the other decides.
  */
-export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicy[] {
-  const covering = policies
-    .filter(({ condition }) => condition === null)
-    .sort((left, right) => right.rank - left.rank || left.index - right.index);
-  const byAction = new Candidates(covering, ({ rules }) => rules.actions);
-  const bySubject = new Candidates(covering, ({ rules }) => rules.subjects.map(subjectText));
-  const byResource = new Candidates(covering, possibleKeys);
+export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicyResponse[] {
+  const covering = policies.filter(({ condition }) => condition === null).sort(byPrecedence);
+  const byAction = grouped(covering, ({ rules }) => rules.actions);
+  const bySubject = grouped(covering, ({ rules }) => rules.subjects.map(subjectText));
+  const byResource = grouped<string, PlannedMatch>(covering, possibleKeys);
   return policies.flatMap((policy) => {
     const [action = ''] = policy.rules.actions;
     const [subject = ''] = policy.rules.subjects;
@@ -30,10 +23,10 @@ export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => 
     const key = ownKey(resource);
     const meant = ownKey(asMeant(resource));
     const candidates = [
-      byAction.of([action, ...ACTIONS.around(action)]),
-      bySubject.of(subjectsAround(subject)),
-      byResource.of([key, ...setsAround(key), meant, ...setsAround(meant)]),
-    ].sort((left, right) => left.size - right.size)[0];
+      listsOf(byAction, [action, ...ACTIONS.around(action)]),
+      listsOf(bySubject, subjectsAround(subject)),
+      listsOf(byResource, [key, ...setsAround(key), meant, ...setsAround(meant)]),
+    ].sort((left, right) => sizeOf(left) - sizeOf(right))[0];
     const coveringOf = (list: readonly PlannedMatch[]): PlannedMatch | undefined => {
       for (const other of list) {
         step();
@@ -42,46 +35,27 @@ export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => 
       }
       return undefined;
     };
-    const by = byAction.first((candidates?.lists ?? []).map(coveringOf));
+    const [by] = (candidates ?? []).flatMap((list) => coveringOf(list) ?? []).sort(byPrecedence);
     return by === undefined ? [] : [{ policy: referenceTo(policy), by: referenceTo(by) }];
   });
 }
 
-/** Policies indexed by one of their texts, in order of precedence. */
-class Candidates {
-  private readonly byText = new Map<string, PlannedMatch[]>();
-  private readonly places: ReadonlyMap<PlannedMatch, number>;
+type PolicyLists = readonly (readonly PlannedMatch[])[];
 
-  constructor(policies: readonly PlannedMatch[], textsOf: (policy: PlannedMatch) => readonly string[]) {
-    this.places = new Map(policies.map((policy, place) => [policy, place]));
-    for (const policy of policies) {
-      for (const text of new Set(textsOf(policy))) {
-        const known = this.byText.get(text);
-        if (known === undefined) this.byText.set(text, [policy]);
-        else known.push(policy);
-      }
-    }
-  }
+/** The lists of policies that have one of the texts. */
+function listsOf(byText: ReadonlyMap<string, readonly PlannedMatch[]>, texts: readonly string[]): PolicyLists {
+  return texts.flatMap((text) => {
+    const list = byText.get(text);
+    return list === undefined ? [] : [list];
+  });
+}
 
-  /** The lists of policies that have one of the texts. */
-  of(texts: Iterable<string>): { readonly size: number; readonly lists: readonly (readonly PlannedMatch[])[] } {
-    const lists = [...texts].flatMap((text) => {
-      const list = this.byText.get(text);
-      return list === undefined ? [] : [list];
-    });
-    return { size: lists.reduce((sum, list) => sum + list.length, 0), lists };
-  }
+function sizeOf(lists: PolicyLists): number {
+  return lists.reduce((sum, list) => sum + list.length, 0);
+}
 
-  /** The one that takes precedence. */
-  first(policies: readonly (PlannedMatch | undefined)[]): PlannedMatch | undefined {
-    const place = (policy: PlannedMatch): number => this.places.get(policy) ?? Infinity;
-    return policies
-      .flatMap((policy) => policy ?? [])
-      .reduce<PlannedMatch | undefined>(
-        (best, policy) => (best === undefined || place(policy) < place(best) ? policy : best),
-        undefined,
-      );
-  }
+function byPrecedence(left: PlannedMatch, right: PlannedMatch): number {
+  return right.rank - left.rank || left.index - right.index;
 }
 
 function covers(other: PlannedMatch, policy: PlannedMatch): boolean {

@@ -1,7 +1,6 @@
 import { AGENT_KINDS, agentNameFault } from '../../agents/agent-name';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { type AgentSubject, parseSubject, subjectText, textsOf } from '../../policies/patterns/subjects';
-import { addBit, type Bits, indexesOf, noBits } from './bits';
 
 const NOBODY: AgentSubject = { agentId: '', agentName: '', kind: 'machine', roles: [] };
 
@@ -14,12 +13,12 @@ interface SubjectClass {
 /**
  * Everyone who may ask, by class: the registered agents; for each kind somebody who is not registered and has no roles;
  * and for each role and each name that policies list and no agent has, a machine that has it. A policy's subjects are the
- * set of classes that match one of its patterns.
+ * classes that match one of its patterns: the bits of a number, the lowest for the first class.
  */
 export class SubjectClasses {
   private readonly classes: SubjectClass[] = [];
-  /** The indexes of the classes that match it. */
-  private readonly byPattern = new Map<string, number[]>();
+  /** The classes that match it. */
+  private readonly byPattern = new Map<string, bigint>();
 
   /** @param patterns all patterns of the policies. */
   constructor(agents: readonly AgentSubject[], patterns: Iterable<string>) {
@@ -48,31 +47,19 @@ export class SubjectClasses {
       const other = machineFor(pattern);
       if (other !== null && !had.has(pattern)) join(`other:${pattern}`, textsOf(other));
     }
+    this.byPattern.set('*', (1n << BigInt(this.classes.length)) - 1n);
     for (const [index, { met }] of this.classes.entries())
-      for (const name of met) {
-        const indexes = this.byPattern.get(name) ?? [];
-        indexes.push(index);
-        this.byPattern.set(name, indexes);
-      }
-  }
-
-  none(): Bits {
-    return noBits(this.classes.length);
+      for (const name of met) this.byPattern.set(name, (this.byPattern.get(name) ?? 0n) | (1n << BigInt(index)));
   }
 
   /** The classes that match one of the patterns. */
-  meeting(patterns: readonly string[]): Bits {
-    const bits = this.none();
-    for (const pattern of patterns) {
-      const name = subjectText(pattern);
-      if (name === '*') this.classes.forEach((_, index) => addBit(bits, index));
-      else for (const index of this.byPattern.get(name) ?? []) addBit(bits, index);
-    }
-    return bits;
+  meeting(patterns: readonly string[]): bigint {
+    return patterns.reduce((all, pattern) => all | (this.byPattern.get(subjectText(pattern)) ?? 0n), 0n);
   }
 
-  membersOf(bits: Bits): string[] {
-    return [...indexesOf(bits)].flatMap((index) => this.classes[index]?.members ?? []);
+  membersOf(classes: bigint): string[] {
+    const bits = classes.toString(2);
+    return this.classes.flatMap(({ members }, index) => (bits.at(-1 - index) === '1' ? members : []));
   }
 }
 

@@ -1,8 +1,9 @@
+import { matchesAction } from '../../../core/values/action-pattern';
+import { editsBetween } from '../../../core/values/edits';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
 import { PRINCIPAL } from '../../policies/approval/approval-requirement';
 import type { PlannedPolicy } from './effect';
-import { NamedActions } from './named-actions';
-import { nearestOf } from './near-names';
+import { grouped } from './grouped';
 
 /** One more than a plan shows, so that it says that there are more. */
 const MOST_REPORTED = 1_001;
@@ -12,6 +13,9 @@ const MOST_COMPARED = 1_000_000;
 const MOST_NAMED = 3;
 /** Reviews of decisions: no agent needs a capability for them. */
 const REVIEWS = ['decision:approve', 'decision:reject'];
+/** Of a shorter name, one letter may differ; of one shorter still, none. */
+const SHORT = 5;
+const SHORTEST = 3;
 
 /** Who is registered. */
 export interface Registered {
@@ -30,9 +34,9 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   const target = policies.filter(({ isAfter }) => isAfter);
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
-  const subjects = namedBy(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
+  const subjects = grouped(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
   const isOfNobody = (text: string): string => `${whatIs(text)} that no agent has`;
-  const approvers = namedBy(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
+  const approvers = grouped(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
   const ofSubjects = [
     ...warnings(subjects, had, isOfNobody),
     // That nobody matches a group is said anyway.
@@ -75,7 +79,7 @@ function unknownActions(
   const naming = new NamedActions(
     target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
   );
-  return namedBy(coming.filter(isForAgents), ({ name, actions }) =>
+  return grouped(coming.filter(isForAgents), ({ name, actions }) =>
     actions.filter(
       (action) =>
         !['*', ...REVIEWS].includes(action) && !able.haveInCommon(action) && !naming.haveInCommon(action, name),
@@ -86,21 +90,6 @@ function unknownActions(
 /** Others need no capability. */
 function isForAgents({ subjects }: Named): boolean {
   return subjects.some((subject) => parseSubject(subject).kind !== 'other');
-}
-
-function namedBy(
-  policies: readonly Named[],
-  textsIn: (policy: Named) => readonly string[],
-): ReadonlyMap<string, readonly Named[]> {
-  const found = new Map<string, Named[]>();
-  for (const policy of policies) {
-    for (const text of new Set(textsIn(policy))) {
-      const others = found.get(text);
-      if (others === undefined) found.set(text, [policy]);
-      else others.push(policy);
-    }
-  }
-  return found;
 }
 
 function warnings(
@@ -122,4 +111,83 @@ function listed(policies: readonly Named[]): string {
   const more = policies.length - MOST_NAMED;
   const names = policies.slice(0, MOST_NAMED).map(({ name, version }) => `${name} (version ${version})`);
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+}
+
+/** Actions and patterns of actions that somebody lists. */
+interface ActionList {
+  readonly name: string;
+  readonly actions: Iterable<string>;
+}
+
+/** Actions and patterns of actions, each with who lists it, among which those that have an action in common are found. */
+class NamedActions {
+  private readonly by: ReadonlyMap<string, readonly ActionList[]>;
+  private readonly sorted: readonly string[];
+  /** Lengths of what stands before the `*` of a pattern. */
+  private readonly lengths: readonly number[];
+
+  constructor(lists: Iterable<ActionList>) {
+    this.by = grouped(lists, ({ actions }) => actions);
+    this.sorted = [...this.by.keys()].sort();
+    const patterns = this.sorted.filter((listed) => listed.endsWith('*'));
+    this.lengths = [...new Set(patterns.map(({ length }) => length - 1))];
+  }
+
+  /** Whether somebody else lists one that has an action in common with it. */
+  haveInCommon(action: string, except: string | null = null): boolean {
+    const isElsewhere = (listed: string): boolean => this.by.get(listed)?.some(({ name }) => name !== except) === true;
+    for (const length of this.lengths)
+      if (length < action.length && isElsewhere(`${action.slice(0, length)}*`)) return true;
+    if (isElsewhere(action)) return true;
+    if (!action.endsWith('*')) return false;
+    const prefix = action.slice(0, -1);
+    for (let index = this.firstFrom(prefix); index < this.sorted.length; index += 1) {
+      const listed = this.sorted[index] ?? '';
+      if (!matchesAction(action, listed)) return false;
+      if (isElsewhere(listed)) return true;
+    }
+    return false;
+  }
+
+  private firstFrom(text: string): number {
+    let [low, high] = [0, this.sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.sorted[middle] ?? '') < text) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/**
+ * The known name that was probably meant: it differs in case or separators, in a letter or two, or in the prefix of a
+ * subject (a role named as an agent). Null if there is none.
+ */
+function nearestOf(text: string, known: Iterable<string>): string | null {
+  const own = withoutPrefix(text);
+  const letters = lettersOf(own);
+  const isRole = text.startsWith('role:');
+  const most = own.length < SHORTEST ? 0 : own.length < SHORT ? 1 : 2;
+  const distanceTo = (name: string): number => {
+    const other = withoutPrefix(name);
+    if (lettersOf(other) === letters) return 0;
+    if (name.startsWith('role:') !== isRole || Math.abs(own.length - other.length) > most) return Infinity;
+    return editsBetween(own, other);
+  };
+  let nearest: string | null = null;
+  let least = most + 1;
+  for (const name of known) {
+    const distance = distanceTo(name);
+    if (distance < least) [nearest, least] = [name, distance];
+  }
+  return nearest;
+}
+
+function withoutPrefix(subject: string): string {
+  return subject.replace(/^(?:role|agent):/, '');
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[-_. ]/g, '');
 }

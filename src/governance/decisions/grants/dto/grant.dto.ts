@@ -1,5 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
+import type { GivenGrant } from '../../../policies/approval/approval-requirement';
 import { ApiChoice, ApiCount, type ShownAs, shownAs } from '../../../../http/openapi/answer-members';
 import { Field, OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
@@ -8,7 +9,6 @@ import { Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
 import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
 import { objectFault } from '../../../../http/validation/value-rules';
 import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
-import type { GivenGrant } from '../../../policies/approval/grant-terms';
 import { resourcePatternFault } from '../../../policies/patterns/resources';
 
 export class RevokeGrantRequest {

@@ -1,6 +1,8 @@
 import { WholeRequest } from '../../../../http/validation/dto';
 import { BooleanField, Field, FreeFormObject, OptionalText } from '../../../../http/validation/fields';
 import {
+  type GivenQuestion,
+  type GivenSubject,
   ACTION,
   AGENT_REFERENCE,
   REQUESTS,
@@ -9,13 +11,11 @@ import {
   RESOURCE_TYPE,
   SUBJECT,
   togetherFaults,
-} from '../question-faults';
+} from '../questions';
 import { MomentField } from '../../../../http/as-of/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
-import { OnBehalfOfField, RunField } from '../../principal-fields';
-import type { GivenPrincipal } from '../../principals';
-import type { GivenQuestion, GivenSubject } from '../questions';
+import { type GivenPrincipal, OnBehalfOfField, RunField } from '../../principals';
 
 /** An alternative to a registered agent: the members of an agent that policies look at. */
 export function SubjectField(): PropertyDecorator {
@@ -23,10 +23,6 @@ export function SubjectField(): PropertyDecorator {
     'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +
     '`kind:…`, its roles, and its name.';
   return Field('subject', { optional: true, description }, SUBJECT.rule, SUBJECT.schema);
-}
-
-function RequestsField(): PropertyDecorator {
-  return Field('requests', { optional: true, description: REQUESTS_DESCRIPTION }, REQUESTS.rule, REQUESTS.schema);
 }
 
 @WholeRequest(togetherFaults)
@@ -82,6 +78,6 @@ export class EvaluateRequest implements GivenQuestion {
   })
   readonly asOf?: Moment;
 
-  @RequestsField()
+  @Field('requests', { optional: true, description: REQUESTS_DESCRIPTION }, REQUESTS.rule, REQUESTS.schema)
   readonly requests?: readonly GivenQuestion[];
 }

@@ -10,7 +10,6 @@ import {
   type MatchedPolicy,
   MOST_MATCHED,
   MOST_NEAREST,
-  type NearPolicy,
   POLICY_PARTS,
   type PolicyPart,
 } from '../../../policies/evaluation/explanation';
@@ -35,10 +34,6 @@ export class MatchedPolicyResponse {
     'Why it did not decide: another has a higher priority, or at the same priority a stronger effect.',
   )
   readonly lostTo!: MatchedPolicy['lostTo'];
-
-  static from(this: void, { policy, decided, lostTo }: MatchedPolicy): MatchedPolicyResponse {
-    return { policy: DecidingPolicyResponse.from(policy), decided, lostTo };
-  }
 }
 
 export class NearPolicyResponse {
@@ -47,10 +42,6 @@ export class NearPolicyResponse {
 
   @ApiProperty({ enum: POLICY_PARTS, enumName: 'PolicyPart', isArray: true, example: ['subject'] })
   readonly missing!: readonly PolicyPart[];
-
-  static from(this: void, { policy, missing }: NearPolicy): NearPolicyResponse {
-    return { policy: DecidingPolicyResponse.from(policy), missing };
-  }
 }
 
 /** A policy with limits. */
@@ -126,9 +117,7 @@ export class ExplanationResponse {
 
   static from(this: void, { inForce, matched, nearest, limits, bestEffect }: AnswerExplanation): ExplanationResponse {
     return {
-      ...{ inForce, bestEffect },
-      matched: matched.map(MatchedPolicyResponse.from),
-      nearest: nearest.map(NearPolicyResponse.from),
+      ...{ inForce, bestEffect, matched, nearest },
       limits: limits.map(ExplainedLimitResponse.from),
     };
   }

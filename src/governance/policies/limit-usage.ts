@@ -1,20 +1,46 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember } from '../../http/openapi/answer-members';
+import { LARGEST_OFFSET, MOST_ROWS } from '../../http/lists/list.query';
+import { QueryInteger } from '../../http/validation/query-fields';
 import { Injectable } from '@nestjs/common';
-import { decimalOf, decimalText, ZERO } from '../../../core/values/decimal';
-import { Database } from '../../../ledger/database/database';
-import type { SqlValue } from '../../../ledger/database/sql-connection';
-import { LedgerService } from '../../../ledger/ledger.service';
-import { type PolicyLimit, sumOfLimit } from './limit';
-import { windowAt } from './limit-window';
+import { ZERO, decimalOf, decimalText } from '../../core/values/decimal';
+import { Database } from '../../ledger/database/database';
+import type { SqlValue } from '../../ledger/database/sql-connection';
+import { LedgerService } from '../../ledger/ledger.service';
+import { type PolicyLimit, sumOfLimit, windowAt } from './limits/limit';
+
+export class UsageQuery {
+  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
+  readonly limit?: number;
+
+  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
+  readonly offset?: number;
+}
 
 /** What is used of a limit in its current window; amounts are text. */
-export interface UsedLimit {
-  /** The index of the limit. */
-  readonly limit: number;
-  /** The agent; null where those of all count together. */
-  readonly key: string | null;
-  readonly used: string;
-  readonly max: string;
-  readonly resetsAt: string;
+export class UsedLimitResponse {
+  @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
+  readonly limit!: number;
+
+  @ApiMember('The agent; null where those of all count together.', { type: 'string', nullable: true, example: null })
+  readonly key!: string | null;
+
+  @ApiProperty({ example: '250.5' })
+  readonly used!: string;
+
+  @ApiProperty({ example: '1000' })
+  readonly max!: string;
+
+  @ApiMember('When the next window begins.', { format: 'date-time', example: '2026-11-21T00:00:00.000Z' })
+  readonly resetsAt!: string;
+}
+
+export class UsageResponse {
+  @ApiProperty({ type: [UsedLimitResponse] })
+  readonly data!: readonly UsedLimitResponse[];
+
+  @ApiMember('Number of rows of the whole list, not only of this page.', { type: 'integer', minimum: 0, example: 1 })
+  readonly total!: number;
 }
 
 interface UsedRow {
@@ -35,7 +61,7 @@ export class LimitUsage {
   async of(
     { name, limits }: { readonly name: string; readonly limits: readonly PolicyLimit[] },
     { limit: most, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<{ readonly data: readonly UsedLimit[]; readonly total: number }> {
+  ): Promise<UsageResponse> {
     if (limits.length === 0) return { data: [], total: 0 };
     const { now } = this.ledger;
     const windows = limits.map(({ per }) => windowAt(per, now));

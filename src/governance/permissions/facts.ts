@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { parsedDecimal } from '../../core/values/decimal';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
+import { type SumKey, sumName } from '../../ledger/records/sum-key';
+import { KnownClaims } from '../entities/known-claims';
+import { EarlierExecutions } from '../executions/earlier-executions';
+import type { DecisionBasis } from '../executions/execution.entity';
+import {
+  type ClaimKey,
+  claimName,
+  type ConditionQuestion,
+  type EarlierKey,
+  earlierName,
+  type KnownClaim,
+} from '../policies/conditions/condition';
+import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
+import type { Asks } from '../policies/evaluation/policy-evaluator';
+
+/** Where facts are read: now, inside a command, or as they were. Each returns what it finds for each key, in order. */
+export interface FactSource {
+  /** The values of sums. Absent: no limit is to count as reached. */
+  readonly sums?: (keys: readonly SumKey[]) => Promise<readonly (string | undefined)[]>;
+  /** The ids of earlier executions. */
+  readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
+  /** What is claimed; null where nothing is known. */
+  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly (readonly KnownClaim[] | null)[]>;
+}
+
+/** Reads what conditions ask besides the request. */
+@Injectable()
+export class FactReader {
+  constructor(
+    private readonly earlier: EarlierExecutions,
+    private readonly claims: KnownClaims,
+  ) {}
+
+  /** @param upTo the sequence of an entry; undefined: now. */
+  at(upTo?: number): FactSource {
+    return {
+      earlier: (keys) => this.earlier.find(keys, upTo),
+      claims: (keys) => this.claims.find(keys, upTo),
+    };
+  }
+
+  /** Inside a command. @param besides the id of the execution that is decided on, which is not earlier than itself. */
+  within(transaction: Pick<LedgerTransaction, 'asked'>, besides?: string): FactSource {
+    return {
+      earlier: (keys) => this.earlier.findIn(transaction, keys, besides),
+      claims: (keys) => this.claims.findIn(transaction, keys),
+    };
+  }
+
+  /** What these ask the database inside a command. */
+  asked(facts: readonly ConditionQuestion[]): RowsAsked[] {
+    return facts.map((fact) => ('earlier' in fact ? this.earlier.asked(fact.earlier) : this.claims.asked(fact.claim)));
+  }
+}
+
+/**
+ * Gathers what policies ask besides the request, each kind in one statement. Undefined if they ask nothing, which is most
+ * often so.
+ */
+export async function gatheredFacts(asks: readonly Asks[], source: FactSource): Promise<Facts | undefined> {
+  if (asks.every(({ uses, facts }) => uses.length === 0 && facts.length === 0)) return undefined;
+  const keys = asks.flatMap(({ uses }) => uses.map(({ sum }) => sum));
+  const facts = asks.flatMap((one) => one.facts);
+  const earlier = facts.flatMap((fact) => ('earlier' in fact ? fact.earlier : []));
+  const claims = facts.flatMap((fact) => ('claim' in fact ? fact.claim : []));
+  const sums = source.sums && (await found(keys, sumName, source.sums));
+  return {
+    sums:
+      sums && new Map([...sums].flatMap(([name, sum]) => (sum === null ? [] : [[name, parsedDecimal(sum)] as const]))),
+    earlier: await found(earlier, earlierName, source.earlier),
+    claims: await found(claims, claimName, source.claims),
+  };
+}
+
+/** What was found for each key, by its name; each is asked for once. */
+async function found<Key, Value>(
+  keys: readonly Key[],
+  nameOf: (key: Key) => string,
+  read: (keys: readonly Key[]) => Promise<readonly (Value | null | undefined)[]>,
+): Promise<ReadonlyMap<string, Value | null>> {
+  const asked = new Map(keys.map((key) => [nameOf(key), key]));
+  const values = asked.size === 0 ? [] : await read([...asked.values()]);
+  return new Map([...asked.keys()].map((name, index) => [name, values[index] ?? null]));
+}
+
+/** What conditions asked besides the request, and what was found: as entries say it. */
+export function recordedFacts(
+  looked: readonly AskedFact[],
+  facts: Facts | undefined,
+): Pick<DecisionBasis, 'earlier' | 'claims'> {
+  const earlier = looked.flatMap(({ policyId, condition, ...asked }) =>
+    'earlier' in asked
+      ? { policyId, condition, executionId: facts?.earlier.get(earlierName(asked.earlier)) ?? null }
+      : [],
+  );
+  const claims = looked.flatMap(({ policyId, condition, ...asked }) => {
+    if (!('claim' in asked)) return [];
+    const known = facts?.claims.get(claimName(asked.claim)) ?? null;
+    return { policyId, condition, entityId: asked.claim.entityId, ids: known?.map(({ id }) => id) ?? null };
+  });
+  return { ...(earlier.length > 0 && { earlier }), ...(claims.length > 0 && { claims }) };
+}
