@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
+import { ERASED, holdsContentsSql } from '../../ledger/writing/leftovers';
 import { ERASABLE_TYPES, type ErasableType } from '../erasures/erasure.entity';
 
 /** Entries that erased a record, at once. */

@@ -2,8 +2,8 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import { Database } from '../../../ledger/database/database';
 import { LedgerService } from '../../../ledger/ledger.service';
-import { keepSums } from '../../../ledger/records/statements';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
+import { ledgerSql } from '../../../ledger/writing/ledger-sql';
 import { takenAmounts, UsedSums } from './recorded-uses';
 
 const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;
@@ -34,7 +34,8 @@ export class MissingSums implements OnApplicationBootstrap {
       const { rows } = sums;
       if (rows.length === 0) return;
       const proof = { sql: COUNT_SUMS, parameters: [] };
-      transaction.writeAside({ sql: keepSums(this.database.dialect), parameters: [JSON.stringify(rows)], proof });
+      const { keepSums } = ledgerSql(this.database.dialect);
+      transaction.writeAside({ sql: keepSums, parameters: [JSON.stringify(rows)], proof });
       transaction.afterCommit(() =>
         this.logger.warn(`${rows.length} sums of what was used were missing, and are added up anew.`),
       );
