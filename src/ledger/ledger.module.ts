@@ -25,7 +25,7 @@ import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
-import { LargeReads } from './reading/large-reads';
+import { LargeReads } from './reading/point-reader';
 import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';

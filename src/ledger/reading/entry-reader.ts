@@ -5,7 +5,7 @@ import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { PageSource } from './page-query';
-import { LargeReads } from './large-reads';
+import { LargeReads } from './point-reader';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';

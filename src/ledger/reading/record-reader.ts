@@ -15,13 +15,13 @@ import {
   totalInChunks,
 } from './page-query';
 import { onlyAgentSeen, type Viewer, visibilityOf, visibleTo } from '../records/visibility';
-import { LargeReads } from './large-reads';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
-import { PointReader } from './point-reader';
+import { chunksOf } from './chunks';
+import { LargeReads, PointReader } from './point-reader';
 import { readRows } from './row-lists';
 import { type ColumnDefinition, quoted } from '../database/dialect';
 
@@ -156,14 +156,10 @@ export class RecordReader {
   /** The ids of the records that are due, the earliest first, in chunks; each is read when it is asked for. */
   async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
     const sql = dueQuery(this.catalog.codec(kind));
-    for (let after = ['', '']; ;) {
-      const due = await this.database.points.all<DueRow>(sql, [now, ...after, limit]);
-      const last = due.at(-1);
-      if (last === undefined) return;
-      yield due.map(({ id }) => id);
-      if (due.length < limit) return;
-      after = [last.time, last.id];
-    }
+    const chunks = chunksOf<DueRow>((last) =>
+      this.database.points.all(sql, [now, last?.time ?? '', last?.id ?? '', limit]),
+    );
+    for await (const due of chunks) yield due.map(({ id }) => id);
   }
 
   /**
