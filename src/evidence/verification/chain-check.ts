@@ -8,6 +8,12 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
+/** Where the chain ends according to the head record. */
+export interface ClaimedEnd extends ChainEnd {
+  /** Entries after it, at sequences that cannot be passed to a check. */
+  readonly entriesBeyond?: number;
+}
+
 /** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
 
@@ -34,17 +40,6 @@ export interface ChainVerdict {
   readonly firstInvalid: number | null;
   /** Null if the check did not begin at the first entry. */
   readonly tree: RecomputedTree | null;
-}
-
-/** @param entriesBeyond number of entries after the chain's end, at sequences that cannot be passed to a check. */
-export function withEntriesBeyond(verdict: ChainVerdict, entriesBeyond: number): ChainVerdict {
-  if (entriesBeyond === 0) return verdict;
-  return {
-    ...verdict,
-    valid: false,
-    brokenLinks: verdict.brokenLinks + entriesBeyond,
-    firstInvalid: verdict.firstInvalid ?? verdict.head.sequence + 1,
-  };
 }
 
 /** Checks entries, given in order of sequence, against the previous one and against themselves. */
@@ -81,11 +76,11 @@ export class ChainCheck {
     this.previous = { sequence: entry.sequence, hash: entry.hash };
   }
 
-  /** @param head where the chain ends according to the head record. */
-  finish(head: ChainEnd): ChainVerdict {
+  finish({ entriesBeyond = 0, ...head }: ClaimedEnd): ChainVerdict {
     this.noteUnnamed(this.erasures.end());
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
-    const brokenLinks = this.brokenLinks + (endsAtHead ? 0 : 1);
+    const brokenAtEnd = entriesBeyond + (endsAtHead ? 0 : 1);
+    const brokenLinks = this.brokenLinks + brokenAtEnd;
     return {
       valid: brokenLinks === 0 && this.invalidHashes === 0,
       entriesVerified: this.entriesVerified,
@@ -93,7 +88,7 @@ export class ChainCheck {
       invalidHashes: this.invalidHashes,
       erased: this.erased,
       head,
-      firstInvalid: this.firstInvalid ?? (endsAtHead ? null : this.previous.sequence + 1),
+      firstInvalid: this.firstInvalid ?? (brokenAtEnd === 0 ? null : this.previous.sequence + 1),
       tree: this.tree?.finish() ?? null,
     };
   }

@@ -1,17 +1,17 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesFromJson } from '../../ledger/chain/entry-columns';
-import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
+import { ChainCheck, type ChainVerdict, type CheckOrder, type ClaimedEnd } from './chain-check';
 import type { HashingOrder } from './hashing-worker';
 
 /** Checks chunks of the chain, given in order. */
 export interface ChainHasher {
   /** Resolves when the chunk is checked. */
   add(entries: string): Promise<void>;
-  /** @param head where the chain ends according to the head record. */
-  finish(head: ChainEnd): Promise<ChainVerdict>;
+  finish(head: ClaimedEnd): Promise<ChainVerdict>;
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ class InlineHasher implements ChainHasher {
     await nextTurn();
   }
 
-  async finish(head: ChainEnd): Promise<ChainVerdict> {
+  async finish(head: ClaimedEnd): Promise<ChainVerdict> {
     return this.check.finish(head);
   }
 
@@ -50,31 +50,26 @@ export function openHasher(order: CheckOrder): ChainHasher {
   return existsSync(PROGRAM) ? new WorkerHasher(order) : new InlineHasher(order);
 }
 
-interface Waiting {
-  readonly resolve: (answer: ChainVerdict | null) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** Checks in a separate thread, so that requests do not wait for it. */
+/** Checks in a separate thread, so that requests do not wait for it. One order at a time. */
 class WorkerHasher implements ChainHasher {
   private readonly worker: Worker;
-  private readonly waiting: Waiting[] = [];
-  /** Why the thread answers no further order. */
-  private failure: Error | null = null;
+  /** Rejects once the thread answers no further order. */
+  private readonly ended: Promise<never>;
 
   constructor(order: CheckOrder) {
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION };
     this.worker = new Worker(PROGRAM, { workerData: order, env: {}, argv: [], execArgv: [], resourceLimits });
-    this.worker.on('message', (answer: ChainVerdict | null) => this.waiting.shift()?.resolve(answer));
-    this.worker.on('error', (error) => this.fail(error));
-    this.worker.on('exit', () => this.fail(new Error('The thread that checks the chain has ended.')));
+    this.ended = once(this.worker, 'exit').then(() => {
+      throw new Error('The thread that checks the chain has ended.');
+    });
+    this.ended.catch(() => undefined);
   }
 
   async add(entries: string): Promise<void> {
     await this.order({ entries });
   }
 
-  async finish(head: ChainEnd): Promise<ChainVerdict> {
+  async finish(head: ClaimedEnd): Promise<ChainVerdict> {
     const verdict = await this.order({ head });
     if (verdict === null) throw new Error('The thread that checks the chain gave no verdict.');
     return verdict;
@@ -84,16 +79,10 @@ class WorkerHasher implements ChainHasher {
     await this.worker.terminate();
   }
 
-  private order(order: HashingOrder): Promise<ChainVerdict | null> {
-    return new Promise((resolve, reject) => {
-      if (this.failure !== null) throw this.failure;
-      this.waiting.push({ resolve, reject });
-      this.worker.postMessage(order);
-    });
-  }
-
-  private fail(error: Error): void {
-    this.failure ??= error;
-    for (const { reject } of this.waiting.splice(0)) reject(error);
+  private async order(order: HashingOrder): Promise<ChainVerdict | null> {
+    const answered = once(this.worker, 'message');
+    this.worker.postMessage(order);
+    const [answer] = (await Promise.race([answered, this.ended])) as [ChainVerdict | null];
+    return answer;
   }
 }

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { entriesFromJson } from '../../ledger/chain/entry-columns';
-import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
+import { ChainCheck, type ChainVerdict, type CheckOrder, type ClaimedEnd } from './chain-check';
 
 /** Messages to the thread: check a chunk, or return the verdict. */
-export type HashingOrder = { readonly entries: string } | { readonly head: ChainEnd };
+export type HashingOrder = { readonly entries: string } | { readonly head: ClaimedEnd };
 
 /**
  * The entry point of the thread that checks the chain. It answers each message once, in order; it has no database
