@@ -16,7 +16,7 @@ import { AskedRows } from './asked-rows';
 import { BatchReads } from './batch-reads';
 import { BatchSums, type KeptSum } from './batch-sums';
 import { headStatements, type LedgerSql, ledgerSql } from './ledger-sql';
-import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftovers';
+import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
