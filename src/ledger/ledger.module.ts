@@ -26,7 +26,6 @@ import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
 import { LargeReads } from './reading/point-reader';
-import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
@@ -62,7 +61,6 @@ const SERVICES = [
   LedgerService,
   LedgerTail,
   RecordReader,
-  ListedValues,
   PastRecords,
   RecordHistory,
   EntryReader,
