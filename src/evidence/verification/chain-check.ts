@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { entriesFromJson } from '../../ledger/chain/entry-columns';
 import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../../ledger/chain/hash-chain';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
 import type { TreeReader } from '../../ledger/reading/tree-reader';
@@ -13,6 +14,9 @@ export interface ClaimedEnd extends ChainEnd {
   /** Entries after it, at sequences that cannot be passed to a check. */
   readonly entriesBeyond?: number;
 }
+
+/** What a check is asked: to take a chunk, or for its verdict. */
+export type HashingOrder = { readonly entries: string } | { readonly head: ClaimedEnd };
 
 /** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
@@ -60,7 +64,14 @@ export class ChainCheck {
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
-  add(entry: StoredEntry): void {
+  /** Null for a chunk, whose entries are added. */
+  answer(order: HashingOrder): ChainVerdict | null {
+    if ('head' in order) return this.finish(order.head);
+    for (const entry of entriesFromJson(order.entries)) this.add(entry);
+    return null;
+  }
+
+  private add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
     const isIntact = hashesMatch(entry) && !this.restored.has(entry.sequence);
     if (!isLinked) this.brokenLinks += 1;
@@ -76,7 +87,7 @@ export class ChainCheck {
     this.previous = { sequence: entry.sequence, hash: entry.hash };
   }
 
-  finish({ entriesBeyond = 0, ...head }: ClaimedEnd): ChainVerdict {
+  private finish({ entriesBeyond = 0, ...head }: ClaimedEnd): ChainVerdict {
     this.noteUnnamed(this.erasures.end());
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
     const brokenAtEnd = entriesBeyond + (endsAtHead ? 0 : 1);

@@ -7,7 +7,6 @@ import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../chain/entry-columns';
 import { RecordCatalog } from '../records/record-catalog';
 import { chunksOf } from './chunks';
-import { LargeReads } from './point-reader';
 import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
@@ -45,7 +44,6 @@ export class PastRecords {
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
-    private readonly largeReads: LargeReads,
   ) {}
 
   /**
@@ -69,8 +67,7 @@ export class PastRecords {
     sequence: number,
   ): Promise<{ readonly record: Row; readonly since: number } | undefined> {
     visibilityOf(kind, undefined);
-    const found = await this.stand(kind, id, sequence);
-    return found === undefined ? undefined : { record: found.record as Row, since: found.since };
+    return (await this.stand(kind, id, sequence)) as { readonly record: Row; readonly since: number } | undefined;
   }
 
   private stand(
@@ -78,7 +75,7 @@ export class PastRecords {
     id: string,
     sequence: number,
   ): Promise<{ readonly record: GovernedRow; readonly since: number } | undefined> {
-    return this.largeReads.run(async () => {
+    return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
       if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
         throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);

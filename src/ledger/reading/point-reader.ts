@@ -1,35 +1,14 @@
-import { Injectable } from '@nestjs/common';
-import { Gate } from '../../core/concurrency/gate';
 import type { Database } from '../database/database';
 import type { GovernedRow } from '../record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
-
-/**
- * Reads of single rows that may be large, decoding included, one at a time whatever asks for them. Many at once would
- * not fit in memory, and reads of small rows would wait behind them.
- */
-@Injectable()
-export class LargeReads {
-  private readonly gate = new Gate({
-    what: 'records being read alone',
-    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
-  });
-
-  run<Result>(read: () => Promise<Result>): Promise<Result> {
-    return this.gate.run('', read);
-  }
-}
 
 /** Reads single records by a unique column. */
 export class PointReader {
   /** By table and column. */
   private readonly loaders = new Map<string, DataLoader<GovernedRow>>();
 
-  constructor(
-    private readonly database: Database,
-    private readonly largeReads: LargeReads,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   find(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
     const name = `${codec.table} ${column}`;
@@ -50,7 +29,7 @@ export class PointReader {
     for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
       const value = String(row[column]);
       const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
-      found.set(value, codec.isLarge(row) ? this.largeReads.run(read) : codec.decode(row));
+      found.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
     }
     return found;
   }

@@ -23,7 +23,7 @@ import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { counterName } from '../records/counter-name';
 import { arraysOfOne, LIST_ITEMS } from '../records/statements';
 import { chunksOf } from './chunks';
-import { LargeReads, PointReader } from './point-reader';
+import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
 import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
 
@@ -52,9 +52,8 @@ export class RecordReader {
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
-    largeReads: LargeReads,
   ) {
-    this.points = new PointReader(database, largeReads);
+    this.points = new PointReader(database);
   }
 
   /** @param viewer who reads: required for kinds whose records not everybody may see. */

@@ -118,10 +118,11 @@ export class PostgresConnection implements SqlConnection {
     const query = preparedQuery('COMMIT', []);
     const { isAtWork } = this;
     if (isAtWork === null) return this.client.query(query);
+    const endless = { ...query, query_timeout: ENDLESS };
     const answered = new AbortController();
     this.cutWhenLost(isAtWork, answered.signal).catch(() => undefined);
     try {
-      return await this.client.query({ ...query, query_timeout: ENDLESS });
+      return await this.client.query(endless);
     } finally {
       answered.abort();
     }
