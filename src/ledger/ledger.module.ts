@@ -25,8 +25,6 @@ import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
-import { LargeReads } from './reading/large-reads';
-import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
@@ -62,7 +60,6 @@ const SERVICES = [
   LedgerService,
   LedgerTail,
   RecordReader,
-  ListedValues,
   PastRecords,
   RecordHistory,
   EntryReader,
@@ -77,7 +74,6 @@ const SERVICES = [
   imports: [DatabaseModule, DiscoveryModule],
   providers: [
     ...SERVICES,
-    LargeReads,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
     { provide: StartCondition, useValue: START_CONDITION },
   ],

@@ -63,7 +63,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.memory = new LiveMemory(catalog, database.points, this.known);
-    this.connection = new WriterConnection(database, this.known, this.memory);
+    this.connection = new WriterConnection(database, this.known, this.memory, catalog);
     const { connection, memory, known, clock, stops } = this;
     const transaction = new BatchTransaction(database, connection, memory, known, clock);
     const batches = new Batches(database, catalog, connection, transaction, memory, clock);

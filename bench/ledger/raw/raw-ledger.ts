@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { leafHash, TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree';
-import { treeNodeValues } from '../../../src/ledger/schema/ledger-tables';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
 /** The content of an entry, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
@@ -114,7 +113,9 @@ export class RawLedger {
       ...(items.length > 0 ? [[INSERT_ITEMS, [JSON.stringify(items)]] as const] : []),
       [INSERT_ENTRIES, [JSON.stringify(entries)]],
       [MOVE_COUNTERS, [JSON.stringify([...counters])]],
-      ...(nodes.length > 0 ? [[INSERT_NODES, [JSON.stringify(nodes.map(treeNodeValues))]] as const] : []),
+      ...(nodes.length > 0
+        ? [[INSERT_NODES, [JSON.stringify(nodes.map(({ level, position, hash }) => [level, position, hash]))]] as const]
+        : []),
       [MOVE_HEAD, [this.sequence, this.hash, this.now, this.newUlid(), tree.text]],
       ['COMMIT', []],
     ]);

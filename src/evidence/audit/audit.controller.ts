@@ -1,5 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { RequiresScope } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -9,7 +10,7 @@ import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AuditEntryResponse } from './dto/audit-entry.response';
-import { AuditListQuery } from './dto/audit-list.query';
+import { AuditListQuery, ENTRY_FILTERS } from './dto/audit-list.query';
 
 /** The audit view of the ledger's entries. */
 @ApiTags('Audit')
@@ -23,11 +24,10 @@ export class AuditController {
   ) {}
 
   @Get()
-  @ApiOperation({
-    summary: 'Read the audit trail',
-    description:
-      'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
-  })
+  @ApiRoute(
+    'Read the audit trail',
+    'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
+  )
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
   async list(
     @ClientLeft() leaving: AbortSignal,
@@ -35,16 +35,7 @@ export class AuditController {
   ): Promise<ListAnswer<AuditEntryResponse>> {
     const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const conditions = conditionsOf(filters, {
-      entityId: ['entityId', 'equals'],
-      agentId: ['agentId', 'equals'],
-      actorId: ['actorId', 'equals'],
-      subjectId: ['subjectId', 'equals'],
-      action: ['action', 'equals'],
-      outcome: ['outcome', 'equals'],
-      from: ['timestamp', 'atLeast'],
-      to: ['timestamp', 'atMost'],
-    });
-    return list.answer(await this.entries.page(list.request(conditions)), AuditEntryResponse.from);
+    const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
+    return list.answer(page, AuditEntryResponse.from);
   }
 }

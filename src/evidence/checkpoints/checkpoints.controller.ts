@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { ApiSequence, sequenceOf } from './sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
@@ -20,12 +21,11 @@ export class CheckpointsController {
   ) {}
 
   @Get('checkpoint')
-  @ApiOperation({
-    summary: 'Sign a checkpoint of the log',
-    description:
-      'The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then ' +
+  @ApiRoute(
+    'Sign a checkpoint of the log',
+    'The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then ' +
       'check at any later time that the log still extends it. None is signed that contradicts an earlier one.',
-  })
+  )
   @ApiOkResponse({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
   @ApiErrors('UNAVAILABLE')
   async sign(): Promise<CheckpointResponse> {
@@ -33,20 +33,20 @@ export class CheckpointsController {
   }
 
   @Get('consistency')
-  @ApiOperation({
-    summary: 'Prove that the log extends an earlier state',
-    description: 'Proves that between two sizes none of the earlier entries was changed, removed or moved.',
-  })
+  @ApiRoute(
+    'Prove that the log extends an earlier state',
+    'Proves that between two sizes none of the earlier entries was changed, removed or moved.',
+  )
   @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
   async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
     return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
   }
 
   @Get(':sequence/proof')
-  @ApiOperation({
-    summary: 'Prove that an entry is in the log',
-    description: 'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
-  })
+  @ApiRoute(
+    'Prove that an entry is in the log',
+    'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
+  )
   @ApiSequence()
   @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
   @ApiErrors('NOT_FOUND')

@@ -5,7 +5,7 @@ import { StartCondition } from '../../ledger/database/start-condition';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { CheckpointsController } from './checkpoints.controller';
 import { Checkpoints } from './checkpoints.service';
-import { DatabaseCheck, refuseContradicted } from './found-database-check';
+import { refuseContradicted } from './found-database-check';
 import { CheckpointFiles, KeptCheckpoint, privateCheckpointFiles } from './kept-checkpoint';
 import { LogSigner } from './log-signer';
 import { RESTORATION } from './restorations';
@@ -19,7 +19,6 @@ import { TreeProofs } from './tree-proofs';
     { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: privateCheckpointFiles },
     KeptCheckpoint,
     LogSigner,
-    DatabaseCheck,
     Checkpoints,
     TreeProofs,
   ],

@@ -5,19 +5,23 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
+import { existsSync } from 'node:fs';
+import { Configuration } from '../../core/config/configuration';
 import { DomainError, unavailable } from '../../core/errors/domain-error';
+import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
+import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { formatNote, signatureVerdict } from '../../core/signed-notes/signed-note';
 import { within } from '../../core/concurrency/within';
-import { type Checkpoint, type IssuedCheckpoint, nameOf } from './checkpoint';
-import { DatabaseCheck } from './found-database-check';
-import { KeptCheckpoint } from './kept-checkpoint';
+import { type Checkpoint, type IssuedCheckpoint, nameOf, type SignedCheckpoint } from './checkpoint';
+import { CheckpointFiles, KeptCheckpoint } from './kept-checkpoint';
 import { contradiction } from './tree-proofs';
 import { LogSigner } from './log-signer';
+import { recordRestoration, refusedRestoration } from './restorations';
 
 /** Average milliseconds between automatic checkpoints: at most a minute. */
 const INTERVAL = 40_000;
@@ -50,13 +54,15 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     private readonly tree: TreeReader,
     private readonly kept: KeptCheckpoint,
     private readonly signer: LogSigner,
-    private readonly check: DatabaseCheck,
     private readonly ledger: LedgerService,
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+    private readonly files: CheckpointFiles,
   ) {}
 
   async onModuleInit(): Promise<void> {
     await this.signer.open();
-    this.lastSize = await this.check.run();
+    await this.checkDatabase();
     this.ledger.whenContradicted((known) => this.keepKnown(known));
   }
 
@@ -91,6 +97,44 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     const kept = this.kept.read();
     if (kept === null || signatureVerdict(kept.note, [this.signer.verifierKey]) !== 'valid') return null;
     return { ...kept, text: formatNote(kept.note) };
+  }
+
+  /**
+   * Before anything is written.
+   * @throws CheckpointContradictedError when the database does not extend the kept checkpoint, unless the operator has
+   * accepted that.
+   */
+  private async checkDatabase(): Promise<void> {
+    const kept = this.kept.read();
+    const tree = kept === null ? null : await this.readableTree();
+    if (kept === null || tree === null) return;
+    const why = await contradiction(this.tree, tree, kept);
+    if (why !== null) await this.acceptRestored(tree, kept, why);
+    this.lastSize = kept.size;
+  }
+
+  /** A wrong head record does not prevent the start: verification will report it. */
+  private async readableTree(): Promise<TreeHead | null> {
+    try {
+      return await this.tree.head();
+    } catch (error) {
+      if (!(error instanceof TreeDamagedError)) throw error;
+      this.logger.error(error.message);
+      return null;
+    }
+  }
+
+  private async acceptRestored(tree: TreeHead, kept: SignedCheckpoint, why: string): Promise<void> {
+    const isAccepted = this.configuration.givenUpCheckpoints.includes(nameOf(kept));
+    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept, this.kept.path);
+    await recordRestoration(this.ledger, tree, kept);
+    await this.kept.write(this.signer.sign(await this.tree.head()).text);
+    this.logger.warn(
+      `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is discarded, and the ledger records that.`,
+    );
+    const { erasures } = this.files;
+    if (!existsSync(erasures))
+      this.logger.warn(`There is no ${erasures}: what was erased since that backup is back, if anything was.`);
   }
 
   private async signNext(): Promise<IssuedCheckpoint> {

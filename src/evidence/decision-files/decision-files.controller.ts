@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Res, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import type { Response } from 'express';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -17,12 +18,11 @@ export class DecisionFilesController {
 
   @Get(':id/evidence')
   @RequiresScope('audit')
-  @ApiOperation({
-    summary: 'Download the decision file of an execution',
-    description:
-      'Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and ' +
+  @ApiRoute(
+    'Download the decision file of an execution',
+    'Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and ' +
       'of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.',
-  })
+  )
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({
     type: DecisionFileResponse,

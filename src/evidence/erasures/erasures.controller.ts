@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import type { Response } from 'express';
 import { found } from '../../core/errors/domain-error';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -26,12 +27,11 @@ export class ErasuresController {
 
   @Post()
   @RequiresScope('admin')
-  @ApiOperation({
-    summary: 'Erase what records contain',
-    description:
-      'The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and ' +
+  @ApiRoute(
+    'Erase what records contain',
+    'The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and ' +
       'when stays, and so does every hash: the chain and every proof ever given still verify. `completedAt` says when all is gone.',
-  })
+  )
   @ApiCreatedResponse({ type: ErasureResponse, description: 'The erasure, which has begun.' })
   @ApiOkResponse({
     type: ErasureResponse,
@@ -51,7 +51,7 @@ export class ErasuresController {
   }
 
   @Get()
-  @ApiOperation({ summary: 'List erasures', description: 'Also those of which not all is gone yet.' })
+  @ApiRoute('List erasures', 'Also those of which not all is gone yet.')
   @ApiList(ErasureResponse, 'Erasures in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<ErasureResponse>> {
     const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, leaving);
@@ -59,7 +59,7 @@ export class ErasuresController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read an erasure', description: 'It says whether all is gone, and how much that was.' })
+  @ApiRoute('Read an erasure', 'It says whether all is gone, and how much that was.')
   @ApiRecordId(ERASURE)
   @ApiOkResponse({ type: ErasureResponse, description: 'The erasure.' })
   @ApiErrors('NOT_FOUND')

@@ -7,13 +7,12 @@ import { ERASURE } from './erasure.entity';
 import { ErasuresController } from './erasures.controller';
 import { Erasures1764700000000 } from './erasures.migration';
 import { ErasuresService } from './erasures.service';
-import { RestoredContents } from './restored-contents';
 import { RetainedContents } from './retained-contents';
 
 /** Forgetting what records contain. After the checkpoints, which say at the start whether a backup was restored. */
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [ERASURE], migrations: [Erasures1764700000000] }), CheckpointsModule],
   controllers: [ErasuresController],
-  providers: [ErasuresService, ErasedIds, ErasureProgress, RestoredContents, RetainedContents],
+  providers: [ErasuresService, ErasedIds, ErasureProgress, RetainedContents],
 })
 export class ErasuresModule {}

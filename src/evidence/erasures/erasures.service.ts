@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
 import { cancelledNote } from '../../governance/decisions/decision-settlement';
@@ -11,7 +11,8 @@ import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { ErasedIds } from './erased-ids';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ErasedIds, lineOf } from './erased-ids';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { revokeGrant } from '../../governance/decisions/grants/grant-rules';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
@@ -39,18 +40,49 @@ interface Found {
   readonly gone: ErasureSubject[];
 }
 
+/** Subjects that are erased again in one commit. */
+const AT_ONCE = 100;
+const EVERY = { conditions: [], order: 'asc', position: null, atOnce: AT_ONCE } as const;
+const COMPACT =
+  'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
+const RESTORED =
+  'The service was started with a database restored from a backup that is older than an erasure: what that took was there again.';
+
 /** Whether a subject is there, or the erasure that took its contents; that is null if RETAIN_CONTENT took them. */
 type Standing = 'unknown' | 'there' | { readonly erasedBy: string | null };
 
 /** Begins erasures: the records at once, in one commit; what older entries hold about them follows. */
 @Injectable()
-export class ErasuresService {
+export class ErasuresService implements OnModuleInit {
+  private readonly logger = new Logger('Erasures');
+
   constructor(
     private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly ids: ErasedIds,
+    private readonly records: RecordReader,
   ) {}
+
+  /** Erases again, before anything is served, what a restored backup has brought back. */
+  async onModuleInit(): Promise<void> {
+    const kept = await this.ids.read();
+    const named = new Set<string>();
+    for await (const chunk of this.records.columns(ERASURE, ['subjects'], EVERY)) {
+      const missing = chunk.filter(({ subjects }) => subjects.some((subject) => !kept.has(lineOf(subject))));
+      await this.ids.add(missing);
+      for (const { subjects } of chunk) for (const subject of subjects) named.add(lineOf(subject));
+    }
+    const back = [...kept].flatMap(([line, subject]) => (named.has(line) ? [] : subject));
+    for (let start = 0; start < back.length; start += AT_ONCE) {
+      const erasure = await this.eraseAgain(back.slice(start, start + AT_ONCE), RESTORED);
+      if (erasure === null) continue;
+      const { id, subjects } = erasure;
+      this.logger.warn(
+        `${subjects.length} records that a restored backup has brought back are erased again: ${id}. ${COMPACT}`,
+      );
+    }
+  }
 
   /** @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young. */
   async erase(caller: Caller, request: NewErasure): Promise<ErasureAnswer> {

@@ -4,7 +4,7 @@ import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answ
 import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';
 import { entriesFromJson } from '../../ledger/chain/entry-columns';
 import type { StoredEntry } from '../../ledger/chain/hash-chain';
-import { ExportEndResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
+import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 import type { ChainHeadResponse } from './dto/verification.response';
 
 /** Most lines sent together, and the number of characters that are enough to send. */
@@ -59,7 +59,7 @@ export class ChainExport {
       last = chunk.last;
     }
     refuseAsWhole(extent, after, last);
-    yield lineOf(ExportEndResponse.of(headOf(extent)));
+    yield lineOf({ end: headOf(extent) });
   }
 }
 
@@ -96,7 +96,7 @@ function* linesTogether(entries: readonly StoredEntry[]): Generator<string, void
   if (lines > 0) yield text;
 }
 
-function lineOf(line: ProvenanceProofResponse | ExportEndResponse): string {
+function lineOf(line: ProvenanceProofResponse | { readonly end: ChainHeadResponse }): string {
   return `${JSON.stringify(line)}\n`;
 }
 

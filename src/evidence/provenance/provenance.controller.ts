@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
@@ -16,6 +17,7 @@ import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiSequence, sequenceOf } from '../checkpoints/sequence-parameter';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
+import { ENTRY_FILTERS } from '../audit/dto/audit-list.query';
 import { ChainExport } from './chain-export';
 import { ChainVerifier, checkpointVerdict } from '../verification/chain-verifier';
 import { EXPORT_LINE, ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
@@ -39,10 +41,7 @@ export class ProvenanceController {
   ) {}
 
   @Get()
-  @ApiOperation({
-    summary: 'List the chain',
-    description: 'An entry of the chain seals an entry of the audit trail and the state it left behind.',
-  })
+  @ApiRoute('List the chain', 'An entry of the chain seals an entry of the audit trail and the state it left behind.')
   @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
   async list(
     @ClientLeft() leaving: AbortSignal,
@@ -50,29 +49,20 @@ export class ProvenanceController {
   ): Promise<ListAnswer<ProvenanceEntryResponse>> {
     const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const conditions = conditionsOf(filters, {
-      entityId: ['entityId', 'equals'],
-      agentId: ['agentId', 'equals'],
-      subjectId: ['subjectId', 'equals'],
-      action: ['action', 'equals'],
-      from: ['timestamp', 'atLeast'],
-      to: ['timestamp', 'atMost'],
-      after: ['sequence', 'after'],
-    });
-    return list.answer(await this.entries.page(list.request(conditions)), ProvenanceEntryResponse.from);
+    const page = await this.entries.page(list.request(conditionsOf(filters, ENTRY_FILTERS)));
+    return list.answer(page, ProvenanceEntryResponse.from);
   }
 
   @Post('verify')
   @HttpCode(200)
   @IgnoresIdempotencyKey()
-  @ApiOperation({
-    summary: 'Verify the chain',
-    description:
-      'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +
+  @ApiRoute(
+    'Verify the chain',
+    'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +
       'that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a ' +
       'checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where ' +
       'the chain and its head are sound.',
-  })
+  )
   @ApiBody({ type: VerifyChainRequest, required: false })
   @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
   async verify(
@@ -89,12 +79,11 @@ export class ProvenanceController {
   }
 
   @Get('export')
-  @ApiOperation({
-    summary: 'Export the chain',
-    description:
-      'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
+  @ApiRoute(
+    'Export the chain',
+    'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
       'last one with the `end`. If it cannot be sent in full, the connection is reset; an export with its `end` is complete.',
-  })
+  )
   @ApiNdjson(EXPORT_LINE, {
     'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last entry.' },
     'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
@@ -112,10 +101,10 @@ export class ProvenanceController {
   }
 
   @Get(':sequence')
-  @ApiOperation({
-    summary: 'Read an entry with its audit entry and the state it sealed',
-    description: 'Everything its hashes are computed from, so that anyone can recompute them.',
-  })
+  @ApiRoute(
+    'Read an entry with its audit entry and the state it sealed',
+    'Everything its hashes are computed from, so that anyone can recompute them.',
+  )
   @ApiSequence()
   @ApiOkResponse({
     type: ProvenanceProofResponse,

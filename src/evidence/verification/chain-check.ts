@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { entriesFromJson } from '../../ledger/chain/entry-columns';
 import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../../ledger/chain/hash-chain';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
 import type { TreeReader } from '../../ledger/reading/tree-reader';
@@ -7,6 +8,15 @@ export interface ChainEnd {
   readonly sequence: number;
   readonly hash: string;
 }
+
+/** Where the chain ends according to the head record. */
+export interface ClaimedEnd extends ChainEnd {
+  /** Entries after it, at sequences that cannot be passed to a check. */
+  readonly entriesBeyond?: number;
+}
+
+/** What a check is asked: to take a chunk, or for its verdict. */
+export type HashingOrder = { readonly entries: string } | { readonly head: ClaimedEnd };
 
 /** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
@@ -36,17 +46,6 @@ export interface ChainVerdict {
   readonly tree: RecomputedTree | null;
 }
 
-/** @param entriesBeyond number of entries after the chain's end, at sequences that cannot be passed to a check. */
-export function withEntriesBeyond(verdict: ChainVerdict, entriesBeyond: number): ChainVerdict {
-  if (entriesBeyond === 0) return verdict;
-  return {
-    ...verdict,
-    valid: false,
-    brokenLinks: verdict.brokenLinks + entriesBeyond,
-    firstInvalid: verdict.firstInvalid ?? verdict.head.sequence + 1,
-  };
-}
-
 /** Checks entries, given in order of sequence, against the previous one and against themselves. */
 export class ChainCheck {
   private entriesVerified = 0;
@@ -65,7 +64,14 @@ export class ChainCheck {
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
-  add(entry: StoredEntry): void {
+  /** Null for a chunk, whose entries are added. */
+  answer(order: HashingOrder): ChainVerdict | null {
+    if ('head' in order) return this.finish(order.head);
+    for (const entry of entriesFromJson(order.entries)) this.add(entry);
+    return null;
+  }
+
+  private add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
     const isIntact = hashesMatch(entry) && !this.restored.has(entry.sequence);
     if (!isLinked) this.brokenLinks += 1;
@@ -81,11 +87,11 @@ export class ChainCheck {
     this.previous = { sequence: entry.sequence, hash: entry.hash };
   }
 
-  /** @param head where the chain ends according to the head record. */
-  finish(head: ChainEnd): ChainVerdict {
+  private finish({ entriesBeyond = 0, ...head }: ClaimedEnd): ChainVerdict {
     this.noteUnnamed(this.erasures.end());
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
-    const brokenLinks = this.brokenLinks + (endsAtHead ? 0 : 1);
+    const brokenAtEnd = entriesBeyond + (endsAtHead ? 0 : 1);
+    const brokenLinks = this.brokenLinks + brokenAtEnd;
     return {
       valid: brokenLinks === 0 && this.invalidHashes === 0,
       entriesVerified: this.entriesVerified,
@@ -93,7 +99,7 @@ export class ChainCheck {
       invalidHashes: this.invalidHashes,
       erased: this.erased,
       head,
-      firstInvalid: this.firstInvalid ?? (endsAtHead ? null : this.previous.sequence + 1),
+      firstInvalid: this.firstInvalid ?? (brokenAtEnd === 0 ? null : this.previous.sequence + 1),
       tree: this.tree?.finish() ?? null,
     };
   }

@@ -1,20 +1,14 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { Checkpoint, SignedCheckpoint } from '../checkpoints/checkpoint';
 import { unavailable } from '../../core/errors/domain-error';
+import { Database } from '../../ledger/database/database';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import {
-  CHAIN_START,
-  type ChainEnd,
-  type ChainVerdict,
-  treeVerdict,
-  type TreeVerdict,
-  withEntriesBeyond,
-} from './chain-check';
+import { CHAIN_START, type ChainVerdict, treeVerdict, type TreeVerdict } from './chain-check';
 import { type ChainHasher, openHasher } from './chain-hasher';
-import { RestoredEntries } from './restored-entries';
+import { restoredEntries } from './restored-entries';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
@@ -59,7 +53,7 @@ export class ChainVerifier implements OnModuleDestroy {
   constructor(
     private readonly entries: EntryReader,
     private readonly tree: TreeReader,
-    private readonly restored: RestoredEntries,
+    private readonly database: Database,
   ) {}
 
   /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
@@ -81,12 +75,12 @@ export class ChainVerifier implements OnModuleDestroy {
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const previous = (await this.entries.before(from)) ?? CHAIN_START;
-    const restored = await this.restored.all();
+    const restored = await restoredEntries(this.database.chain);
     const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, restored });
     try {
       if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
-      const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
-      const { tree: recomputed, ...verdict } = withEntriesBeyond(await hasher.finish(head), entriesBeyond);
+      const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
+      const { tree: recomputed, ...verdict } = await hasher.finish(head);
       const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };

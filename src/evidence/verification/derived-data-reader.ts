@@ -3,11 +3,13 @@ import { Database } from '../../ledger/database/database';
 import { type Dialect, quoted } from '../../ledger/database/dialect';
 import type { SqlConnection, SqlValue } from '../../ledger/database/sql-connection';
 import { saysStateSql } from '../../ledger/chain/entry-columns';
+import { chunksOf } from '../../ledger/reading/chunks';
 import { counterName, ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../../ledger/records/counter-name';
 import { LIST_ITEMS } from '../../ledger/records/statements';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
+import { inParts, type IsAsked } from './parts';
 
 /** Most list items and records that one statement reads. */
 const CHUNK_ITEMS = 500;
@@ -16,6 +18,7 @@ const CHUNK_ROWS = 5_000;
 
 /** Before the first sequence that drivers do not round. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
+const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The head record, next to what it should say. */
 export interface HeadRow {
@@ -45,16 +48,20 @@ export class DerivedDataReader {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** In chunks, the names of counters with a wrong value. */
+  /**
+   * In chunks, the names of counters with a wrong value. Counters move with what they count, so all of one table are
+   * read in a transaction with a single snapshot; each table has its own, as the database has to keep what changes
+   * meanwhile.
+   */
   async *wrongCounters(): AsyncGenerator<string[]> {
     const connection = await this.database.openReader();
-    const source = this.countersOn(connection);
+    const { chunkRows } = this;
+    const { dialect } = this.database;
     try {
-      for (const codec of this.catalog.all) {
-        yield* this.ofOneMoment(connection, wrongRowCounters(source, codec));
-      }
-      for (const values of countedValues(this.catalog.all)) {
-        yield* this.ofOneMoment(connection, wrongValueCounters(source, values));
+      for (const counted of [...this.catalog.all.map(countedRecords), COUNTED_ENTRIES]) {
+        await connection.run(dialect.beginReading);
+        yield* wrongAmong({ connection, dialect, chunkRows }, counted);
+        await connection.run('COMMIT');
       }
     } finally {
       await connection.close();
@@ -62,21 +69,26 @@ export class DerivedDataReader {
   }
 
   /** Counters of nothing that the ledger counts: somebody added them, or a module that is no longer loaded. */
-  strayCounters(): AsyncGenerator<string[]> {
-    return strayCounters(this.countersOn(this.database.chain), this.catalog.all);
+  async *strayCounters(): AsyncGenerator<string[]> {
+    const { chain: connection, dialect } = this.database;
+    const known = [...this.catalog.all.map(countedRecords), COUNTED_ENTRIES];
+    for await (const chunk of keptCounters({ connection, dialect, chunkRows: this.chunkRows }, '')) {
+      const stray = chunk.filter(({ name, isText }) => !isText || !known.some((counted) => isOf(counted, name)));
+      yield stray.map(({ name }) => name);
+    }
   }
 
   /** In chunks, the ids in list items that name no record. */
   async *recordsOfStrayItems(): AsyncGenerator<string[]> {
     const { chain, dialect } = this.database;
-    for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
-      const sql = listedRecordsSql(this.catalog.all, dialect, isFirst, this.chunkItems);
-      const listed: ListedRecord[] = await chain.all(sql, [after]);
+    const chunks = chunksOf<ListedRecord>((last) =>
+      chain.all(listedRecordsSql(this.catalog.all, dialect, last === undefined, this.chunkItems), [
+        last?.place ?? null,
+      ]),
+    );
+    for await (const listed of chunks) {
       const stray = listed.filter(({ records }) => Number(records) === 0);
       yield [...new Set(stray.map(({ recordId }) => recordId))];
-      const last = listed.at(-1);
-      if (last === undefined) return;
-      after = last.place;
     }
   }
 
@@ -93,27 +105,12 @@ export class DerivedDataReader {
 
   private async *effectsOf(codec: RecordCodec, upTo: SqlValue): AsyncGenerator<number> {
     const { chain, dialect } = this.database;
-    for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
-      const sql = lastEntrySql(codec, dialect, isFirst, this.chunkItems);
-      const [chunk]: { place: SqlValue; sequence: number | null }[] = await chain.all(sql, [after, upTo]);
-      after = chunk?.place ?? null;
-      if (after === null) return;
-      yield chunk?.sequence ?? 0;
-    }
-  }
-
-  private countersOn(connection: CounterSource['connection']): CounterSource {
-    return { connection, dialect: this.database.dialect, chunkRows: this.chunkRows };
-  }
-
-  /**
-   * Counters move with what they count, so both are read in a transaction with a single snapshot. Each chunk sequence
-   * has its own, as the database has to keep what changes meanwhile.
-   */
-  private async *ofOneMoment<Chunk>(connection: SqlConnection, chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
-    await connection.run(this.database.dialect.beginReading);
-    yield* chunks;
-    await connection.run('COMMIT');
+    const chunks = chunksOf<{ place: SqlValue; sequence: number | null }>(async (last) => {
+      const sql = lastEntrySql(codec, dialect, last === undefined, this.chunkItems);
+      const rows = await chain.all<{ place: SqlValue; sequence: number | null }>(sql, [last?.place ?? null, upTo]);
+      return rows.filter(({ place }) => place !== null);
+    });
+    for await (const [chunk] of chunks) yield chunk?.sequence ?? 0;
   }
 }
 
@@ -164,219 +161,165 @@ interface CounterSource {
   readonly chunkRows: number;
 }
 
-/** The values of a column, each with its own counter. There is an index (column, sequence). */
-interface CountedValues {
-  readonly prefix: string;
+/** A table whose rows are counted. */
+interface Counted {
+  readonly counter: string;
   readonly table: string;
-  readonly column: string;
   readonly sequence: string;
-  /** List items have the full names of their counters; other values are appended to the prefix. */
-  readonly isNamed: boolean;
+  /** Columns with a counter for each value. */
+  readonly columns: readonly string[];
+  /** Whether there is a counter of all rows. */
+  readonly isCountedAsWhole: boolean;
+  /** Columns with a counter for each item of their lists. */
+  readonly lists: readonly string[];
+  /** A condition of rows, of the alias `live`, that are counted no longer, and still to be deleted. */
+  readonly isLeftover: string;
 }
 
-/** A counter as it should be, or as it is. Both are read in the order of names. */
-interface Counter {
-  /** The name in a form that drivers do not alter. */
-  readonly place: string;
-  readonly name: string;
-  /** Of a stored one, anything: a column of SQLite accepts values of any type. */
-  readonly value: SqlValue;
+const COUNTED_ENTRIES: Counted = {
+  counter: ENTRY_COUNTER,
+  table: 'ledger_entries',
+  sequence: 'sequence',
+  columns: ENTRIES_COUNTED_BY,
+  isCountedAsWhole: false,
+  lists: [],
+  isLeftover: 'FALSE',
+};
+
+function countedRecords({ table, kind }: RecordCodec): Counted {
+  const { counter, countedBy: columns = [], listColumns: lists = [], owner, subjectType } = kind;
+  return {
+    ...{ counter, table, sequence: 'createdSequence', columns, lists },
+    isCountedAsWhole: true,
+    isLeftover:
+      owner === undefined
+        ? 'FALSE'
+        : `EXISTS (SELECT 1 FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${subjectType}' ` +
+          `AND gone."ownerId" = live.${quoted(owner.column)})`,
+  };
 }
 
-interface KeptCounter extends Counter {
-  /** False if the name is stored as bytes, as SQLite allows. */
-  readonly isText: boolean | number;
+/** Whether the name is that of one of its counters. */
+function isOf({ counter, columns, lists, isCountedAsWhole }: Counted, name: string): boolean {
+  if (name === counter) return isCountedAsWhole;
+  return [...columns, ...lists].some((column) => name.startsWith(counterName(counter, column, '')));
 }
 
-/** Every column of records, lists of records, and entries with a counter per value. */
-function countedValues(codecs: Iterable<RecordCodec>): CountedValues[] {
-  const ofRecords = [...codecs].flatMap(({ kind, table }) => {
-    const { counter, countedBy = [], listColumns = [] } = kind;
-    const sequence = 'createdSequence';
-    return [
-      ...countedBy.map((column) => ({ prefix: prefixOf(counter, column), table, column, sequence, isNamed: false })),
-      ...listColumns.map((column) => ({
-        ...{ prefix: prefixOf(counter, column), table: LIST_ITEMS, column: 'item', sequence, isNamed: true },
-      })),
-    ];
-  });
-  const ofEntries = ENTRIES_COUNTED_BY.map((column) => {
-    const prefix = prefixOf(ENTRY_COUNTER, column);
-    return { prefix, table: 'ledger_entries', column, sequence: 'sequence', isNamed: false };
-  });
-  return [...ofRecords, ...ofEntries];
+/** In chunks, the names of its counters with a wrong value. The connection must show a single snapshot. */
+async function* wrongAmong(source: CounterSource, counted: Counted): AsyncGenerator<string[]> {
+  let names = 0;
+  for await (const chunk of keptCounters(source, counted.counter)) names += chunk.length;
+  yield* inParts(names, (isAsked) => wrongInPart(source, counted, isAsked));
 }
 
-function prefixOf(counter: string, column: string): string {
-  return counterName(counter, column, '');
-}
-
-/** In chunks, the name of the counter of a kind's records if it is wrong. The connection must show a single snapshot. */
-async function* wrongRowCounters(source: CounterSource, codec: RecordCodec): AsyncGenerator<string[]> {
-  const { connection, chunkRows } = source;
-  const { counter: name } = codec.kind;
-  let total = 0;
-  for (let after = BEFORE_ALL; ;) {
-    const [chunk] = await connection.all<{ last: number | null; counted: SqlValue }>(rowsSql(codec, chunkRows), [
-      after,
-    ]);
-    if (typeof chunk?.last !== 'number') break;
-    total += Number(chunk.counted);
-    after = chunk.last;
+/** Adds up what the counters should be, then compares those that are kept. A missing counter means zero. */
+async function* wrongInPart(source: CounterSource, counted: Counted, isAsked: IsAsked): AsyncGenerator<string[]> {
+  const expected = new Map<string, number>();
+  const add = (name: string, step: number): void => {
+    if (isAsked(name) && isOf(counted, name)) expected.set(name, (expected.get(name) ?? 0) + step);
+  };
+  for await (const groups of countedGroups(source, counted)) {
+    for (const group of groups) for (const name of namesOf(counted, group)) add(name, Number(group['chunk.counted']));
     yield [];
   }
-  const [kept] = await connection.all<{ value: SqlValue }>(SELECT_COUNTER, [name]);
-  // A missing counter means zero.
-  if ((kept?.value ?? 0) !== total) yield [name];
-}
-
-/**
- * In chunks, the names of wrong counters of values. Rows and counters are both read in the order of names, and compared
- * like two sorted lists. The connection must show a single snapshot throughout.
- */
-async function* wrongValueCounters(source: CounterSource, values: CountedValues): AsyncGenerator<string[]> {
-  const kept = eachKeptCounter(source, values.prefix);
-  const nextKept = async (): Promise<Counter | null> => (await kept.next()).value ?? null;
-  let next = await nextKept();
-  for await (const chunk of countedInRows(source, values)) {
-    const wrong: string[] = [];
-    for (const counted of chunk) {
-      for (; next !== null && isBefore(next, counted); next = await nextKept()) {
-        if (next.value !== 0) wrong.push(next.name);
-      }
-      const isKept = next?.place === counted.place;
-      if ((isKept ? next?.value : 0) !== counted.value) wrong.push(counted.name);
-      if (isKept) next = await nextKept();
-    }
-    yield wrong;
+  for await (const items of countedItems(source, counted)) {
+    for (const { name, counted: step } of items) add(name, Number(step));
+    yield [];
   }
-  for (; next !== null; next = await nextKept()) yield next.value === 0 ? [] : [next.name];
-  // List items that cannot be read in order are searched for separately.
-  if (!values.isNamed) yield await uncounted(source, values);
+  for await (const chunk of keptCounters(source, counted.counter)) {
+    const kept = chunk.filter(({ name }) => isOf(counted, name) && isAsked(name));
+    yield kept.filter(({ name, value }) => value !== (expected.get(name) ?? 0)).map(({ name }) => name);
+    for (const { name } of kept) expected.delete(name);
+  }
+  yield Array.from(expected).flatMap(([name, value]) => (value === 0 ? [] : name));
 }
 
-/** The counters of rows that are beyond all sequences, and so in no chunk: the ledger has not counted them. */
-async function uncounted({ connection, chunkRows }: CounterSource, values: CountedValues): Promise<string[]> {
-  const { prefix, table, column, sequence } = values;
-  const rows = await connection.all<{ name: string }>(
-    `SELECT '${prefix}' || ${quoted(column)} AS "name" FROM ${quoted(table)} ` +
-      `WHERE ${quoted(sequence)} > ${Number.MAX_SAFE_INTEGER} AND ${quoted(column)} IS NOT NULL LIMIT ${chunkRows}`,
+/** Rows of a chunk that have the same values, and the last one's sequence. */
+interface Group extends Readonly<Record<string, SqlValue>> {
+  readonly 'chunk.last': number | null;
+  readonly 'chunk.counted': SqlValue;
+}
+
+function namesOf({ counter, columns, isCountedAsWhole }: Counted, group: Group): string[] {
+  const ofValues = columns
+    .filter((column) => group[column] !== null)
+    .map((column) => counterName(counter, column, group[column]));
+  return isCountedAsWhole ? [counter, ...ofValues] : ofValues;
+}
+
+async function* countedGroups({ connection, chunkRows }: CounterSource, counted: Counted): AsyncGenerator<Group[]> {
+  const sql = groupsSql(counted, chunkRows);
+  for (let after = BEFORE_ALL; ;) {
+    const groups = await connection.all<Group>(sql, [after]);
+    const ends = groups.flatMap((group) => group['chunk.last'] ?? []);
+    if (ends.length === 0) return;
+    yield groups;
+    after = Math.max(...ends);
+  }
+}
+
+/** The next rows after the sequence `$1`, by the values in their columns. */
+function groupsSql({ table, sequence, columns, isLeftover }: Counted, chunkRows: number): string {
+  const place = quoted(sequence);
+  const values = columns.map((column) => `, ${quoted(column)}`).join('');
+  const groups = columns.length === 0 ? '' : ` GROUP BY ${columns.map(quoted).join(', ')}`;
+  return (
+    `SELECT max("chunk.place") AS "chunk.last", sum("chunk.counts") AS "chunk.counted"${values} FROM ` +
+    `(SELECT ${place} AS "chunk.place", CASE WHEN ${isLeftover} THEN 0 ELSE 1 END AS "chunk.counts"${values} ` +
+    `FROM ${quoted(table)} AS live WHERE ${place} > $1 AND ${place} <= ${LAST} ORDER BY ${place} LIMIT ${chunkRows}) AS chunk${groups}`
   );
-  return [...new Set(rows.map(({ name }) => name))];
 }
 
-/** In chunks, the names of counters of nothing that the ledger counts. */
-async function* strayCounters(source: CounterSource, codecs: Iterable<RecordCodec>): AsyncGenerator<string[]> {
-  const all = [...codecs];
-  const names = new Set(all.map(({ kind }) => kind.counter));
-  const prefixes = countedValues(all).map(({ prefix }) => prefix);
-  const isKnown = ({ name, isText }: KeptCounter): boolean =>
-    Boolean(isText) && (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix)));
-  for await (const chunk of keptCounters(source, '')) {
-    yield chunk.filter((counter) => !isKnown(counter)).map(({ name }) => name);
-  }
-}
-
-/** By their bytes, as the database sorts them. */
-function isBefore(one: Counter, other: Counter): boolean {
-  return Buffer.compare(Buffer.from(one.place), Buffer.from(other.place)) < 0;
-}
-
-interface CountedPart extends Counter {
-  /** The value that is counted, as a position. */
-  readonly item: string;
-  readonly value: number;
-  /** The sequence of the last row of the chunk that has it. */
+interface CountedItem {
+  /** The item in a form that drivers do not alter. */
+  readonly place: string;
+  readonly name: string;
+  readonly counted: SqlValue;
+  /** The sequence of the last one of the chunk. */
   readonly last: number;
 }
 
-/** In chunks, the counters that the rows' values should have. */
-async function* countedInRows(source: CounterSource, values: CountedValues): AsyncGenerator<Counter[]> {
-  const { connection, dialect, chunkRows } = source;
-  const sql = valuesSql(values, dialect, chunkRows);
-  // More rows with the last value may follow.
-  let open: CountedPart | null = null;
-  for (;;) {
-    const parts: CountedPart[] = await connection.all(sql, [open?.item ?? null, open?.last ?? BEFORE_ALL]);
-    if (parts.length === 0) break;
-    const counted: CountedPart[] = open === null ? [] : [open];
-    for (const part of parts) {
-      const last = counted.at(-1);
-      if (last?.item === part.item) counted[counted.length - 1] = { ...part, value: last.value + part.value };
-      else counted.push(part);
-    }
-    open = counted.pop() ?? null;
-    yield counted;
-  }
-  if (open !== null) yield [open];
-}
-
-async function* eachKeptCounter(source: CounterSource, prefix: string): AsyncGenerator<Counter, null> {
-  for await (const chunk of keptCounters(source, prefix)) yield* chunk;
-  return null;
-}
-
-/** In chunks, the stored counters whose names have the prefix. */
-async function* keptCounters(
+async function* countedItems(
   { connection, dialect, chunkRows }: CounterSource,
-  prefix: string,
-): AsyncGenerator<KeptCounter[]> {
-  for (let after: string | null = null, isLast = false; !isLast;) {
-    const chunk: KeptCounter[] = await connection.all(keptSql(dialect, after === null, prefix, chunkRows), [after]);
-    yield chunk;
-    isLast = chunk.length < chunkRows;
-    after = chunk.at(-1)?.place ?? null;
-  }
+  { counter, lists }: Counted,
+): AsyncGenerator<CountedItem[]> {
+  if (lists.length === 0) return;
+  const sql = itemsSql(counter, dialect, chunkRows);
+  yield* chunksOf<CountedItem>((last) => connection.all(sql, [last?.place ?? null, last?.last ?? BEFORE_ALL]));
 }
 
-const SELECT_COUNTER = 'SELECT "value" FROM "ledger_counters" WHERE "name" = $1';
-
-/**
- * How many of the next rows after the sequence `$1` are counted, and where they end. Rows whose owner was removed are no
- * longer counted, and still to be deleted.
- */
-function rowsSql({ table, kind: { owner, subjectType } }: RecordCodec, chunkRows: number): string {
-  const isLeftover =
-    owner === undefined
-      ? 'FALSE'
-      : `EXISTS (SELECT 1 FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${subjectType}' ` +
-        `AND gone."ownerId" = live.${quoted(owner.column)})`;
+/** The next items of lists after the position `$1` (null: the first) and the sequence `$2`: their names are counters'. */
+function itemsSql(counter: string, dialect: Dialect, chunkRows: number): string {
   return (
-    `SELECT max("createdSequence") AS "last", sum("counts") AS "counted" FROM (SELECT "createdSequence", ` +
-    `CASE WHEN ${isLeftover} THEN 0 ELSE 1 END AS "counts" FROM ${quoted(table)} AS live ` +
-    `WHERE "createdSequence" > $1 AND "createdSequence" <= ${Number.MAX_SAFE_INTEGER} ` +
-    `ORDER BY "createdSequence" LIMIT ${chunkRows}) AS chunk`
-  );
-}
-
-/** The values of the next rows after a position (null: the first) and a sequence, each with the number of these rows. */
-function valuesSql(values: CountedValues, dialect: Dialect, chunkRows: number): string {
-  const [column, sequence] = [quoted(values.column), quoted(values.sequence)];
-  const first = values.isNamed ? values.prefix : '';
-  const end = values.isNamed ? `AND ${column} < '${endOf(values.prefix)}' ` : '';
-  const name = values.isNamed ? '"item"' : `('${values.prefix}' || "item")`;
-  return (
-    `SELECT ${dialect.place('"item"')} AS "item", ${dialect.place(name)} AS "place", ${name} AS "name", ` +
-    `"counted" AS "value", "last" FROM (SELECT "item", count(*) AS "counted", max("position") AS "last" FROM ` +
-    `(SELECT ${column} AS "item", ${sequence} AS "position" FROM ${quoted(values.table)} ` +
-    `WHERE (${column}, ${sequence}) > (COALESCE(${dialect.placeAt('$1')}, '${first}'), $2) ${end}` +
-    `AND ${sequence} <= ${Number.MAX_SAFE_INTEGER} ORDER BY ${column}, ${sequence} LIMIT ${chunkRows}) AS rows_of_chunk ` +
+    `SELECT ${dialect.place('"item"')} AS "place", "item" AS "name", "counted", "last" FROM ` +
+    `(SELECT "item", count(*) AS "counted", max("createdSequence") AS "last" FROM ` +
+    `(SELECT "item", "createdSequence" FROM ${quoted(LIST_ITEMS)} ` +
+    `WHERE ("item", "createdSequence") > (COALESCE(${dialect.placeAt('$1')}, '${counter}:'), $2) AND "item" < '${counter};' ` +
+    `AND "createdSequence" <= ${LAST} ORDER BY "item", "createdSequence" LIMIT ${chunkRows}) AS rows_of_chunk ` +
     `GROUP BY "item") AS chunk ORDER BY chunk."item"`
   );
 }
 
-/** The next stored counters after the position `$1`, with a prefix. */
-function keptSql(dialect: Dialect, isFirst: boolean, prefix: string, chunkRows: number): string {
-  const end = prefix === '' ? '' : ` AND "name" < '${endOf(prefix)}'`;
-  return (
-    `SELECT ${dialect.place('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
-    `"name" = CAST("name" AS text) AS "isText" FROM "ledger_counters" AS counter ` +
-    `WHERE counter."name" ${isFirst ? '>=' : '>'} COALESCE(${dialect.placeAt('$1')}, '${prefix}')${end} ` +
-    `ORDER BY counter."name" LIMIT ${chunkRows}`
-  );
+interface KeptCounter {
+  /** The name in a form that drivers do not alter. */
+  readonly place: string;
+  readonly name: string;
+  /** Anything: a column of SQLite accepts values of any type. */
+  readonly value: SqlValue;
+  /** False if the name is stored as bytes, as SQLite allows. */
+  readonly isText: boolean | number;
 }
 
-/** The end of the prefix: ";" is the character after ":". */
-function endOf(prefix: string): string {
-  return `${prefix.slice(0, -1)};`;
+/** In chunks, the stored counters whose names begin with a counter's; empty: all. ";" is the character after ":". */
+function keptCounters(
+  { connection, dialect, chunkRows }: CounterSource,
+  counter: string,
+): AsyncGenerator<KeptCounter[]> {
+  const end = counter === '' ? '' : ` AND "name" < '${counter};'`;
+  const sql = (comparison: string): string =>
+    `SELECT ${dialect.place('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
+    `"name" = CAST("name" AS text) AS "isText" FROM "ledger_counters" AS counter ` +
+    `WHERE counter."name" ${comparison} COALESCE(${dialect.placeAt('$1')}, '${counter}')${end} ` +
+    `ORDER BY counter."name" LIMIT ${chunkRows}`;
+  return chunksOf((last) => connection.all(sql(last === undefined ? '>=' : '>'), [last?.place ?? null]));
 }

@@ -1,9 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { entriesFromJson } from '../../ledger/chain/entry-columns';
-import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
-
-/** Messages to the thread: check a chunk, or return the verdict. */
-export type HashingOrder = { readonly entries: string } | { readonly head: ChainEnd };
+import { ChainCheck, type CheckOrder, type HashingOrder } from './chain-check';
 
 /**
  * The entry point of the thread that checks the chain. It answers each message once, in order; it has no database
@@ -11,10 +7,4 @@ export type HashingOrder = { readonly entries: string } | { readonly head: Chain
  */
 const check = new ChainCheck(workerData as CheckOrder);
 
-parentPort?.on('message', (order: HashingOrder) => parentPort?.postMessage(carryOut(order)));
-
-function carryOut(order: HashingOrder): ChainVerdict | null {
-  if ('head' in order) return check.finish(order.head);
-  for (const entry of entriesFromJson(order.entries)) check.add(entry);
-  return null;
-}
+parentPort?.on('message', (order: HashingOrder) => parentPort?.postMessage(check.answer(order)));

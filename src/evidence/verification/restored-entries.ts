@@ -1,40 +1,24 @@
-import { Injectable } from '@nestjs/common';
-import { Database } from '../../ledger/database/database';
+import type { SqlSessions } from '../../ledger/database/sql-connection';
+import { entryRanges } from '../../ledger/reading/chunks';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
 import { ERASABLE_TYPES, type ErasableType } from '../erasures/erasure.entity';
 
-/** Entries that erased a record, at once. */
-const CHUNK_ERASED = 1_000;
-
-/** Where the next of them with the action `$1` end, after `$2`. */
-const EXTENT =
-  `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "action" = $1 ` +
-  `AND "sequence" > $2 AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${CHUNK_ERASED}) AS chunk`;
-
-/** Finds entries whose contents somebody has put back after they were erased. */
-@Injectable()
-export class RestoredEntries {
-  constructor(private readonly database: Database) {}
-
-  /** Their sequences. Where the service is still emptying entries there are none. */
-  async all(): Promise<ReadonlySet<number>> {
-    const { chain } = this.database;
-    const found = new Set<number>();
-    for (const type of ERASABLE_TYPES) {
-      for (let after = Number.MIN_SAFE_INTEGER; ;) {
-        const [extent] = await chain.all<{ last: number | null }>(EXTENT, [`${type}.erased`, after]);
-        const last = extent?.last ?? null;
-        if (last === null) break;
-        for (const about of entriesAbout(type)) {
-          const rows = await chain.all<{ sequence: number }>(restoredSql(type, about), [after, last]);
-          for (const { sequence } of rows) found.add(sequence);
-        }
-        after = last;
+/**
+ * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
+ * emptying entries there are none.
+ */
+export async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (const type of ERASABLE_TYPES) {
+    for await (const bounds of entryRanges(chain, { action: `${type}.erased` })) {
+      for (const about of entriesAbout(type)) {
+        const rows = await chain.all<{ sequence: number }>(restoredSql(type, about), bounds);
+        for (const { sequence } of rows) found.add(sequence);
       }
     }
-    return found;
   }
+  return found;
 }
 
 /** Conditions for the entries about the record that is `gone`; of an entity also those about its claims. */

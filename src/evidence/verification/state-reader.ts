@@ -10,10 +10,10 @@ import {
   LIST_ITEMS,
 } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import type { SqlConnection, SqlValue } from '../../ledger/database/sql-connection';
+import type { SqlValue } from '../../ledger/database/sql-connection';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
-import type { SaidByEntry } from '../../ledger/record-kind';
+import { chunksOf, entryRanges } from '../../ledger/reading/chunks';
 import { rowLists } from '../../ledger/reading/row-lists';
 
 /** Most records of a chunk, and most bytes of their texts. */
@@ -21,11 +21,21 @@ const CHUNK_RECORDS = 200;
 const CHUNK_BYTES = 1_000_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
+/** Records of which only a few columns are compared. */
+const COMPARED_AT_ONCE = 5_000;
+/** Before the first sequence that drivers do not round. */
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
 
 interface LiveExtent {
   readonly count: number;
   readonly last: SqlValue;
   readonly bytes: number;
+}
+
+interface Repetition {
+  readonly id: SqlValue;
+  readonly place: number;
+  readonly differs: number;
 }
 
 interface MissingRow {
@@ -34,24 +44,25 @@ interface MissingRow {
   readonly subjectId: string;
 }
 
+/** Columns of a record's last entry. */
+const OF_LAST = [
+  ...(['subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp', 'entityId'] as const),
+  ...(['agentId', 'actorType', 'actorId'] as const),
+];
+/**
+ * What is read from the ledger next to each live record, besides these: the entry that created it, or null; the details
+ * of the last one, if the kind looks at them; whether the record it belongs to exists; whether that was removed, and it is
+ * still to be deleted; and what filters find it by: the items of its lists, each with the sequence it is listed at.
+ */
+const SAID = [...OF_LAST, 'firstSequence', 'details', 'owners', 'leftovers', 'items'] as const;
+type Said = (typeof SAID)[number];
+
 /** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
 export interface LiveRecord {
   readonly codec: RecordCodec;
   /** In the order of the codec's columns. */
   readonly values: readonly SqlValue[];
-  /** The entry that created it; null: there is none. */
-  readonly firstSequence: SqlValue;
-  /** Of its last entry. */
-  readonly subjectType: SqlValue;
-  readonly v: SqlValue;
-  readonly stateSalt: SqlValue;
-  readonly stateHash: SqlValue;
-  readonly entry: SaidByEntry;
-  /** False if the record it belongs to does not exist. */
-  readonly hasOwner: boolean;
-  /** True if its owner was removed, and it is still to be deleted. */
-  readonly isLeftover: boolean;
-  /** What filters find it by: the items of its lists, each with the sequence it is listed at. */
+  readonly said: Readonly<Record<Said, SqlValue>>;
   readonly items: readonly (readonly SqlValue[])[];
 }
 
@@ -97,7 +108,7 @@ export class StateReader {
    */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
-    for await (const bounds of entryChunks(this.database.chain, upTo)) {
+    for await (const bounds of entryRanges(this.database.chain, { upTo })) {
       yield await this.withOwners(await this.database.chain.all<MissingRow>(sql, bounds));
     }
   }
@@ -105,10 +116,22 @@ export class StateReader {
   /** In chunks, whether entries up to a sequence are about kinds of a module that is no longer loaded. */
   async *unknownKinds(upTo: number): AsyncGenerator<boolean> {
     const sql = unknownKindsSql(this.catalog.all);
-    for await (const bounds of entryChunks(this.database.chain, upTo)) {
+    for await (const bounds of entryRanges(this.database.chain, { upTo })) {
       const [found] = await this.database.chain.all<{ count: number }>(sql, bounds);
       yield (found?.count ?? 0) > 0;
     }
+  }
+
+  /** In chunks, the ids of records of a kind whose columns differ from those that they repeat. */
+  async *wrongRepetitions({ table, kind: { repeats } }: RecordCodec): AsyncGenerator<string[]> {
+    if (repeats === undefined) return;
+    const differences = repeats.columns.map((name) => `live.${quoted(name)} IS DISTINCT FROM own.${quoted(name)}`);
+    const sql =
+      `SELECT live."id", live."createdSequence" AS "place", CASE WHEN ${differences.join(' OR ')} THEN 1 ELSE 0 END AS "differs" ` +
+      `FROM ${quoted(table)} AS live LEFT JOIN ${quoted(repeats.table)} AS own ON own."id" = live.${quoted(repeats.by)} ` +
+      `WHERE live."createdSequence" > $1 ORDER BY live."createdSequence" LIMIT ${COMPARED_AT_ONCE}`;
+    const chunks = chunksOf<Repetition>((last) => this.database.chain.all(sql, [last?.place ?? BEFORE_ALL]));
+    for await (const rows of chunks) yield rows.filter(({ differs }) => differs > 0).map(({ id }) => String(id));
   }
 
   /** Which of these records were removed by an entry. */
@@ -138,10 +161,19 @@ export class StateReader {
     const { chain, dialect } = this.database;
     const { owner } = codec.kind;
     const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
-    const columns = [...codec.columns.map(({ name }) => name), ...SEALED_COLUMNS];
+    const columns = [...codec.columns.map(({ name }) => name), ...SAID.map(saidAs)];
     const sql = liveRecordsSql(codec, ownerTable, dialect, isFirst);
     const lists = JSON.parse(await rowLists({ connection: chain, dialect, columns }, sql, bounds)) as SqlValue[][];
-    return lists.map((values) => liveRecord(codec, values));
+    const width = codec.columns.length;
+    return lists.map((row) => {
+      const said = Object.fromEntries(SAID.map((name, index) => [name, row[width + index] ?? null]));
+      return {
+        codec,
+        values: row.slice(0, width),
+        said: said as LiveRecord['said'],
+        items: itemsIn(said['items'] ?? null),
+      };
+    });
   }
 
   private async withOwners(rows: readonly MissingRow[]): Promise<MissingRecord[]> {
@@ -181,86 +213,16 @@ function ownerIn(state: unknown, column: string | undefined): string | null {
   }
 }
 
-/** Most entries of a chunk: for queries that few of them satisfy. */
-const CHUNK_ENTRIES = 1_000;
-/** Where the next entries end, at most `$3` of those after `$1` and up to `$2`. */
-const EXTENT_SQL =
-  `SELECT max("sequence") AS "last" FROM ` +
-  `(SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3) AS chunk`;
-
-/**
- * Divides the entries up to a sequence into chunks: the sequence before the first of each chunk, and that of its last.
- */
-async function* entryChunks(
-  chain: Pick<SqlConnection, 'all'>,
-  upTo: number,
-): AsyncGenerator<[after: number, last: number]> {
-  for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const [extent] = await chain.all<{ last: number | null }>(EXTENT_SQL, [after, upTo, CHUNK_ENTRIES]);
-    const last = extent?.last ?? null;
-    if (last === null) return;
-    yield [after, last];
-    after = last;
-  }
-}
-
-/** From a row of a query of `liveRecordsSql`. */
-function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRecord {
-  const width = codec.columns.length;
-  const [
-    firstSequence = null,
-    subjectType = null,
-    v = null,
-    stateSalt = null,
-    stateHash = null,
-    timestamp = null,
-    entityId = null,
-    agentId = null,
-    actorType = null,
-    actorId = null,
-    details = null,
-    owners = null,
-    leftovers = null,
-    items = null,
-  ] = row.slice(width);
-  return {
-    codec,
-    values: row.slice(0, width),
-    firstSequence,
-    subjectType,
-    v,
-    stateSalt,
-    stateHash,
-    entry: { timestamp, entityId, agentId, actorType, actorId, details },
-    hasOwner: Number(owners) > 0,
-    isLeftover: Number(leftovers) > 0,
-    items: itemsIn(items),
-  };
-}
-
 /** Unreadable items are represented by one that no record has. */
 function itemsIn(text: SqlValue): SqlValue[][] {
   if (text === null) return [];
   return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];
 }
 
-/** What is read from the ledger next to each live record; no column of a record has such a name. */
-const SEALED_COLUMNS = [
-  'ledger.firstSequence',
-  'ledger.subjectType',
-  'ledger.v',
-  'ledger.stateSalt',
-  'ledger.stateHash',
-  'ledger.timestamp',
-  'ledger.entityId',
-  'ledger.agentId',
-  'ledger.actorType',
-  'ledger.actorId',
-  'ledger.details',
-  'ledger.owners',
-  'ledger.leftovers',
-  'ledger.items',
-] as const;
+/** No column of a record has such a name. */
+function saidAs(name: Said): string {
+  return `ledger.${name}`;
+}
 
 /** The last id of a kind, as a position. */
 export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
@@ -303,15 +265,14 @@ export function liveRecordsSql(
   const owners = `(SELECT count(*) FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = live.${quoted(kind.owner?.column ?? '')})`;
   const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = live.${quoted(kind.owner?.column ?? '')})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
-  const sealed = [
-    `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
-    ...['subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp'].map((name) => `last.${quoted(name)}`),
-    ...['entityId', 'agentId', 'actorType', 'actorId'].map((name) => `last.${quoted(name)}`),
-    kind.isSaidInDetails === true ? 'last."details"' : 'NULL',
-    ownerTable === null ? '1' : owners,
-    ownerTable === null ? '0' : leftovers,
-    kind.listColumns === undefined ? 'NULL' : items,
-  ].map((sql, index) => `${sql} AS ${quoted(SEALED_COLUMNS[index] ?? '')}`);
+  const said: Readonly<Partial<Record<Said, string>>> = {
+    firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
+    ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
+    owners: ownerTable === null ? '1' : owners,
+    leftovers: ownerTable === null ? '0' : leftovers,
+    items: kind.listColumns === undefined ? 'NULL' : items,
+  };
+  const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);
   return (
     `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoted(table)} AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +

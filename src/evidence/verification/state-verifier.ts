@@ -8,10 +8,9 @@ import { counterName, listItems } from '../../ledger/records/counter-name';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { sealedState } from '../../ledger/chain/hash-chain';
-import { type LiveRecord, type MissingRecord, StateReader } from './state-reader';
-import { wrongRepetitions } from './repetitions';
+import { type LiveRecord, StateReader } from './state-reader';
 import type { SqlValue } from '../../ledger/database/sql-connection';
-import { SumCheck } from './sum-check';
+import { wrongSums } from './sum-check';
 import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../../ledger/chain/ulid-sequence';
 
@@ -39,15 +38,12 @@ export interface InvalidDerived {
 }
 
 /** What a verification of states found. */
-export interface StateVerdict {
+export interface TimedStateVerdict {
   readonly recordsVerified: number;
   readonly invalidRecords: number;
   readonly firstInvalidRecords: readonly InvalidRecord[];
   readonly invalidDerived: number;
   readonly firstInvalidDerived: readonly InvalidDerived[];
-}
-
-export interface TimedStateVerdict extends StateVerdict {
   /** Milliseconds from the beginning to the verdict. */
   readonly duration: number;
 }
@@ -65,7 +61,6 @@ export class StateVerifier implements OnModuleDestroy {
   constructor(
     private readonly states: StateReader,
     private readonly derived: DerivedDataReader,
-    private readonly sums: SumCheck,
     private readonly entries: EntryReader,
     private readonly database: Database,
   ) {}
@@ -84,7 +79,7 @@ export class StateVerifier implements OnModuleDestroy {
     const begin = performance.now();
     const findings = new StateFindings();
     await this.run(findings, (chunks) => paced(chunks, abandoned));
-    return { ...findings.verdict, duration: Math.round(performance.now() - begin) };
+    return { ...findings, duration: Math.round(performance.now() - begin) };
   }
 
   private async run(findings: StateFindings, each: Pace): Promise<void> {
@@ -94,7 +89,7 @@ export class StateVerifier implements OnModuleDestroy {
     await this.checkMissing(findings, each);
     for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
     for await (const names of each(this.derived.wrongCounters())) findings.addDerived('counter', names);
-    for await (const names of each(this.sums.wrong())) findings.addDerived('sum', names);
+    for await (const names of each(wrongSums(this.database))) findings.addDerived('sum', names);
     await this.checkStrayCounters(findings, each);
     await this.checkHead(findings, each);
     // A view may have taken the place of a table before that was read.
@@ -113,9 +108,9 @@ export class StateVerifier implements OnModuleDestroy {
       const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
       const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
       for (const record of there) checkRecord(record, removedOwners, findings);
-      findings.verified(there.length);
+      findings.recordsVerified += there.length;
     }
-    for await (const ids of each(wrongRepetitions(this.database.chain, codec)))
+    for await (const ids of each(this.states.wrongRepetitions(codec)))
       for (const id of ids) findings.addRecord(codec.kind.subjectType, id, 'changed');
   }
 
@@ -124,10 +119,9 @@ export class StateVerifier implements OnModuleDestroy {
     if (lastSequence === null) return;
     for await (const records of each(this.states.missing(lastSequence))) {
       const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
-      for (const record of records) {
-        if (!wentWithOwner(record, removedOwners)) {
-          findings.addRecord(record.codec.kind.subjectType, record.id, 'missing');
-        }
+      for (const { codec, id, ownerId } of records) {
+        const wentWithOwner = ownerId !== null && removedOwners.has(ownerId);
+        if (!wentWithOwner) findings.addRecord(codec.kind.subjectType, id, 'missing');
       }
     }
   }
@@ -175,7 +169,7 @@ async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSigna
 /** The log says that its owner was removed, so the service is about to delete it. */
 function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): boolean {
   const lostOwner = lostOwnerOf(record);
-  return record.isLeftover && lostOwner !== null && removedOwners.has(lostOwner);
+  return Number(record.said.leftovers) > 0 && lostOwner !== null && removedOwners.has(lostOwner);
 }
 
 function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, findings: StateFindings): void {
@@ -185,10 +179,6 @@ function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, fin
   const fault = isLeftOver ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
   if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
-}
-
-function wentWithOwner({ ownerId }: MissingRecord, removedOwners: ReadonlySet<string>): boolean {
-  return ownerId !== null && removedOwners.has(ownerId);
 }
 
 const BEGINNING = new Date(0).toISOString();
@@ -202,7 +192,9 @@ function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string
   const { sequence, timestamp, lastUlid, effectSequence, heads, entryId, entryTimestamp } = head;
   const lastMinted = entryId?.slice(entryId.indexOf('_') + 1) ?? FIRST_ULID;
   const isMinted = isUlid(lastUlid) && lastUlid >= lastMinted;
-  const isFollowed = isInteger(effectSequence) && effectSequence >= lastEffect && effectSequence <= Number(sequence);
+  // A column of SQLite accepts values of any type.
+  const effect = Number.isSafeInteger(effectSequence) ? Number(effectSequence) : -1;
+  const isFollowed = effect >= lastEffect && effect <= Number(sequence);
   return [
     ...(heads === 1 ? [] : ['id']),
     ...(timestamp === (entryTimestamp ?? BEGINNING) ? [] : ['timestamp']),
@@ -210,11 +202,6 @@ function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string
     ...(isFollowed ? [] : ['effectSequence']),
     ...(head.schemaVersion === SCHEMA_VERSION ? [] : ['schemaVersion']),
   ];
-}
-
-/** A column of SQLite accepts values of any type. */
-function isInteger(value: SqlValue): value is number {
-  return Number.isSafeInteger(value);
 }
 
 /** A column of a stored row; null where it is not known. */
@@ -230,12 +217,13 @@ function idOf(record: LiveRecord): string {
 /** The id of the record it belongs to, if that does not exist. */
 function lostOwnerOf(record: LiveRecord): string | null {
   const { owner } = record.codec.kind;
-  return owner === undefined || record.hasOwner ? null : String(columnOf(record, owner.column));
+  return owner === undefined || Number(record.said.owners) > 0 ? null : String(columnOf(record, owner.column));
 }
 
 /** Undefined: the record matches the ledger. */
 function recordFault(record: LiveRecord): RecordFault | undefined {
-  const { codec, v, stateSalt, stateHash, subjectType, firstSequence } = record;
+  const { codec } = record;
+  const { v, stateSalt, stateHash, subjectType, firstSequence } = record.said;
   if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
   const isAsLeft =
     sealedState({ v, state: codec.stateOf(record.values), stateSalt }) === stateHash &&
@@ -243,10 +231,10 @@ function recordFault(record: LiveRecord): RecordFault | undefined {
   return isAsLeft && unhashedAgree(record) ? undefined : 'changed';
 }
 
-function unhashedAgree({ codec, values, entry }: LiveRecord): boolean {
+function unhashedAgree({ codec, values, said }: LiveRecord): boolean {
   const { unhashedAgree: agree } = codec.kind;
   if (agree === undefined) return true;
-  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), entry);
+  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), said);
 }
 
 /** True if filters find the record by exactly the items of its lists. */
@@ -283,39 +271,20 @@ const NAMED_FAULTS = 10;
 
 /** Counts faults and keeps the first ones. */
 class StateFindings {
-  private recordsVerified = 0;
-  private readonly records = new Findings<InvalidRecord>();
-  private readonly derived = new Findings<InvalidDerived>();
-
-  verified(records: number): void {
-    this.recordsVerified += records;
-  }
+  recordsVerified = 0;
+  invalidRecords = 0;
+  readonly firstInvalidRecords: InvalidRecord[] = [];
+  invalidDerived = 0;
+  readonly firstInvalidDerived: InvalidDerived[] = [];
 
   addRecord(subjectType: string, subjectId: string, fault: RecordFault): void {
-    this.records.add({ subjectType, subjectId, fault });
+    this.invalidRecords += 1;
+    if (this.invalidRecords <= NAMED_FAULTS) this.firstInvalidRecords.push({ subjectType, subjectId, fault });
   }
 
   addDerived(data: InvalidDerived['data'], names: readonly string[]): void {
-    for (const name of names) this.derived.add({ data, name });
-  }
-
-  get verdict(): StateVerdict {
-    return {
-      recordsVerified: this.recordsVerified,
-      invalidRecords: this.records.count,
-      firstInvalidRecords: this.records.first,
-      invalidDerived: this.derived.count,
-      firstInvalidDerived: this.derived.first,
-    };
-  }
-}
-
-class Findings<Fault> {
-  count = 0;
-  readonly first: Fault[] = [];
-
-  add(fault: Fault): void {
-    this.count += 1;
-    if (this.first.length < NAMED_FAULTS) this.first.push(fault);
+    const room = NAMED_FAULTS - this.firstInvalidDerived.length;
+    this.firstInvalidDerived.push(...names.slice(0, room).map((name) => ({ data, name })));
+    this.invalidDerived += names.length;
   }
 }

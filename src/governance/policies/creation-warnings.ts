@@ -10,7 +10,6 @@ import { ModuleRef } from '@nestjs/core';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
-import { ListedValues } from '../../ledger/reading/listed-values';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
@@ -177,7 +176,6 @@ export class CreationWarnings {
   constructor(
     private readonly records: RecordReader,
     private readonly history: RecordHistory,
-    private readonly listed: ListedValues,
     private readonly holders: PasskeyHolders,
     private readonly modules: ModuleRef,
   ) {}
@@ -226,7 +224,7 @@ export class CreationWarnings {
     const areKindsAsked = areAsked('everyone', 'anyAgent', 'agentKind');
     return {
       agents: await findAgents(this.history, new Set(idsOrNames)),
-      roles: await this.listed.among(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
+      roles: await this.records.listedAmong(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
       isAnyMachine: areKindsAsked && (await this.isAny([MACHINE])),
       isAnyPerson: areKindsAsked && (await this.isAny([PERSON])),
       isAnyPersonWithRoles: areAsked('anyRole') && (await this.isAnyPersonWithRoles()),

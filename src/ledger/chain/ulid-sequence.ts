@@ -1,5 +1,5 @@
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
-import { randomFillSync } from 'node:crypto';
+import { randomBytes } from './random';
 
 /** Sorts before every ULID. */
 export const FIRST_ULID = '0'.repeat(26);
@@ -30,17 +30,7 @@ export class UlidSequence {
   }
 }
 
-/** Drawn in bulk: a call to the system's generator costs more than the bytes do. */
-const bytes = new Uint8Array(4096);
-let used = bytes.length;
-
-/** One of 256 equally likely numbers in [0, 1), from the cryptographic generator. */
+/** One of 256 equally likely numbers in [0, 1). */
 function randomFraction(): number {
-  if (used === bytes.length) {
-    randomFillSync(bytes);
-    used = 0;
-  }
-  const byte = bytes[used] ?? 0;
-  used += 1;
-  return byte / 256;
+  return randomBytes(1).readUInt8() / 256;
 }

@@ -20,8 +20,9 @@ export class DatabaseFault extends Error {
   }
 }
 
-export function isBusy(error: unknown): boolean {
-  return error instanceof DatabaseFault && error.kind === 'busy';
+/** Whether it is a failed statement of one of the kinds. */
+export function isFault(error: unknown, ...kinds: readonly FaultKind[]): error is DatabaseFault {
+  return error instanceof DatabaseFault && kinds.includes(error.kind);
 }
 
 /** Another process is using this database; two writers would fork the chain. The process ends with exit code 75. */

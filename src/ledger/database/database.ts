@@ -1,4 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
+import { Gate } from '../../core/concurrency/gate';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -10,6 +11,10 @@ import type { SchemaContribution } from './start-condition';
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
+  private readonly alone = new Gate({
+    what: 'records being read alone',
+    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
+  });
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
@@ -62,6 +67,14 @@ export abstract class Database {
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {
     return replacedTables(this.chain, this.dialect, this.schema);
+  }
+
+  /**
+   * Reads a single row that may be large, decoding included: one at a time, whatever asks for it. Many at once would not
+   * fit in memory, and reads of small rows would wait behind them.
+   */
+  readAlone<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.alone.run('', read);
   }
 
   /** Closes the reading connections and releases the database; once, however often it is called. */

@@ -51,7 +51,6 @@ export class KnownHead {
    * @returns false if the head is damaged.
    */
   seen(head: LedgerPosition): boolean {
-    if (isAsLeft(head, this.known)) return true;
     if (headFault(head, this.known) !== null) return false;
     this.advance(head);
     return true;
@@ -61,7 +60,6 @@ export class KnownHead {
   async checked(reading: Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
     const { known } = this;
     const head = await reading;
-    if (head !== undefined && isAsLeft(head, known)) return head;
     const fault = headFault(head, known);
     if (head !== undefined && fault === null) {
       this.advance(head);
@@ -74,20 +72,6 @@ export class KnownHead {
   private advance(head: LedgerPosition): void {
     if (this.known !== null && head.sequence > this.known.sequence) this.moved(head);
   }
-}
-
-/** The usual case: what this process wrote last is sound, and need not be parsed again. */
-function isAsLeft(head: LedgerPosition | undefined, known: LedgerPosition | null): boolean {
-  if (head === undefined || known === null) return false;
-  return (
-    head.sequence === known.sequence &&
-    head.hash === known.hash &&
-    head.timestamp === known.timestamp &&
-    head.lastUlid === known.lastUlid &&
-    head.effectSequence === known.effectSequence &&
-    head.frontier === known.frontier &&
-    head.schemaVersion === known.schemaVersion
-  );
 }
 
 /** The head record as stored. Whoever writes after it must have `KnownHead` check it first. */

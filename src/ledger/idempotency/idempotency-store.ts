@@ -1,17 +1,14 @@
-import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { type Dialect, quoted } from '../database/dialect';
 import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
-import { arraysOfOne, insertRows, oncePerDialect, selectAmong } from '../records/statements';
-import type { IdempotencyKey } from '../schema/ledger-tables';
+import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records/statements';
+import { columnsOf } from '../records/record-codec';
+import { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
 import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
 import { Refusal, type SideWrite } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
-const COLUMNS: readonly ColumnDefinition[] = ['id', 'contentHash', 'subjects', 'answer', 'createdAt'].map((name) => ({
-  name,
-  type: 'text',
-}));
 
 /** Removes at most `$2` of those created before `$1`, oldest first. */
 const DELETE_EXPIRED =
@@ -26,17 +23,9 @@ const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
 
 const idempotencyKeySql = oncePerDialect((dialect) => ({
   select: selectAmong(dialect, TABLE, ['id', 'contentHash', 'createdAt'].map(quoted), ['id']),
-  write: write(dialect),
+  // An expired key that has not been removed yet is replaced.
+  write: upsertRows(dialect, TABLE, columnsOf(IdempotencyKey), ['id']),
 }));
-
-/** An expired key that has not been removed yet is replaced. */
-function write(dialect: Dialect): string {
-  const changes = COLUMNS.slice(1).map(({ name }) => `"${name}" = excluded."${name}"`);
-  // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
-  return (
-    `${insertRows(dialect, TABLE, COLUMNS)} WHERE true ` + `ON CONFLICT ("id") DO UPDATE SET ${changes.join(', ')}`
-  );
-}
 
 /** Milliseconds for which an answer is kept. */
 export const KEPT_FOR = 24 * 60 * 60 * 1000;

@@ -85,14 +85,13 @@ export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
 
 /** Holds the hashes that were read, and computes the roots of ranges from them. */
 export class StoredHashes {
-  private readonly levels = new Map<number, Map<number, TreeHash>>();
+  /** By level and position. */
+  private readonly hashes = new Map<string, TreeHash>();
 
   /** @throws TreeDamagedError for anything that is not a hash: an altered row may hold anything. */
   add(level: number, position: number, hash: unknown): void {
     if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
-    const known = this.levels.get(level);
-    if (known === undefined) this.levels.set(level, new Map([[position, hash]]));
-    else known.set(position, hash);
+    this.hashes.set(`${level} ${position}`, hash);
   }
 
   /** @throws TreeDamagedError when a hash is missing. */
@@ -104,7 +103,7 @@ export class StoredHashes {
     if (level % KEPT_LEVELS !== 0) {
       return nodeHash(this.subtree(level - 1, 2 * position), this.subtree(level - 1, 2 * position + 1));
     }
-    const hash = this.levels.get(level)?.get(position);
+    const hash = this.hashes.get(`${level} ${position}`);
     if (hash === undefined) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
     return hash;
   }

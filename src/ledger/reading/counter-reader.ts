@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
+import { chunksOf } from './chunks';
 import { counterName } from '../records/counter-name';
 import type { AnyRecordKind } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
@@ -57,11 +58,9 @@ export class CounterReader {
     const prefix = counterName(counter, column, '');
     // The end of the prefix: ";" is the character after ":".
     const end = `${prefix.slice(0, -1)};`;
-    for (let after = prefix, more = true; more;) {
-      const rows = await this.database.points.all<{ name: string }>(SELECT_USED_NAMES, [after, end]);
-      for (const { name } of rows) yield name.slice(prefix.length);
-      after = rows.at(-1)?.name ?? after;
-      more = rows.length === CHUNK;
-    }
+    const chunks = chunksOf<{ name: string }>((last) =>
+      this.database.points.all(SELECT_USED_NAMES, [last?.name ?? prefix, end]),
+    );
+    for await (const rows of chunks) for (const { name } of rows) yield name.slice(prefix.length);
   }
 }

@@ -5,7 +5,6 @@ import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { PageSource } from './page-query';
-import { LargeReads } from './large-reads';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
@@ -82,7 +81,6 @@ export class EntryReader {
   constructor(
     private readonly database: Database,
     private readonly reader: RecordReader,
-    private readonly largeReads: LargeReads,
   ) {}
 
   async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
@@ -91,7 +89,7 @@ export class EntryReader {
   }
 
   find(sequence: number): Promise<AnsweredEntry | undefined> {
-    return this.largeReads.run(async () => {
+    return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
       return entry === undefined ? undefined : answeredEntry(entry);
     });

@@ -1,6 +1,6 @@
 import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
 import type { Database } from '../database/database';
-import type { SqlValue } from '../database/sql-connection';
+import type { SqlStatement, SqlValue } from '../database/sql-connection';
 import { counterName } from '../records/counter-name';
 import { LIST_ITEMS, sizeSql } from '../records/statements';
 import type { Condition, PageRequest } from '../record-page';
@@ -159,11 +159,6 @@ export function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnD
   };
 }
 
-export interface PageQuery {
-  readonly sql: string;
-  readonly parameters: readonly SqlValue[];
-}
-
 /** A request, and the size in bytes above which a value of a long column is not read. */
 export interface SizedRequest extends PageRequest {
   readonly mostBytes: number;
@@ -189,7 +184,7 @@ export function pageQuery(
   request: SizedRequest,
   dialect: Dialect,
   countedAtOnce: number,
-): PageQuery {
+): SqlStatement {
   const parameters = new Parameters();
   const rows = new WhereClause(source, request.conditions, dialect, parameters);
   const total = knownTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../chain/entry-columns';
 import { RecordCatalog } from '../records/record-catalog';
-import { LargeReads } from './large-reads';
+import { chunksOf } from './chunks';
 import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
@@ -44,7 +44,6 @@ export class PastRecords {
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
-    private readonly largeReads: LargeReads,
   ) {}
 
   /**
@@ -68,8 +67,7 @@ export class PastRecords {
     sequence: number,
   ): Promise<{ readonly record: Row; readonly since: number } | undefined> {
     visibilityOf(kind, undefined);
-    const found = await this.stand(kind, id, sequence);
-    return found === undefined ? undefined : { record: found.record as Row, since: found.since };
+    return (await this.stand(kind, id, sequence)) as { readonly record: Row; readonly since: number } | undefined;
   }
 
   private stand(
@@ -77,7 +75,7 @@ export class PastRecords {
     id: string,
     sequence: number,
   ): Promise<{ readonly record: GovernedRow; readonly since: number } | undefined> {
-    return this.largeReads.run(async () => {
+    return this.database.readAlone(async () => {
       const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
       if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
         throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
@@ -99,17 +97,11 @@ export class PastRecords {
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
-    for (let after = 0; ;) {
-      const rows = await this.database.points.all<PastRow>(sql, [after, sequence, kind.subjectType]);
-      const records: GovernedRow[] = [];
-      for (const row of rows) {
-        const record = this.rowOf(kind, row.state);
-        if (record !== undefined) records.push(record);
-      }
-      yield records as unknown as Row[];
-      if (rows.length < CHUNK) return;
-      after = rows.at(-1)?.createdSequence ?? after;
-    }
+    const chunks = chunksOf<PastRow>((last) =>
+      this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
+    );
+    for await (const rows of chunks)
+      yield rows.flatMap(({ state }) => (this.rowOf(kind, state) as Row | undefined) ?? []);
   }
 
   /** The states in which entries with one of the actions left records, after one sequence and up to another, in order. */
@@ -122,15 +114,11 @@ export class PastRecords {
     const sql =
       `SELECT "sequence", "state" FROM "ledger_entries" WHERE "action" IN (${names}) ` +
       `AND "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT ${CHUNK}`;
-    for (let last = after; ;) {
-      const rows = await this.database.points.all<StandRow>(sql, [last, upTo, ...actions]);
-      for (const { state } of rows) {
-        const record = this.rowOf(kind, state);
-        if (record !== undefined) yield record as Row;
-      }
-      if (rows.length < CHUNK) return;
-      last = rows.at(-1)?.sequence ?? last;
-    }
+    const chunks = chunksOf<StandRow>((last) =>
+      this.database.points.all(sql, [last?.sequence ?? after, upTo, ...actions]),
+    );
+    for await (const rows of chunks)
+      yield* rows.flatMap(({ state }) => (this.rowOf(kind, state) as Row | undefined) ?? []);
   }
 
   /** Sequence of the last entry at or before a time, which is ISO 8601 in UTC with milliseconds; 0 where there is none. */

@@ -2,24 +2,18 @@ import type { Database } from '../database/database';
 import type { GovernedRow } from '../record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
-import { DataLoader, type Found } from './data-loader';
-import type { LargeReads } from './large-reads';
 
 /** Reads single records by a unique column. */
 export class PointReader {
-  /** By codec, then by column. */
-  private readonly loaders = new Map<RecordCodec, Map<string, DataLoader<GovernedRow>>>();
+  /** By table and column. */
+  private readonly loaders = new Map<string, DataLoader<GovernedRow>>();
 
-  constructor(
-    private readonly database: Database,
-    private readonly largeReads: LargeReads,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   find(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
-    const ofCodec = this.loaders.get(codec) ?? new Map<string, DataLoader<GovernedRow>>();
-    this.loaders.set(codec, ofCodec);
-    const loader = ofCodec.get(column) ?? new DataLoader((values) => this.readAmong(codec, column, values));
-    ofCodec.set(column, loader);
+    const name = `${codec.table} ${column}`;
+    const loader = this.loaders.get(name) ?? new DataLoader((values) => this.readAmong(codec, column, values));
+    this.loaders.set(name, loader);
     return loader.find(value);
   }
 
@@ -35,7 +29,7 @@ export class PointReader {
     for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
       const value = String(row[column]);
       const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
-      found.set(value, codec.isLarge(row) ? this.largeReads.run(read) : codec.decode(row));
+      found.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
     }
     return found;
   }
@@ -43,5 +37,54 @@ export class PointReader {
   private async readAlone(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
     const [row] = await this.database.points.all(codec.selectWhere([column]), [value]);
     return row === undefined ? undefined : codec.decode(row);
+  }
+}
+
+/** A row, or what will be one: a read may leave some rows to later statements, for which the next group does not wait. */
+type Found<Row> = Row | undefined | Promise<Row | undefined>;
+
+/** Reads the rows that have one of the values, in one statement. */
+type ReadAmong<Row> = (values: readonly string[]) => Promise<ReadonlyMap<string, Found<Row>>>;
+
+interface Waiting<Row> {
+  readonly value: string;
+  readonly resolve: (row: Found<Row>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Most values per statement: enough to share the round trip, few enough to keep the statement short. */
+const MOST_VALUES = 256;
+
+/**
+ * Reads rows by a unique value. A read that finds nothing under way is sent at once; those that arrive meanwhile share
+ * the next statement, which costs about as much for sixty rows as for one. Each read starts after it was asked for, so
+ * it is never stale.
+ */
+export class DataLoader<Row> {
+  private waiting: Waiting<Row>[] = [];
+  private isReading = false;
+
+  constructor(private readonly readAmong: ReadAmong<Row>) {}
+
+  find(value: string): Promise<Row | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ value, resolve, reject });
+      if (!this.isReading) void this.readWaiting();
+    });
+  }
+
+  private async readWaiting(): Promise<void> {
+    this.isReading = true;
+    while (this.waiting.length > 0) await this.readTogether(this.waiting.splice(0, MOST_VALUES));
+    this.isReading = false;
+  }
+
+  private async readTogether(group: readonly Waiting<Row>[]): Promise<void> {
+    try {
+      const rows = await this.readAmong(group.map(({ value }) => value));
+      for (const { value, resolve } of group) resolve(rows.get(value));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { DatabaseFault } from '../database/database-fault';
+import { isFault } from '../database/database-fault';
 import { type Dialect, quoted, type StorageForms } from '../database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
 import { storedValue } from '../records/statements';
@@ -50,7 +50,7 @@ async function ordinaryRows(source: RowSource, sql: string, parameters: readonly
     if (row === undefined || row.hasBytes === 1 || row.lists.includes(REPLACEMENT)) return null;
     return row.lists;
   } catch (error) {
-    if (!isUnwritable(error)) throw error;
+    if (!isFault(error, 'programming')) throw error;
     return null;
   }
 }
@@ -61,7 +61,9 @@ async function storedRows(source: RowSource, forms: StorageForms, [sql, paramete
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
-/** Like `rowLists`, but fails if the database cannot write the rows as JSON: see `isUnwritable`. */
+/**
+ * Like `rowLists`, but fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes.
+ */
 export async function writtenRows(
   { connection, dialect, columns }: RowSource,
   sql: string,
@@ -70,9 +72,4 @@ export async function writtenRows(
   const text = `SELECT ${dialect.jsonRows(columns)} AS "lists" FROM (${sql}) AS chunk`;
   const [row] = await connection.all<{ lists: string | null }>(text, parameters);
   return row?.lists ?? '[]';
-}
-
-/** Altered rows can hold values that the database cannot write as JSON, such as bytes. */
-export function isUnwritable(error: unknown): error is DatabaseFault {
-  return error instanceof DatabaseFault && error.kind === 'programming';
 }

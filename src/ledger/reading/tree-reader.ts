@@ -10,7 +10,8 @@ import {
   type StoredRange,
   storedRanges,
 } from '../merkle/proof-ranges';
-import { isUnwritable, writtenRows } from './row-lists';
+import { isFault } from '../database/database-fault';
+import { writtenRows } from './row-lists';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
@@ -110,7 +111,7 @@ export class TreeReader {
       const text = await writtenRows({ connection: points, dialect, columns: HASH_COLUMNS }, sql, parameters);
       return JSON.parse(text) as [number, unknown][];
     } catch (error) {
-      if (!isUnwritable(error)) throw error;
+      if (!isFault(error, 'programming')) throw error;
       throw new TreeDamagedError(`Hashes of the tree are not texts (${error.message}).`);
     }
   }

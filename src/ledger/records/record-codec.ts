@@ -36,8 +36,8 @@ interface StateMember {
 export class RecordCodec {
   readonly table: string;
   readonly columns: readonly ColumnDefinition[];
-  /** Those that an update leaves as they are. */
-  readonly fixed: FixedColumns;
+  /** The names of those that an update leaves as they are. */
+  private readonly fixed: ReadonlySet<string>;
   /** Both statements take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
@@ -60,8 +60,10 @@ export class RecordCodec {
     this.columns = columnsOf(kind.table);
     this.selected = this.columns.map((column) => quoted(column.name)).join(', ');
     this.insertRows = insertRows(dialect, this.table, this.columns);
-    this.fixed = new FixedColumns(kind);
-    this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed.names);
+    const { timeColumn, uniqueKeys = [], fixed = [] } = kind;
+    const time = timeColumn === undefined ? [] : [timeColumn];
+    this.fixed = new Set(['id', 'createdSequence', ...time, ...uniqueKeys.flat(), ...fixed]);
+    this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed);
     this.rewriteRows = updateRows(dialect, this.table, this.columns, new Set(['id', 'createdSequence']));
     this.deleteRows = deleteRows(dialect, this.table);
     this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
@@ -81,21 +83,6 @@ export class RecordCodec {
       const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
       return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where}`;
     });
-  }
-
-  /**
-   * Selects columns of the newest rows whose other columns equal the first parameters, and some are null; the last
-   * parameter is their number.
-   */
-  selectNewest(
-    selected: readonly ColumnDefinition[],
-    columns: readonly string[],
-    nulls: readonly string[] = [],
-  ): string {
-    const names = selected.map(({ name }) => quoted(name)).join(', ');
-    const conditions = [equalities(columns), ...nulls.map((name) => `${quoted(name)} IS NULL`)].join(' AND ');
-    const where = `WHERE ${conditions} ORDER BY "createdSequence" DESC`;
-    return `SELECT ${names} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
   }
 
   /** Selects the rows about which an entry with one of the given actions was written after `$1`. */
@@ -147,6 +134,15 @@ export class RecordCodec {
   /** Characters of free-form content. */
   sizeOf(stored: SqlRow): number {
     return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
+  }
+
+  /** @throws Error for a changed value, as an update would not write it: the entry would contradict the row. */
+  requireUnchanged(previous: GovernedRow, row: GovernedRow): void {
+    const before = previous as unknown as Readonly<Record<string, unknown>>;
+    const after = row as unknown as Readonly<Record<string, unknown>>;
+    for (const name of this.fixed) {
+      if (before[name] !== after[name]) throw new Error(`The column ${name} never changes, not even for ${row.id}.`);
+    }
   }
 
   encode(row: GovernedRow): EncodedRow {
@@ -234,7 +230,8 @@ function encodeValue(value: JsonValue | undefined, type: ColumnDefinition['type'
   throw new Error(`The column ${name} takes ${type}, not ${typeof value}.`);
 }
 
-function tableName(table: new () => object): string {
+/** The name of a table class. */
+export function tableName(table: new () => object): string {
   const name = getMetadataArgsStorage().tables.find(({ target }) => target === table)?.name;
   if (name === undefined) throw new Error(`${table.name} needs @Entity('table_name').`);
   return name;
@@ -282,24 +279,5 @@ export class DamagedRowError extends Error {
         'Verify it with npm run verify, and restore it from a backup.',
     );
     this.name = 'DamagedRowError';
-  }
-}
-
-/** The columns of a kind that an update leaves as they are. */
-class FixedColumns {
-  readonly names: ReadonlySet<string>;
-
-  constructor({ timeColumn, uniqueKeys = [], fixed = [] }: AnyRecordKind) {
-    const time = timeColumn === undefined ? [] : [timeColumn];
-    this.names = new Set(['id', 'createdSequence', ...time, ...uniqueKeys.flat(), ...fixed]);
-  }
-
-  /** @throws Error for a changed value, as an update would not write it: the entry would contradict the row. */
-  requireUnchanged(previous: GovernedRow, row: GovernedRow): void {
-    const before = previous as unknown as Readonly<Record<string, unknown>>;
-    const after = row as unknown as Readonly<Record<string, unknown>>;
-    for (const name of this.names) {
-      if (before[name] !== after[name]) throw new Error(`The column ${name} never changes, not even for ${row.id}.`);
-    }
   }
 }

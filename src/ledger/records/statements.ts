@@ -29,6 +29,20 @@ export function insertRows(dialect: Dialect, table: string, columns: readonly Co
   return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${dialect.jsonElements('$1')}`;
 }
 
+/** Inserts every row of a JSON array of arrays, or replaces the one with the same keys. */
+export function upsertRows(
+  dialect: Dialect,
+  table: string,
+  columns: readonly ColumnDefinition[],
+  keys: readonly string[],
+): string {
+  const others = columns.filter(({ name }) => !keys.includes(name));
+  const changes = others.map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ');
+  const conflict = `ON CONFLICT (${keys.map(quoted).join(', ')}) DO UPDATE SET ${changes}`;
+  // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
+  return `${insertRows(dialect, table, columns)} WHERE true ${conflict}`;
+}
+
 /** Replaces every row of a JSON array of arrays, found by its `id`, but for its fixed columns. */
 export function updateRows(
   dialect: Dialect,
@@ -71,47 +85,13 @@ export function selectAmong(
   );
 }
 
-const COUNTER_COLUMNS: readonly ColumnDefinition[] = [
-  { name: 'name', type: 'text' },
-  { name: 'value', type: 'integer' },
-];
-
-/** Moves each counter of a JSON array of [name, step]. */
-export function moveCounters(dialect: Dialect): string {
-  // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
-  return (
-    `${insertRows(dialect, 'ledger_counters', COUNTER_COLUMNS)} WHERE true ` +
-    `ON CONFLICT ("name") DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`
-  );
-}
-
-/** Removes those of them that count nothing: their names may hold what was erased. */
-export function deleteCounters(dialect: Dialect): string {
-  return `${deleteRows(dialect, 'ledger_counters', 'name')} AND "value" = 0`;
-}
-
 /** The table of sums: `LedgerSum`. */
 export const SUMS = 'ledger_sums';
 
-const SUM_KEYS = ['sum', 'window', 'key'];
-const SUM_COLUMNS = [...SUM_KEYS, 'value'].map((name): ColumnDefinition => ({ name, type: 'text' }));
-
 /** Selects the sums of a JSON array of [sum, window, key]. */
 export function selectSums(dialect: Dialect): string {
-  return selectAmong(
-    dialect,
-    SUMS,
-    SUM_COLUMNS.map(({ name }) => quoted(name)),
-    SUM_KEYS,
-  );
-}
-
-/** Keeps each sum of a JSON array of [sum, window, key, value]. */
-export function keepSums(dialect: Dialect): string {
-  return (
-    `${insertRows(dialect, SUMS, SUM_COLUMNS)} WHERE true ` +
-    `ON CONFLICT ("sum", "window", "key") DO UPDATE SET "value" = excluded."value"`
-  );
+  const keys = ['sum', 'window', 'key'];
+  return selectAmong(dialect, SUMS, [...keys, 'value'].map(quoted), keys);
 }
 
 /** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
@@ -121,12 +101,6 @@ export const LIST_ITEMS = 'ledger_list_items';
 export const IS_TEXT_ITEM = `"item" = CAST("item" AS text)`;
 /** Also false for other types, and for numbers a driver would round. */
 export const IS_LISTED_SEQUENCE = `"createdSequence" BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
-
-export const LIST_ITEM_COLUMNS: readonly ColumnDefinition[] = [
-  { name: 'item', type: 'text' },
-  { name: 'createdSequence', type: 'integer' },
-  { name: 'recordId', type: 'text' },
-];
 
 /** Half of a surrogate pair: UTF-8 cannot encode it, so no text in a database contains it. */
 const MARK = '\ud800';

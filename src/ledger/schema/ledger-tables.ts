@@ -2,10 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject } from '../../core/json/json-value';
 import type { EntryOutcome } from '../ledger-transaction';
 import { saysStateSql } from '../chain/entry-columns';
-import { TreeFrontier, type TreeNode } from '../merkle/tree';
+import { TreeFrontier } from '../merkle/tree';
 import { SUMS } from '../records/statements';
-import type { ColumnDefinition } from '../database/dialect';
-import type { SqlValue } from '../database/sql-connection';
 
 /**
  * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
@@ -216,19 +214,6 @@ export class LedgerTreeNode {
 
   @Column('text')
   readonly hash!: string;
-}
-
-/** The table of the kept subtrees: `LedgerTreeNode`. */
-export const TREE_NODES = 'ledger_tree_nodes';
-
-export const TREE_NODE_COLUMNS: readonly ColumnDefinition[] = [
-  { name: 'level', type: 'integer' },
-  { name: 'position', type: 'integer' },
-  { name: 'hash', type: 'text' },
-];
-
-export function treeNodeValues({ level, position, hash }: TreeNode): SqlValue[] {
-  return [level, position, hash];
 }
 
 /** The result of a write with an `Idempotency-Key`. Written with its effect; nothing is hashed here. */

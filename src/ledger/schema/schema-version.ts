@@ -1,4 +1,4 @@
-import { DatabaseFault } from '../database/database-fault';
+import { isFault } from '../database/database-fault';
 import type { FoundDatabase } from '../database/start-condition';
 
 /**
@@ -46,7 +46,7 @@ export async function firstRow<Row extends object>({ connection }: FoundDatabase
     const [row] = (await connection?.all<Row>(sql)) ?? [];
     return row ?? null;
   } catch (error) {
-    if (error instanceof DatabaseFault && error.kind === 'programming') return null;
+    if (isFault(error, 'programming')) return null;
     throw error;
   }
 }

@@ -92,11 +92,14 @@ export class BatchReads {
   ): Promise<Readonly<Record<string, unknown>>[]> {
     const codec = this.catalog.codec(kind);
     const columns = codec.columnsNamed(names);
-    const isNull = (name: string): boolean => where[name] === null;
-    const given = Object.keys(where).filter((name) => !isNull(name));
-    const sql = codec.selectNewest(columns, given, Object.keys(where).filter(isNull));
-    const values = given.map((name) => where[name] ?? null);
-    const rows = await this.connection.all(sql, [...values, most]);
+    const selected = columns.map(({ name }) => quoted(name)).join(', ');
+    const given = Object.keys(where).filter((name) => where[name] !== null);
+    const nulls = Object.keys(where).filter((name) => where[name] === null);
+    const conditions = [equalities(given), ...nulls.map((name) => `${quoted(name)} IS NULL`)].join(' AND ');
+    const sql =
+      `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
+      `ORDER BY "createdSequence" DESC LIMIT $${given.length + 1}`;
+    const rows = await this.connection.all(sql, [...given.map((name) => where[name] ?? null), most]);
     return rows.map((row) => codec.decodeColumns(row, columns));
   }
 

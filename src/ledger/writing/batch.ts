@@ -3,32 +3,36 @@ import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { seal, type StoredEntry, type UnsealedEntry } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
-import type { IdempotencyStore } from '../idempotency/idempotency-store';
+import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, listItems } from '../records/counter-name';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
-import { treeNodeValues } from '../schema/ledger-tables';
+import type { Dialect } from '../database/dialect';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows } from './asked-rows';
-import type { BatchReads } from './batch-reads';
+import { BatchReads } from './batch-reads';
 import { BatchSums, type KeptSum } from './batch-sums';
-import { headStatements } from './head-statements';
-import type { LedgerSql } from './ledger-sql';
+import { headStatements, type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
 
 /** What a batch reads and writes with. */
-interface BatchMeans {
+export interface BatchMeans {
   readonly connection: SqlConnection;
   readonly sql: LedgerSql;
   readonly catalog: RecordCatalog;
   readonly reads: BatchReads;
   readonly kept: IdempotencyStore;
+}
+
+export function batchMeans(connection: SqlConnection, dialect: Dialect, catalog: RecordCatalog): BatchMeans {
+  const reads = new BatchReads(connection, catalog);
+  return { connection, sql: ledgerSql(dialect), catalog, reads, kept: new IdempotencyStore(connection, dialect) };
 }
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
@@ -281,7 +285,7 @@ export function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow 
 const AT_ONCE = 1_000;
 
 /** What the transaction of a batch writes besides its head, counters and kept answers. */
-export interface UnwrittenBatch {
+interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
   readonly removals: readonly OwnedRemoval[];
   readonly erased: readonly ErasedSubject[];
@@ -295,7 +299,7 @@ export interface UnwrittenBatch {
  * little. Removes before it adds; removes dependent rows first, and adds owners first. One by one: there may be
  * thousands of rows.
  */
-export function* batchStatements(
+function* batchStatements(
   sql: LedgerSql,
   { changes, removals, erased, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
@@ -316,7 +320,10 @@ export function* batchStatements(
   }
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
-  yield* rowStatements(sql.insertNodes, nodes.map(treeNodeValues));
+  yield* rowStatements(
+    sql.insertNodes,
+    nodes.map(({ level, position, hash }) => [level, position, hash]),
+  );
 }
 
 function* listItemStatements(sql: LedgerSql, changes: readonly RowChange[]): Generator<SqlStatement> {

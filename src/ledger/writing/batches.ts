@@ -1,12 +1,9 @@
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { BatchTransaction } from './batch-transaction';
-import { Batch } from './batch';
-import { type LedgerSql, ledgerSql } from './ledger-sql';
-import { BatchReads } from './batch-reads';
+import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
-import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
@@ -40,7 +37,6 @@ export interface CommittedBatch {
 /** Runs commands one after another in a single database transaction and commits them together. */
 export class Batches {
   private readonly commands = new Commands();
-  private readonly sql: LedgerSql;
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
 
@@ -51,9 +47,7 @@ export class Batches {
     private readonly transaction: BatchTransaction,
     private readonly memory: LiveMemory,
     private readonly clock: LedgerClock,
-  ) {
-    this.sql = ledgerSql(database.dialect);
-  }
+  ) {}
 
   /**
    * Throws when the batch as a whole failed; then nothing of it is in the database.
@@ -61,15 +55,13 @@ export class Batches {
    */
   async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
-    const { sql, catalog } = this;
-    const reads = new BatchReads(connection, catalog);
-    const kept = new IdempotencyStore(connection, this.database.dialect);
-    const head = await this.transaction.begin(connection, () => prefetch(queued, reads, kept));
+    const means = batchMeans(connection, this.database.dialect, this.catalog);
+    const head = await this.transaction.begin(connection, () => prefetch(queued, means));
     // If another process held the lock, these can be as many again.
     const late = more();
     queued.push(...late);
-    await Promise.all([prefetch(late, reads, kept), this.memory.catchUp(connection, head)]);
-    const batch = new Batch({ connection, sql, catalog, reads, kept }, head);
+    await Promise.all([prefetch(late, means), this.memory.catchUp(connection, head)]);
+    const batch = new Batch(means, head);
     await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch, connection);
@@ -143,7 +135,7 @@ async function proofOfLast(connection: SqlConnection, writes: readonly SideWrite
 }
 
 /** Reads what the commands will ask for, in one statement for all of them. */
-async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads, kept: IdempotencyStore): Promise<void> {
+async function prefetch(commands: readonly QueuedCommand[], { reads, kept }: BatchMeans): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
   if (lookups.length > 0 || writes.length > 0) await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);

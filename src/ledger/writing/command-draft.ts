@@ -2,7 +2,7 @@ import { type Caller, SYSTEM_CALLER } from '../caller';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import type { UnsealedEntry } from '../chain/hash-chain';
-import { newSalt } from '../chain/salt';
+import { newSalt } from '../chain/random';
 import { countersOf, countersOfEntry } from '../records/counter-name';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import {
@@ -151,7 +151,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    this.batch.catalog.codec(kind).fixed.requireUnchanged(previous, row);
+    this.batch.catalog.codec(kind).requireUnchanged(previous, row);
     this.change(kind, row.id, row, false, note);
     this.countRow(kind, previous, -1);
     this.countRow(kind, row, 1);

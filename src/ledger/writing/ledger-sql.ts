@@ -1,43 +1,53 @@
+import type { LedgerPosition } from '../chain/ledger-position';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import type { Dialect } from '../database/dialect';
+import type { SqlStatement } from '../database/sql-connection';
+import { columnsOf, tableName } from '../records/record-codec';
 import {
-  deleteCounters,
   deleteRows,
   insertRows,
-  keepSums,
-  LIST_ITEM_COLUMNS,
   LIST_ITEMS,
-  moveCounters,
+  oncePerDialect,
   selectSums,
+  SUMS,
+  upsertRows,
 } from '../records/statements';
-import { TREE_NODE_COLUMNS, TREE_NODES } from '../schema/ledger-tables';
+import { LedgerCounter, LedgerListItem, LedgerSum, LedgerTreeNode } from '../schema/ledger-tables';
+
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
 export type LedgerSql = ReturnType<typeof ledgerSql>;
 
-/** The statements of the ledger's own tables, which are the same for every batch. */
-export function ledgerSql(
-  dialect: Dialect,
-): Readonly<
-  Record<
-    | 'insertEntries'
-    | 'moveCounters'
-    | 'deleteCounters'
-    | 'deleteItems'
-    | 'insertItems'
-    | 'insertNodes'
-    | 'selectSums'
-    | 'keepSums',
-    string
-  >
-> {
+/** The statements of the ledger's own tables, each of which takes its rows as one JSON array of arrays. */
+export const ledgerSql = oncePerDialect((dialect: Dialect) => {
+  const insertInto = (table: new () => object): string => insertRows(dialect, tableName(table), columnsOf(table));
   return {
     insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
-    moveCounters: moveCounters(dialect),
-    deleteCounters: deleteCounters(dialect),
+    moveCounters:
+      `${insertInto(LedgerCounter)} WHERE true ON CONFLICT ("name") ` +
+      `DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`,
+    // Those of them that count nothing: their names may hold what was erased.
+    deleteCounters: `${deleteRows(dialect, 'ledger_counters', 'name')} AND "value" = 0`,
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
-    insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
-    insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
+    insertItems: insertInto(LedgerListItem),
+    insertNodes: insertInto(LedgerTreeNode),
     selectSums: selectSums(dialect),
-    keepSums: keepSums(dialect),
+    keepSums: upsertRows(dialect, SUMS, columnsOf(LedgerSum), ['sum', 'window', 'key']),
   };
+});
+
+/** The statements that move the counters, of which those at zero go, and the head. */
+export function headStatements(
+  sql: Readonly<Record<'moveCounters' | 'deleteCounters', string>>,
+  counts: ReadonlyMap<string, number>,
+  head: LedgerPosition,
+): SqlStatement[] {
+  const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
+  const steps = [...counts].filter(([, step]) => step !== 0);
+  const lower = steps.filter(([, step]) => step < 0);
+  return [
+    ...(steps.length === 0 ? [] : [{ sql: sql.moveCounters, parameters: [JSON.stringify(steps)] }]),
+    ...(lower.length === 0 ? [] : [{ sql: sql.deleteCounters, parameters: [JSON.stringify(lower)] }]),
+    { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] },
+  ];
 }

@@ -1,12 +1,14 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
-import { DatabaseFault, isBusy } from '../database/database-fault';
+import { DatabaseFault, isFault } from '../database/database-fault';
 import { type SqlConnection, preparedConnection } from '../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
+import { batchMeans } from './batch';
 import { dryRun } from './dry-run';
 import type { LiveMemory } from './live-memory';
+import type { RecordCatalog } from '../records/record-catalog';
 import { within } from '../../core/concurrency/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
@@ -28,6 +30,7 @@ export class WriterConnection {
     private readonly database: Database,
     private readonly known: KnownHead,
     private readonly memory: LiveMemory,
+    private readonly catalog: RecordCatalog,
   ) {}
 
   /** Readers may have to follow the writer to another server, even when nobody writes. */
@@ -96,7 +99,7 @@ export class WriterConnection {
 
   /** If somebody else held a lock, the failure says nothing about the database. */
   async recoverFrom(error: unknown): Promise<void> {
-    if (isBusy(error)) await this.rollBack();
+    if (isFault(error, 'busy')) await this.rollBack();
     else await this.failed(error);
   }
 
@@ -112,7 +115,7 @@ export class WriterConnection {
       await connection.run(dialect.begin);
       const head = await this.known.checked(readHead(connection, dialect.lockRow));
       await this.memory.catchUp(connection, head);
-      await dryRun(connection, dialect, head);
+      await dryRun(batchMeans(connection, dialect, this.catalog), head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
       this.checkPlace();

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseFault, isBusy } from '../database/database-fault';
+import { isFault } from '../database/database-fault';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Batches, CommittedBatch } from './batches';
 import type { QueuedCommand } from './commands';
@@ -136,8 +136,8 @@ export class Writer {
     try {
       await leftovers.deleteChunk(await connection.current());
     } catch (error) {
-      if (isUnavailable(error)) return connection.failed(error);
-      if (!isBusy(error)) leftovers.stopAfter(error);
+      if (isFault(error, 'unavailable', 'storage')) return connection.failed(error);
+      if (!isFault(error, 'busy')) leftovers.stopAfter(error);
       await connection.rollBack();
     }
   }
@@ -186,7 +186,7 @@ export class Writer {
       return;
     }
     const refusal = unavailable('The database cannot take writes now.');
-    if (isUnavailable(error)) {
+    if (isFault(error, 'unavailable', 'storage')) {
       await connection.failed(error);
       commands.forEach((command) => command.reject(refusal));
       this.observer?.onFailedBatch();
@@ -194,8 +194,8 @@ export class Writer {
     }
     await connection.rollBack();
     const [only, ...others] = commands;
-    if (isBusy(error) || others.length > 0) {
-      if (!isBusy(error)) this.batchLimit = Math.ceil(commands.length / 2);
+    if (isFault(error, 'busy') || others.length > 0) {
+      if (!isFault(error, 'busy')) this.batchLimit = Math.ceil(commands.length / 2);
       this.putBack(commands);
       this.expire();
       return;
@@ -206,10 +206,6 @@ export class Writer {
     if (connection.hasFailed) only?.reject(refusal);
     else only?.reject(error instanceof Error ? error : new Error(String(error)));
   }
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage');
 }
 
 /** If memory missed a change that is on disk, every later decision would be wrong. */

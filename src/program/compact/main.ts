@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../core/config/read-configuration';
 import { shownText } from '../../core/values/shown-text';
 import { preparedConnection } from '../../ledger/database/sql-connection';
 import { SqliteConnection } from '../../ledger/database/sqlite/sqlite-connection';
-import { resolveDatabaseFile, SqliteLock } from '../../ledger/database/sqlite/sqlite-file';
+import { lockedDatabase, resolveDatabaseFile } from '../../ledger/database/sqlite/sqlite-file';
 import { applyWriterSettings } from '../../ledger/database/sqlite/sqlite-settings';
 
 /** Exit codes. */
@@ -27,11 +27,11 @@ async function main(words: readonly string[]): Promise<void> {
     throw new MisuseError(`There is no database ${database.path}.`);
   const path = resolveDatabaseFile(database.path);
   // No other process may have the file open meanwhile: it would go on with the pages that it knows.
-  const lock = await SqliteLock.take(path);
+  const lock = await lockedDatabase(path);
   try {
     await compact(path);
   } finally {
-    await lock.release();
+    await lock.close();
   }
   process.stdout.write(`compacted  ${path}\n`);
 }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
 import { ActorResponse } from '../../../http/authentication/actor.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -10,12 +11,7 @@ export class AuditEntryResponse {
   @ApiProperty({ example: sampleId('aud') })
   readonly id!: string;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 1,
-    example: 1,
-    description: 'Sequence of the provenance entry that seals it.',
-  })
+  @ApiCount('Sequence of the provenance entry that seals it.', { minimum: 1 })
   readonly sequence!: number;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -24,16 +20,16 @@ export class AuditEntryResponse {
   @ApiProperty({ example: 'entity.created' })
   readonly action!: string;
 
-  @ApiProperty({ type: ActorResponse, description: 'Who authenticated.' })
+  @ApiMember('Who authenticated.', { type: ActorResponse })
   readonly actor!: ActorResponse;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The agent that acted or was changed.' })
+  @ApiNullableText('The agent that acted or was changed.')
   readonly agentId!: string | null;
 
   @ApiProperty({ type: String, nullable: true, example: sampleId('ent') })
   readonly entityId!: string | null;
 
-  @ApiProperty({ example: 'entity', description: 'Kind of the record the entry is about.' })
+  @ApiMember('Kind of the record the entry is about.', { example: 'entity' })
   readonly subjectType!: string;
 
   @ApiProperty({ example: sampleId('ent') })
@@ -42,18 +38,14 @@ export class AuditEntryResponse {
   @ApiProperty({ enum: ENTRY_OUTCOMES, enumName: 'EntryOutcome', example: 'success' })
   readonly outcome!: string;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'Why it was denied or failed.' })
+  @ApiNullableText('Why it was denied or failed.')
   readonly reason!: string | null;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    nullable: true,
-    example: {},
-    description:
-      'Names of changed fields, ids, verdicts, policies, numbers; never free-form content. Null once erased, as are ' +
+  @ApiMember(
+    'Names of changed fields, ids, verdicts, policies, numbers; never free-form content. Null once erased, as are ' +
       '`reason`, `requestId` and `ip`.',
-  })
+    { type: 'object', additionalProperties: true, nullable: true, example: {} },
+  )
   readonly details!: JsonObject | null;
 
   @ApiProperty({ type: String, nullable: true, example: '01KAGQ5W3R8YB1N7Q4D6M2ZC9X' })

@@ -33,3 +33,16 @@ export class AuditListQuery extends ListQuery {
   @QueryTimestamp({ description: 'Only entries up to and including this time.' })
   readonly to?: string;
 }
+
+/** What lists of entries are filtered by. */
+export const ENTRY_FILTERS = {
+  entityId: ['entityId', 'equals'],
+  agentId: ['agentId', 'equals'],
+  actorId: ['actorId', 'equals'],
+  subjectId: ['subjectId', 'equals'],
+  action: ['action', 'equals'],
+  outcome: ['outcome', 'equals'],
+  from: ['timestamp', 'atLeast'],
+  to: ['timestamp', 'atMost'],
+  after: ['sequence', 'after'],
+} as const;

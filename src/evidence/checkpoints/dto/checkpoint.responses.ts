@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiCount, ApiMember } from '../../../http/openapi/answer-members';
 import type { IssuedCheckpoint } from '../checkpoint';
 import type { ConsistencyProof, InclusionProof } from '../../../ledger/reading/tree-reader';
 
@@ -9,22 +9,19 @@ export const EXAMPLE_NOTE =
   'agent-governance-service\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n— agent-governance-service d2YZDch/UEZ1NdYSp9tq5kju8tV126atfx/ZA5IwbuGLCfwVxsmzXdJ3TfVtwQk71JTnFLuF2TdU0OXreKubGyj0eAo=\n';
 
 export class CheckpointResponse {
-  @ApiProperty({
-    example: EXAMPLE_NOTE,
-    description: 'The checkpoint as a signed note (C2SP tlog-checkpoint), to be kept as it is.',
-  })
+  @ApiMember('The checkpoint as a signed note (C2SP tlog-checkpoint), to be kept as it is.', { example: EXAMPLE_NOTE })
   readonly checkpoint!: string;
 
-  @ApiProperty({ example: 'agent-governance-service', description: 'Name of the log.' })
+  @ApiMember('Name of the log.', { example: 'agent-governance-service' })
   readonly origin!: string;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries.' })
+  @ApiCount('Number of entries.')
   readonly size!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the Merkle tree over the entries (RFC 6962), in hex.' })
+  @ApiMember('Root of the Merkle tree over the entries (RFC 6962), in hex.', { example: EXAMPLE_HASH })
   readonly rootHash!: string;
 
-  @ApiProperty({ example: EXAMPLE_PUBLIC_KEY, description: 'The key that checks the signature (C2SP signed note).' })
+  @ApiMember('The key that checks the signature (C2SP signed note).', { example: EXAMPLE_PUBLIC_KEY })
   readonly publicKey!: string;
 
   static of(
@@ -37,24 +34,22 @@ export class CheckpointResponse {
 }
 
 export class ConsistencyProofResponse {
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the earlier tree.' })
+  @ApiCount('Number of entries of the earlier tree.')
   readonly from!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the later tree.' })
+  @ApiCount('Number of entries of the later tree.')
   readonly to!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the earlier tree, in hex.' })
+  @ApiMember('Root of the earlier tree, in hex.', { example: EXAMPLE_HASH })
   readonly fromRoot!: string;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the later tree, in hex.' })
+  @ApiMember('Root of the later tree, in hex.', { example: EXAMPLE_HASH })
   readonly toRoot!: string;
 
-  @ApiProperty({
-    type: [String],
-    example: [],
-    description:
-      'Consistency proof of RFC 6962, section 2.1.2, in hex; empty when the earlier tree is empty or of the same size.',
-  })
+  @ApiMember(
+    'Consistency proof of RFC 6962, section 2.1.2, in hex; empty when the earlier tree is empty or of the same size.',
+    { type: [String], example: [] },
+  )
   readonly hashes!: readonly string[];
 
   static of(this: void, { earlier, later, hashes }: ConsistencyProof): ConsistencyProofResponse {
@@ -63,22 +58,21 @@ export class ConsistencyProofResponse {
 }
 
 export class InclusionProofResponse {
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Place of the entry in the chain.' })
+  @ApiCount('Place of the entry in the chain.', { minimum: 1 })
   readonly sequence!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'SHA-256(0x00 ‖ the 32 bytes of the hash of the entry), in hex.' })
+  @ApiMember('SHA-256(0x00 ‖ the 32 bytes of the hash of the entry), in hex.', { example: EXAMPLE_HASH })
   readonly leafHash!: string;
 
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Number of entries in the tree.' })
+  @ApiCount('Number of entries in the tree.', { minimum: 1 })
   readonly size!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the tree of that size, in hex.' })
+  @ApiMember('Root of the tree of that size, in hex.', { example: EXAMPLE_HASH })
   readonly rootHash!: string;
 
-  @ApiProperty({
+  @ApiMember('Audit path of RFC 6962, section 2.1.1, from the leaf to the root, in hex.', {
     type: [String],
     example: [],
-    description: 'Audit path of RFC 6962, section 2.1.1, from the leaf to the root, in hex.',
   })
   readonly hashes!: readonly string[];
 

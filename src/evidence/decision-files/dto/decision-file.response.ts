@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember } from '../../../http/openapi/answer-members';
 import { POLICY_DEFAULT_EFFECTS, type PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
@@ -7,25 +8,24 @@ import { EXAMPLE_HASH, ProvenanceProofResponse } from '../../provenance/dto/prov
 export const DECISION_FILE_FORMAT = 'agent-governance-evidence/1';
 
 export class ProvenEntryResponse extends ProvenanceProofResponse {
-  @ApiProperty({
+  @ApiMember('The audit path of the entry to the root of the checkpoint, from the leaf on.', {
     type: [String],
     example: [EXAMPLE_HASH],
-    description: 'The audit path of the entry to the root of the checkpoint, from the leaf on.',
   })
   readonly proof!: readonly string[];
 }
 
 export class DecisionRulesResponse {
-  @ApiProperty({ example: EXAMPLE_HASH, description: '`rules` in the details of entries.' })
+  @ApiMember('`rules` in the details of entries.', { example: EXAMPLE_HASH })
   readonly hash!: string;
 
   @ApiProperty({ enum: POLICY_DEFAULT_EFFECTS, enumName: 'PolicyDefaultEffect', example: 'deny' })
   readonly defaultEffect!: PolicyDefaultEffect;
 
-  @ApiProperty({ type: 'integer', example: 1, description: 'Version of the rules by which policies are evaluated.' })
+  @ApiMember('Version of the rules by which policies are evaluated.', { type: 'integer', example: 1 })
   readonly evaluation!: number;
 
-  @ApiProperty({ type: [String], example: [sampleId('pol')], description: 'Ids of the policies in force, in order.' })
+  @ApiMember('Ids of the policies in force, in order.', { type: [String], example: [sampleId('pol')] })
   readonly policies!: readonly string[];
 }
 
@@ -37,23 +37,18 @@ export class DecisionFileResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly executionId!: string;
 
-  @ApiProperty({ description: 'A signed checkpoint that covers all entries.' })
+  @ApiMember('A signed checkpoint that covers all entries.')
   readonly checkpoint!: string;
 
-  @ApiProperty({ type: [ProvenEntryResponse], description: 'By sequence.' })
+  @ApiMember('By sequence.', { type: [ProvenEntryResponse] })
   readonly entries!: readonly ProvenEntryResponse[];
 
-  @ApiProperty({
-    type: [DecisionRulesResponse],
-    description: 'Those that the entries name, in the order in which they do.',
-  })
+  @ApiMember('Those that the entries name, in the order in which they do.', { type: [DecisionRulesResponse] })
   readonly rules!: readonly DecisionRulesResponse[];
 
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'object', additionalProperties: true },
-    description:
-      'The contents of all policies of `rules`, each once, by id: as hashed, without `status`, `warnings` and `createdAt`.',
-  })
+  @ApiMember(
+    'The contents of all policies of `rules`, each once, by id: as hashed, without `status`, `warnings` and `createdAt`.',
+    { type: 'array', items: { type: 'object', additionalProperties: true } },
+  )
   readonly policies!: readonly JsonObject[];
 }

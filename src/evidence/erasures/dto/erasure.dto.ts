@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableTime } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
 import { ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
@@ -60,7 +61,7 @@ export class ErasureResponse {
   @ApiProperty({ example: sampleId('ers') })
   readonly id!: string;
 
-  @ApiProperty({ type: [ErasureSubjectResponse], description: 'As they were named.' })
+  @ApiMember('As they were named.', { type: [ErasureSubjectResponse] })
   readonly subjects!: readonly ErasureSubjectResponse[];
 
   @ApiProperty({ example: 'Request 2026-118 of a data subject' })
@@ -69,26 +70,19 @@ export class ErasureResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    example: null,
-    description: 'When all of it was gone; null, as are the counts, until then.',
-  })
+  @ApiNullableTime('When all of it was gone; null, as are the counts, until then.')
   readonly completedAt!: string | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Entries that lost their contents.' })
+  @ApiMember('Entries that lost their contents.', { type: 'integer', nullable: true, example: null })
   readonly entries!: number | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Records that were erased.' })
+  @ApiMember('Records that were erased.', { type: 'integer', nullable: true, example: null })
   readonly records!: number | null;
 
-  @ApiProperty({
+  @ApiMember('Entries of version 1 among them: what they held can still be guessed from the hash.', {
     type: 'integer',
     nullable: true,
     example: null,
-    description: 'Entries of version 1 among them: what they held can still be guessed from the hash.',
   })
   readonly unsalted!: number | null;
 

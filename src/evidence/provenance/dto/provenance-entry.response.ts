@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
+import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
@@ -9,10 +10,10 @@ export const EXAMPLE_HASH = '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112
 const EXAMPLE_SALT = 'nC1eW3pQZ0m8sVtYx5ufAg';
 
 export class ProvenanceEntryResponse {
-  @ApiProperty({ type: 'integer', example: 2, description: 'Version of the sealed form: 1 or 2.' })
+  @ApiMember('Version of the sealed form: 1 or 2.', { type: 'integer', example: 2 })
   readonly v!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Place in the chain: 1, 2, 3 …' })
+  @ApiCount('Place in the chain: 1, 2, 3 …', { minimum: 1 })
   readonly sequence!: number;
 
   @ApiProperty({ example: sampleId('prv') })
@@ -33,38 +34,30 @@ export class ProvenanceEntryResponse {
   @ApiProperty({ example: sampleId('aud') })
   readonly auditId!: string;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: EXAMPLE_HASH,
-    description:
-      'SHA-256 of the canonical JSON of `details`, `ip`, `reason` and `requestId` of the audit entry with their salt; null in ' +
+  @ApiNullableText(
+    'SHA-256 of the canonical JSON of `details`, `ip`, `reason` and `requestId` of the audit entry with their salt; null in ' +
       'version 1. Not covered by `hash`: `auditHash` covers it.',
-  })
+    EXAMPLE_HASH,
+  )
   readonly detailsHash!: string | null;
 
-  @ApiProperty({
-    example: EXAMPLE_HASH,
-    description:
-      'SHA-256 of the canonical JSON of the audit entry: in version 2 with `detailsHash` in place of those four members.',
-  })
+  @ApiMember(
+    'SHA-256 of the canonical JSON of the audit entry: in version 2 with `detailsHash` in place of those four members.',
+    { example: EXAMPLE_HASH },
+  )
   readonly auditHash!: string;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    example: EXAMPLE_HASH,
-    description:
-      'SHA-256 of the canonical JSON of the subject after the entry, in version 2 with its salt; null when it no longer exists.',
-  })
+  @ApiNullableText(
+    'SHA-256 of the canonical JSON of the subject after the entry, in version 2 with its salt; null when it no longer exists.',
+    EXAMPLE_HASH,
+  )
   readonly stateHash!: string | null;
 
-  @ApiProperty({ example: '0'.repeat(64), description: '`hash` of the previous entry; 64 zeros for the first.' })
+  @ApiMember('`hash` of the previous entry; 64 zeros for the first.', { example: '0'.repeat(64) })
   readonly previousHash!: string;
 
-  @ApiProperty({
+  @ApiMember('SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.', {
     example: EXAMPLE_HASH,
-    description: 'SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.',
   })
   readonly hash!: string;
 
@@ -97,10 +90,10 @@ export class ProvenanceEntryResponse {
 
 /** The random texts with which an entry commits to what may have to be forgotten. */
 export class SaltsResponse {
-  @ApiProperty({ type: String, nullable: true, example: EXAMPLE_SALT, description: 'Null once erased.' })
+  @ApiNullableText('Null once erased.', EXAMPLE_SALT)
   readonly details!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, example: EXAMPLE_SALT, description: 'Null where `stateHash` is, too.' })
+  @ApiNullableText('Null where `stateHash` is, too.', EXAMPLE_SALT)
   readonly state!: string | null;
 }
 
@@ -109,15 +102,10 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   @ApiProperty({ type: AuditEntryResponse })
   readonly audit!: AuditEntryResponse;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    nullable: true,
-    description: 'What `stateHash` was computed from.',
-  })
+  @ApiMember('What `stateHash` was computed from.', { type: 'object', additionalProperties: true, nullable: true })
   readonly state!: JsonObject | null;
 
-  @ApiProperty({ type: SaltsResponse, nullable: true, description: 'Null in version 1, which has no salts.' })
+  @ApiMember('Null in version 1, which has no salts.', { type: SaltsResponse, nullable: true })
   readonly salts!: SaltsResponse | null;
 
   static of(this: void, entry: AnsweredEntry): ProvenanceProofResponse {
@@ -130,17 +118,7 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   }
 }
 
-/** The last line of an export: without it, an export is incomplete. */
-export class ExportEndResponse {
-  /** The end of the chain when the export began; sequence 0 and 64 zeros if there was no entry. */
-  readonly end!: ChainHeadResponse;
-
-  static of(this: void, end: ChainHeadResponse): ExportEndResponse {
-    return { end };
-  }
-}
-
-/** A line of an export, for the API document. */
+/** A line of an export, for the API document: an entry, or the last line, without which an export is incomplete. */
 export const EXPORT_LINE: SchemaObject = {
   oneOf: [
     { $ref: getSchemaPath(ProvenanceProofResponse) },

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiChoice, ApiCount, ApiMember } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { RECORD_FAULTS, type RecordFault, DERIVED_DATA, type InvalidDerived, type TimedStateVerdict } from '../../verification/state-verifier';
 import { EXAMPLE_HASH } from '../../checkpoints/dto/checkpoint.responses';
@@ -12,69 +13,59 @@ export class InvalidRecordResponse {
   @ApiProperty({ example: sampleId('ent') })
   readonly subjectId!: string;
 
-  @ApiProperty({
-    enum: RECORD_FAULTS,
-    enumName: 'RecordFault',
-    example: 'changed',
-    description:
-      '`changed`: it is not as its last entry left it. `added`: no entry created it, or the last one removed it. ' +
+  @ApiChoice(
+    ['RecordFault', RECORD_FAULTS],
+    'changed',
+    '`changed`: it is not as its last entry left it. `added`: no entry created it, or the last one removed it. ' +
       '`missing`: according to its last entry it should exist.',
-  })
+  )
   readonly fault!: RecordFault;
 }
 
 export class InvalidDerivedResponse {
-  @ApiProperty({
-    enum: DERIVED_DATA,
-    enumName: 'DerivedData',
-    example: 'counter',
-    description:
-      '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with ' +
+  @ApiChoice(
+    ['DerivedData', DERIVED_DATA],
+    'counter',
+    '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with ' +
       'which processes follow one another. `table`: something else is in its place, or hides its rows.',
-  })
+  )
   readonly data!: InvalidDerived['data'];
 
-  @ApiProperty({
+  @ApiMember('Of the counter, the id of the record, the column of the head record, or the table.', {
     example: 'entities:type:service',
-    description: 'Of the counter, the id of the record, the column of the head record, or the table.',
   })
   readonly name!: string;
 }
 
 export class TreeResponse {
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries in the tree.' })
+  @ApiCount('Number of entries in the tree.')
   readonly size!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the Merkle tree that the entries make, in hex.' })
+  @ApiMember('Root of the Merkle tree that the entries make, in hex.', { example: EXAMPLE_HASH })
   readonly rootHash!: string;
 
-  @ApiProperty({
-    description: 'Whether the stored tree, from which checkpoints and proofs are made, is that tree.',
-  })
+  @ApiMember('Whether the stored tree, from which checkpoints and proofs are made, is that tree.')
   readonly matches!: boolean;
 }
 
 export class CheckpointVerdictResponse {
-  @ApiProperty({ example: 'agent-governance-service', description: 'Name of the log in the checkpoint.' })
+  @ApiMember('Name of the log in the checkpoint.', { example: 'agent-governance-service' })
   readonly origin!: string;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
   readonly size!: number;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root hash of the checkpoint, in hex.' })
+  @ApiMember('Root hash of the checkpoint, in hex.', { example: EXAMPLE_HASH })
   readonly rootHash!: string;
 
-  @ApiProperty({
+  @ApiMember('Whether it was signed by this log: its signing key, or one of SIGNING_KEY_PREVIOUS.', {
     enum: ['valid', 'unknown_key', 'invalid'],
     enumName: 'SignatureVerdict',
     example: 'valid',
-    description: 'Whether it was signed by this log: its signing key, or one of SIGNING_KEY_PREVIOUS.',
   })
   readonly signature!: SignatureVerdict;
 
-  @ApiProperty({
-    description: 'Whether the first entries of the log, as many as the checkpoint has, are those it was made from.',
-  })
+  @ApiMember('Whether the first entries of the log, as many as the checkpoint has, are those it was made from.')
   readonly extended!: boolean;
 }
 
@@ -87,11 +78,10 @@ export class ChainHeadResponse {
 }
 
 export class VerificationResponse {
-  @ApiProperty({
-    description:
-      'True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when also no record and no derived ' +
+  @ApiMember(
+    'True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when also no record and no derived ' +
       'data is wrong; with a checkpoint, when the log also extends it and its signature is not forged.',
-  })
+  )
   readonly valid!: boolean;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
@@ -103,24 +93,21 @@ export class VerificationResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 0 })
   readonly invalidHashes!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 0, description: 'Entries whose contents were erased.' })
+  @ApiCount('Entries whose contents were erased.', { example: 0 })
   readonly erased!: number;
 
-  @ApiProperty({
+  @ApiMember('Where the chain ended according to the head record when the verification began.', {
     type: ChainHeadResponse,
-    description: 'Where the chain ended according to the head record when the verification began.',
   })
   readonly head!: ChainHeadResponse;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'The first sequence at fault.' })
+  @ApiMember('The first sequence at fault.', { type: 'integer', nullable: true, example: null })
   readonly firstInvalid!: number | null;
 
-  @ApiProperty({
-    type: TreeResponse,
-    nullable: true,
-    description:
-      'The Merkle tree over the entries; null with a `from` after the first entry, since it is not checked then.',
-  })
+  @ApiMember(
+    'The Merkle tree over the entries; null with a `from` after the first entry, since it is not checked then.',
+    { type: TreeResponse, nullable: true },
+  )
   readonly tree!: TreeResponse | null;
 
   @ApiPropertyOptional({
@@ -129,49 +116,38 @@ export class VerificationResponse {
   })
   readonly checkpoint?: CheckpointVerdictResponse;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 12, description: 'Milliseconds the verification took.' })
+  @ApiCount('Milliseconds the verification took.', { example: 12 })
   readonly durationMs!: number;
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 0,
-    required: false,
-    description: 'With `state`: number of records checked.',
-  })
+  @ApiMember('With `state`: number of records checked.', { type: 'integer', minimum: 0, required: false })
   readonly recordsVerified?: number;
 
-  @ApiProperty({
+  @ApiMember('With `state`: records that are not as the ledger left them.', {
     type: 'integer',
     minimum: 0,
     required: false,
-    description: 'With `state`: records that are not as the ledger left them.',
   })
   readonly invalidRecords?: number;
 
-  @ApiProperty({
+  @ApiMember('With `state`: the first ten of them.', {
     type: InvalidRecordResponse,
     isArray: true,
     maxItems: 10,
     required: false,
-    description: 'With `state`: the first ten of them.',
   })
   readonly firstInvalidRecords?: readonly InvalidRecordResponse[];
 
-  @ApiProperty({
-    type: 'integer',
-    minimum: 0,
-    required: false,
-    description:
-      'With `state`: totals, list items and columns of the head record that do not agree with records and entries.',
-  })
+  @ApiMember(
+    'With `state`: totals, list items and columns of the head record that do not agree with records and entries.',
+    { type: 'integer', minimum: 0, required: false },
+  )
   readonly invalidDerived?: number;
 
-  @ApiProperty({
+  @ApiMember('With `state`: the first ten of them.', {
     type: InvalidDerivedResponse,
     isArray: true,
     maxItems: 10,
     required: false,
-    description: 'With `state`: the first ten of them.',
   })
   readonly firstInvalidDerived?: readonly InvalidDerivedResponse[];
 
@@ -181,29 +157,11 @@ export class VerificationResponse {
     state: TimedStateVerdict | null,
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
-    const {
-      entriesVerified,
-      brokenLinks,
-      invalidHashes,
-      erased,
-      head,
-      firstInvalid,
-      tree,
-      duration: durationMs,
-    } = verdict;
+    const { entriesVerified, brokenLinks, invalidHashes, erased, head, firstInvalid, tree } = verdict;
+    const counts = { entriesVerified, brokenLinks, invalidHashes, erased };
     // A client that only looks at this member must not miss other findings.
     const valid = verdict.valid && tree?.matches !== false && isKept(checkpoint);
-    const ofChain = {
-      valid,
-      entriesVerified,
-      brokenLinks,
-      invalidHashes,
-      erased,
-      head,
-      firstInvalid,
-      tree,
-      durationMs,
-    };
+    const ofChain = { valid, ...counts, head, firstInvalid, tree, durationMs: verdict.duration };
     const found = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
     return state === null ? found : withState(found, state);
   }

@@ -7,7 +7,7 @@ import { type OnApplicationBootstrap, Injectable, Logger } from '@nestjs/common'
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import { Database } from '../../../ledger/database/database';
 import { LedgerService } from '../../../ledger/ledger.service';
-import { keepSums } from '../../../ledger/records/statements';
+import { ledgerSql } from '../../../ledger/writing/ledger-sql';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 
 /** Entries that one statement reads. */
@@ -151,7 +151,8 @@ export class MissingSums implements OnApplicationBootstrap {
       const { rows } = sums;
       if (rows.length === 0) return;
       const proof = { sql: COUNT_SUMS, parameters: [] };
-      transaction.writeAside({ sql: keepSums(this.database.dialect), parameters: [JSON.stringify(rows)], proof });
+      const { keepSums } = ledgerSql(this.database.dialect);
+      transaction.writeAside({ sql: keepSums, parameters: [JSON.stringify(rows)], proof });
       transaction.afterCommit(() =>
         this.logger.warn(`${rows.length} sums of what was used were missing, and are added up anew.`),
       );

@@ -13,6 +13,10 @@ const GOODBYE = 1_000;
 /** Milliseconds: the longest a timer can take. */
 const ENDLESS = 2 ** 31 - 1;
 
+/** Milliseconds until the server is asked about a COMMIT that it has not answered, and then between questions. */
+const UNANSWERED = 15_000;
+const INTERVAL = 3_000;
+
 /** The SQLSTATE of notices that are not warnings. */
 const SUCCESSFUL_COMPLETION = '00000';
 
@@ -21,7 +25,7 @@ const SUCCESSFUL_COMPLETION = '00000';
  * server runs them in order. A lost session stays lost: its owner opens another.
  */
 export class PostgresConnection implements SqlConnection {
-  private lost = false;
+  isLost = false;
   /** Received since COMMIT was sent. */
   private warnings: string[] = [];
   private isAtWork: (() => Promise<boolean>) | null = null;
@@ -32,8 +36,8 @@ export class PostgresConnection implements SqlConnection {
     private readonly reach: ServerReach,
   ) {
     // Without a listener, an error between statements would end the process.
-    client.on('error', () => (this.lost = true));
-    client.on('end', () => (this.lost = true));
+    client.on('error', () => (this.isLost = true));
+    client.on('end', () => (this.isLost = true));
     client.on('notice', ({ code, message = '' }) => {
       if (code !== SUCCESSFUL_COMPLETION) this.warnings.push(message);
     });
@@ -58,7 +62,7 @@ export class PostgresConnection implements SqlConnection {
 
   /** Statements in progress are finished; then the owner opens another session. */
   abandon(): void {
-    this.lost = true;
+    this.isLost = true;
   }
 
   /**
@@ -67,11 +71,7 @@ export class PostgresConnection implements SqlConnection {
    */
   letCommitWait(isAtWork: () => Promise<boolean>): void {
     // If another server has replaced this one, the transaction is looked up there.
-    this.isAtWork = async () => !this.lost && (await isAtWork());
-  }
-
-  get isLost(): boolean {
-    return this.lost;
+    this.isAtWork = async () => !this.isLost && (await isAtWork());
   }
 
   async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
@@ -83,7 +83,7 @@ export class PostgresConnection implements SqlConnection {
       const { rows } = await this.reach.answer(this.client.query(preparedQuery(sql, parameters)));
       return rows as Row[];
     } catch (error) {
-      if (endsSession(error)) this.lost = true;
+      if (endsSession(error)) this.isLost = true;
       throw postgresFault(error);
     }
   }
@@ -114,12 +114,29 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /** No timeout covers waiting for a standby, neither the server's nor the client's. */
-  private sendCommit(): Promise<QueryResult> {
+  private async sendCommit(): Promise<QueryResult> {
     const query = preparedQuery('COMMIT', []);
-    if (this.isAtWork === null) return this.client.query(query);
+    const { isAtWork } = this;
+    if (isAtWork === null) return this.client.query(query);
     const endless = { ...query, query_timeout: ENDLESS };
-    const cut = (): unknown => this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
-    return unlessLost(this.client.query(endless), this.isAtWork, cut);
+    const answered = new AbortController();
+    this.cutWhenLost(isAtWork, answered.signal).catch(() => undefined);
+    try {
+      return await this.client.query(endless);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  /**
+   * Ends the session once the server has ended its transaction, or never received the COMMIT: where that or its answer
+   * was lost on the way, an answer would never come. While nobody knows, it is waited for. Rejects once the signal is
+   * aborted.
+   */
+  private async cutWhenLost(isAtWork: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+    await sleep(UNANSWERED, undefined, { signal });
+    while (await isAtWork().catch(() => true)) await sleep(INTERVAL, undefined, { signal });
+    if (!signal.aborted) this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
   }
 
   /** The pid of the process at the server that belongs to this session. */
@@ -163,35 +180,4 @@ function nameOf(sql: string): string | undefined {
   const name = `s${names.size}`;
   names.set(sql, name);
   return name;
-}
-
-/** Milliseconds until the server is asked about a COMMIT that it has not answered, and then between questions. */
-const UNANSWERED = 15_000;
-const INTERVAL = 3_000;
-
-/**
- * Awaits the answer to a COMMIT. It may take any time, as the server may be waiting for a standby; but where the COMMIT
- * or its answer was lost on the way, it would never come.
- * @param isAtWork asks the server whether it is still at work on the transaction. While nobody knows, it is waited for.
- * @param cut ends the session if the server has ended its transaction, or never received the COMMIT.
- */
-export async function unlessLost<Answer>(
-  answer: Promise<Answer>,
-  isAtWork: () => Promise<boolean>,
-  cut: () => unknown,
-): Promise<Answer> {
-  const answered = new AbortController();
-  cutWhenLost(isAtWork, cut, answered.signal).catch(() => undefined);
-  try {
-    return await answer;
-  } finally {
-    answered.abort();
-  }
-}
-
-/** Rejects once the signal is aborted. */
-async function cutWhenLost(isAtWork: () => Promise<boolean>, cut: () => unknown, signal: AbortSignal): Promise<void> {
-  await sleep(UNANSWERED, undefined, { signal });
-  while (await isAtWork().catch(() => true)) await sleep(INTERVAL, undefined, { signal });
-  if (!signal.aborted) cut();
 }

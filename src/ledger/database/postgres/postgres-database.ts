@@ -122,12 +122,12 @@ export class PostgresDatabase extends Database {
     return preparedConnection(opening, async (connection) => this.server.require(await requirePrimary(connection)));
   }
 
-  /** The server needs no tidying up. */
   /** Its log belongs to the server: docs/privacy.md names its archive. */
   async truncateLog(): Promise<boolean> {
     return true;
   }
 
+  /** The server needs no tidying up. */
   async finishWriting(): Promise<void> {
     return Promise.resolve();
   }

@@ -2,10 +2,7 @@ import * as sqlite3 from 'sqlite3';
 import { Database, type Statement } from 'sqlite3';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
-import { sqliteFault } from './sqlite-fault';
-
-type Callback<Value> = (error: Error | null, value: Value) => void;
-type Work<Value> = (finish: Callback<Value>) => void;
+import { type SqliteFailure, sqliteFault } from './sqlite-fault';
 
 /**
  * A SQLite connection. The driver would run statements of one connection on several threads of the pool, where all but
@@ -15,8 +12,8 @@ export class SqliteConnection implements SqlConnection {
   /** A handle stays usable; only its file can fail. */
   readonly isLost = false;
   private readonly statements = new Map<string, Statement>();
-  private readonly waiting: (() => void)[] = [];
-  private isBusy = false;
+  /** Resolves when all earlier calls have ended. */
+  private last: Promise<unknown> = Promise.resolve();
 
   private constructor(private readonly handle: Database) {}
 
@@ -31,7 +28,7 @@ export class SqliteConnection implements SqlConnection {
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.queued<Row[]>((finish) => this.execute(sql, parameters, finish));
+    return this.queued(() => this.execute<Row>(sql, parameters));
   }
 
   run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
@@ -40,79 +37,47 @@ export class SqliteConnection implements SqlConnection {
 
   /** Stops at the first failure. */
   runAll(statements: readonly SqlStatement[]): Promise<void> {
-    return this.queued<undefined>((finish) => this.runFrom(statements, 0, finish));
+    return this.queued(async () => {
+      for (const { sql, parameters } of statements) await this.execute(sql, parameters);
+    });
   }
 
   /** Waits for earlier calls. */
-  async close(): Promise<void> {
-    await this.queued<undefined>((finish) => {
+  close(): Promise<void> {
+    return this.queued(async () => {
       for (const statement of this.statements.values()) statement.finalize();
       this.statements.clear();
-      this.handle.close((error) => finish(error, undefined));
+      await called<undefined>((done) => this.handle.close((error) => done(error, undefined)));
     });
   }
 
-  /**
-   * Starts the work once all earlier calls have finished. Only one promise per call: this is the service's busiest
-   * path.
-   */
-  private queued<Value>(work: Work<Value>): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const finish: Callback<Value> = (error, value) => {
-        this.startNext();
-        if (error) reject(sqliteFault(error));
-        else resolve(value);
-      };
-      this.waiting.push(() => start(work, finish));
-      if (!this.isBusy) this.startNext();
+  private queued<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.last.then(work);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async execute<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    const statement = this.statements.get(sql) ?? (await this.prepared(sql));
+    return called((done) => statement.all<Row>(parameters, done));
+  }
+
+  private async prepared(sql: string): Promise<Statement> {
+    const statement = await called<Statement>((done) => {
+      const made: Statement = this.handle.prepare(numbered(sql), (error: Error | null) => done(error, made));
     });
-  }
-
-  private startNext(): void {
-    const next = this.waiting.shift();
-    this.isBusy = next !== undefined;
-    next?.();
-  }
-
-  /** Without a promise for each statement. */
-  private runFrom(statements: readonly SqlStatement[], index: number, finish: Callback<undefined>): void {
-    const statement = statements[index];
-    if (statement === undefined) {
-      finish(null, undefined);
-      return;
-    }
-    const { sql, parameters } = statement;
-    start<SqlRow[]>(
-      (next) => this.execute(sql, parameters, next),
-      (error) => (error ? finish(error, undefined) : this.runFrom(statements, index + 1, finish)),
-    );
-  }
-
-  private execute<Row>(sql: string, parameters: readonly SqlValue[], finish: Callback<Row[]>): void {
-    const statement = this.statements.get(sql);
-    if (statement === undefined) this.prepareAndRun(sql, parameters, finish);
-    else statement.all<Row>(parameters, finish);
-  }
-
-  private prepareAndRun<Row>(sql: string, parameters: readonly SqlValue[], finish: Callback<Row[]>): void {
-    const statement: Statement = this.handle.prepare(numbered(sql), (error: Error | null) => {
-      if (error) {
-        finish(error, []);
-        return;
-      }
-      this.statements.set(sql, statement);
-      statement.all<Row>(parameters, finish);
-    });
+    this.statements.set(sql, statement);
+    return statement;
   }
 }
 
-/** The driver throws synchronously for invalid calls. */
-function start<Value>(work: Work<Value>, finish: Callback<Value>): void {
-  try {
-    work(finish);
-  } catch (error) {
-    finish(error instanceof Error ? error : new Error(String(error)), undefined as Value);
-  }
+/** What the driver calls back with. For invalid calls it throws at once. */
+function called<Value>(call: (done: (error: Error | null, value: Value) => void) => void): Promise<Value> {
+  return new Promise<Value>((resolve, reject) => {
+    call((error, value) => (error ? reject(error) : resolve(value)));
+  }).catch((error: unknown) => {
+    throw sqliteFault(error as SqliteFailure);
+  });
 }
 
 /** SQLite treats `$1` as a name, numbered by first appearance; `?1` is the first parameter wherever it appears. */

@@ -9,7 +9,7 @@ import type { SchemaContribution, Opening } from '../start-condition';
 import { type SqlConnection, preparedConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
 import { SQLITE_DIALECT } from './sqlite-dialect';
-import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt, SqliteLock } from './sqlite-file';
+import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt, lockedDatabase } from './sqlite-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT, PASSING_CACHE_SIZE } from './sqlite-settings';
 
@@ -31,7 +31,7 @@ export class SqliteDatabase extends Database {
   private constructor(
     readonly location: string,
     protected readonly schema: SchemaContribution,
-    private readonly lock: SqliteLock,
+    private readonly lock: SqlConnection,
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
     readonly chain: SqlConnection,
@@ -52,7 +52,7 @@ export class SqliteDatabase extends Database {
   }
 
   private static async openFile(path: string, opening: Opening): Promise<SqliteDatabase> {
-    const lock = await SqliteLock.take(path);
+    const lock = await lockedDatabase(path);
     const readers: SqlConnection[] = [];
     const open = async (cacheSize?: number): Promise<SqlConnection> => {
       const reader = await openReader(path, cacheSize);
@@ -70,7 +70,7 @@ export class SqliteDatabase extends Database {
       return new SqliteDatabase(path, schema, lock, points, lists, chain);
     } catch (error) {
       await Promise.all(readers.map((reader) => reader.close()));
-      await lock.release();
+      await lock.close();
       throw error;
     }
   }
@@ -142,7 +142,7 @@ export class SqliteDatabase extends Database {
 
   protected async release(): Promise<void> {
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
-    await this.lock.release();
+    await this.lock.close();
   }
 }
 

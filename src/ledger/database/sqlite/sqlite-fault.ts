@@ -19,19 +19,14 @@ function kindOf(code: string): FaultKind {
   return STORAGE.has(code) ? 'storage' : 'programming';
 }
 
-/** The primary code of an extended one, such as SQLITE_CONSTRAINT_UNIQUE; only some drivers report these. */
-function primaryCode(code: string): string {
-  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
-}
-
-/** What the drivers throw. */
+/** What the driver throws. */
 export interface SqliteFailure {
   readonly message: string;
   readonly code?: unknown;
 }
 
 export function sqliteFault(error: SqliteFailure): DatabaseFault {
-  const code = typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
+  const code = typeof error.code === 'string' ? error.code : 'SQLITE_MISUSE';
   return new DatabaseFault(kindOf(code), code, error.message);
 }
 

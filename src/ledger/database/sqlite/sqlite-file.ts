@@ -78,22 +78,14 @@ export async function lockedFile(path: string, patience: number): Promise<SqlCon
   });
 }
 
-/** Locks the database for this process, by means of a sibling file. */
-export class SqliteLock {
-  private constructor(private readonly connection: SqlConnection) {}
-
-  static async take(databasePath: string): Promise<SqliteLock> {
-    try {
-      return new SqliteLock(await lockedFile(`${databasePath}.lock`, 0));
-    } catch (error) {
-      if (error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY') {
-        throw new DatabaseInUseError(databasePath, 'stop that one first, or give this one a database of its own.');
-      }
-      throw error;
+/** Locks the database for this process, by means of a sibling file, until the connection is closed. */
+export async function lockedDatabase(path: string): Promise<SqlConnection> {
+  try {
+    return await lockedFile(`${path}.lock`, 0);
+  } catch (error) {
+    if (error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY') {
+      throw new DatabaseInUseError(path, 'stop that one first, or give this one a database of its own.');
     }
-  }
-
-  release(): Promise<void> {
-    return this.connection.close();
+    throw error;
   }
 }

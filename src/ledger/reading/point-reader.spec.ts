@@ -1,4 +1,4 @@
-import { DataLoader } from './data-loader';
+import { DataLoader } from './point-reader';
 
 /** A database whose statements end when the test says so. */
 class HeldDatabase {

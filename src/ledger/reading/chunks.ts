@@ -1,0 +1,31 @@
+import type { SqlSessions } from '../database/sql-connection';
+
+/** Entries of a range: for queries that few of them satisfy. */
+const MOST_ENTRIES = 1_000;
+
+/** All that a query finds, in chunks. @param read the next rows after a row, or the first ones; none: it is over. */
+export async function* chunksOf<Row>(read: (last: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row[]> {
+  for (let rows = await read(undefined); rows.length > 0; rows = await read(rows.at(-1))) yield rows;
+}
+
+/** In chunks, the entries up to a sequence, or those with an action: what is before the first of each, and its last. */
+export async function* entryRanges(
+  chain: Pick<SqlSessions, 'all'>,
+  { upTo = Number.MAX_SAFE_INTEGER, action }: { readonly upTo?: number; readonly action?: string },
+): AsyncGenerator<[after: number, last: number]> {
+  const ofAction = action === undefined ? '' : 'AND "action" = $3 ';
+  const sql =
+    `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 ` +
+    `AND "sequence" <= $2 ${ofAction}ORDER BY "sequence" LIMIT ${MOST_ENTRIES}) AS chunk`;
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const [extent] = await chain.all<{ last: number | null }>(sql, [
+      after,
+      upTo,
+      ...(action === undefined ? [] : [action]),
+    ]);
+    const last = extent?.last ?? null;
+    if (last === null) return;
+    yield [after, last];
+    after = last;
+  }
+}
