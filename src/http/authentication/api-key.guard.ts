@@ -8,7 +8,6 @@ import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication, presentsCredential } from './authentication';
 import { FailedAuthentications } from './failed-authentications';
 import type { AdmissionRule, RouteScopes } from '../request/routes';
-import { traceIdIn } from '../request/trace-context';
 
 /**
  * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
@@ -52,8 +51,8 @@ export class ApiKeyGuard implements CanActivate {
     }
     const { scopes, admissionRule } = request.traits;
     const refusal = refusalOf(identity, scopes);
-    const traceId = traceIdIn(request.headers['traceparent']);
-    const caller = callerOf(identity, { requestId: request.id, ip: request.address, traceId });
+    const { id: requestId, address: ip, traceId } = request;
+    const caller = callerOf(identity, { requestId, ip, traceId });
     request.caller = caller;
     if (refusal !== null) throw refusal;
     return admissionRule === undefined || this.admitBy(admissionRule, caller, request);

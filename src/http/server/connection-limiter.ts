@@ -1,8 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { countedClient, unmapped } from '../request/arrival';
-import { TURN } from './http-server';
-import { pendingOn } from './turns';
+import { pendingOn, TURN } from './http-server';
 
 /**
  * The share of all connections that one client may hold unless a setting says otherwise, and the share kept free of

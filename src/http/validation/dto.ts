@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { createRequire } from 'node:module';
 import type { Configuration } from '../../core/config/configuration';
 import { type FieldFault, FaultList } from '../../core/errors/domain-error';
-import { shownKey } from '../body/json-scanner';
+import { shownKey } from '../body/json-body';
 import type * as classValidator from './class-validator-rules';
 import { faultsBy, type MemberRule } from './value-rules';
 
