@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -7,8 +8,8 @@ import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './core/config/configuration';
 import type { Environment } from './core/config/variables/variable';
-import { ApiDocument } from './http/openapi/api-document';
-import { createDocument } from './http/openapi/document';
+import type * as openapi from './http/openapi/document';
+import { ApiDocument } from './http/openapi/openapi.controller';
 import { corsOptions } from './http/answers/cors';
 import { Gates } from './http/gates';
 import type { RateLimits } from './http/rate-limit/app-throttler.guard';
@@ -54,7 +55,10 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     prepareExpress(application);
     adapter.holdAnswersIn(application.get(Gates).of('answers'));
     prepareHttp(application);
-    application.get(ApiDocument).madeBy(() => createDocument(application));
+    application.get(ApiDocument).madeBy(() => {
+      const { createDocument } = createRequire(__filename)('./http/openapi/document') as typeof openapi;
+      return createDocument(application);
+    });
     return await application.init();
   } catch (error) {
     await opened.close();
