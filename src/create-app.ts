@@ -83,13 +83,13 @@ function prepareHttp(application: NestExpressApplication): void {
   // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
+  // Before Express, which would answer a target that it cannot parse.
+  server.prependListener(TURN, readTarget);
   new ConnectionLimiter(server, {
     most: maxConnections,
     mostPerClient: maxConnectionsPerAddress,
     isProxy: (address) => isProxy(address, 0),
   });
-  // Before Express, which would answer a target that it cannot parse.
-  server.prependListener(TURN, readTarget);
   answerRefusedRequests(server, application.get<RateLimits>(getStorageToken()));
 }
 

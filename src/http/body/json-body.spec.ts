@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { extentOf, parseJsonBody, scanJson } from './json-body';
+import { extentOf, parseJsonBody } from './json-body';
+import { scanJson } from './json-scanner';
 
 /** What the scan must find, derived from the parsed value alone, for values that JSON.stringify has written. */
 function faultyPaths(value: unknown, path = ''): string[] {

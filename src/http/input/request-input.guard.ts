@@ -6,7 +6,8 @@ import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-
 import { leavingSignal } from '../answers/answer-end';
 import { answersWait } from '../answers/json-adapter';
 import { BodyReader } from '../body/body-reader';
-import { type JsonBody, shownKey } from '../body/json-body';
+import type { JsonBody } from '../body/json-body';
+import { shownKey } from '../body/json-scanner';
 import { discarded, isBodyToCome } from '../body/unread-body';
 import { Gates, holdUntilAnswered } from '../gates';
 import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-string';

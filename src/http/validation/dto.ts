@@ -2,9 +2,9 @@ import type { Type } from '@nestjs/common';
 import { createRequire } from 'node:module';
 import type { Configuration } from '../../core/config/configuration';
 import { type FieldFault, FaultList } from '../../core/errors/domain-error';
-import { shownKey } from '../body/json-body';
+import { shownKey } from '../body/json-scanner';
 import type * as classValidator from './class-validator-rules';
-import { faultsBy, type MemberRule } from './value-rules';
+import type { FaultInside, MemberRule } from './value-rules';
 
 /** A member of a DTO, as its decorators declare it. */
 interface Member {
@@ -129,7 +129,10 @@ export class DtoReader {
     }
     for (const [name, { isOptional, rules }] of members) {
       if (isOptional && known[name] === undefined) continue;
-      for (const rule of Object.values(rules)) this.note(faultsBy(rule, `${path}${name}`, dto[name]));
+      for (const rule of Object.values(rules)) {
+        const found = rule(dto[name]);
+        if (found !== undefined) this.noteFound(found, `${path}${name}`);
+      }
     }
     return foreign === null ? dto : this.readForeign(foreign, dto, path);
   }
@@ -150,6 +153,11 @@ export class DtoReader {
     const dto = transform(given);
     this.note(faultsOf(dto, path));
     return dto;
+  }
+
+  private noteFound(found: string | readonly FaultInside[], field: string): void {
+    if (typeof found === 'string') this.list.add({ field, message: found });
+    else this.note(found.map(({ at, message }) => ({ field: `${field}${at}`, message })));
   }
 
   private noteUnknown(given: object, members: ReadonlyMap<string, Member>, path: string): void {

@@ -1,0 +1,71 @@
+import { FaultList, type FieldFault } from '../../core/errors/domain-error';
+
+const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
+const LONGEST_KEY_SHOWN = 100;
+
+/** A client's key, truncated if it is too long to display. */
+export function shownKey(key: string): string {
+  return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
+}
+
+/** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. */
+function pathOf(parent: string, key: string): string {
+  const shown = shownKey(key);
+  if (!PLAIN_KEY.test(shown)) return `${parent}[${JSON.stringify(shown)}]`;
+  return parent === '' ? shown : `${parent}.${shown}`;
+}
+
+/** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_INTEGER = /^-?\d{16,}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** Stands for an integer that would change: whatever contains a NUL is a fault. */
+const CHANGED_INTEGER = '\0integer';
+
+/**
+ * Finds what cannot be returned as it was sent, in a text that is valid JSON: `__proto__` keys, NUL and lone
+ * surrogates, integers beyond 2^53−1 that would change and numbers that overflow. As many as are reported.
+ */
+export function scanJson(text: string): readonly FieldFault[] {
+  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token));
+  const list = new FaultList();
+  visit(JSON.parse(marked), '', list);
+  return list.faults;
+}
+
+/**
+ * Beyond 2^53−1 an integer survives only if its digits are those that ECMAScript, and so every answer of ours, writes
+ * for it.
+ */
+function isChanged(token: string): boolean {
+  return LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token)) && String(Number(token)) !== token;
+}
+
+function visit(value: unknown, path: string, list: FaultList): void {
+  if (typeof value === 'string') visitText(value, path, list);
+  else if (value === Infinity || value === -Infinity)
+    list.add({ field: path, message: 'is too large for a number: send it as a string' });
+  else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, list));
+  else if (typeof value === 'object' && value !== null) visitMembers(value, path, list);
+}
+
+function visitMembers(value: object, path: string, list: FaultList): void {
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    if (list.isFull) return;
+    const field = pathOf(path, key);
+    if (key === '__proto__') list.add({ field, message: 'is not allowed as a key' });
+    visitText(key, field, list);
+    visit(member, field, list);
+  }
+}
+
+function visitText(text: string, field: string, list: FaultList): void {
+  if (text === CHANGED_INTEGER) {
+    const message = 'is an integer beyond 2^53−1, which would change silently: send it as a string';
+    list.add({ field, message });
+    return;
+  }
+  if (text.includes('\0')) list.add({ field, message: 'must not contain a NUL character' });
+  if (LONE_SURROGATE.test(text))
+    list.add({ field, message: 'must be well-formed Unicode: it contains half of a surrogate pair' });
+}
