@@ -78,7 +78,8 @@ export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 export { AGENT } from './governance/agents/agent.entity';
 export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
 export { AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
-export { agentLookup, findAgent, type AgentLookup, referencedAgent } from './governance/agents/find-agent';
+export { agentLookup, findAgent, type AgentLookup } from './governance/agents/find-agent';
+export { referencedAgent } from './governance/agents/find-agent';
 export { DECISION } from './governance/decisions/decision.kind';
 export {
   DECISION_STATUSES,
@@ -88,9 +89,10 @@ export {
   type Verdict,
   VERDICTS,
 } from './governance/decisions/decision.entity';
-export { ENTITY, type GovernedEntity } from './governance/entities/governed-entity.entity';
+export { ENTITY } from './governance/entities/governed-entity.entity';
+export type { GovernedEntity } from './governance/entities/governed-entity.entity';
+export { EXECUTION } from './governance/executions/execution.entity';
 export {
-  EXECUTION,
   EXECUTION_OUTCOMES,
   type Execution,
   type ExecutionOutcome,
@@ -112,7 +114,8 @@ export type { GivenGrant, GrantAllowance } from './governance/policies/approval/
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
 export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
 export type { LimitPeriod } from './governance/policies/limits/limit-window';
-export { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
+export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
+export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
 export { POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
 
 // Errors.
@@ -131,17 +134,8 @@ export {
   type PolicyReference,
   type RejectionWords,
 } from './core/errors/domain-error';
-export {
-  defineErrorCode,
-  type AnyErrorCode,
-  type ModuleError,
-  type ModuleErrorCode,
-  DENIAL_REASONS,
-  ERRORS,
-  type DenialReason,
-  type ErrorCode,
-  type ErrorRow,
-} from './core/errors/error-codes';
+export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorCode } from './core/errors/error-codes';
+export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './core/errors/error-codes';
 
 // Routes.
 export { ClientLeft } from './http/answers/answer-end';
@@ -159,7 +153,8 @@ export {
 export { IfMatch, type Precondition } from './http/conditional/precondition';
 export { ApiErrors } from './http/request/routes';
 export { ApiList } from './http/lists/api-list.decorator';
-export { conditionsOf, ListQuery } from './http/lists/list.query';
+export { conditionsOf } from './http/lists/list.query';
+export { ListQuery } from './http/lists/list.query';
 export {
   type Filters,
   type ListAnswer,
@@ -168,14 +163,10 @@ export {
   Lists,
   type ListDefaults,
 } from './http/lists/lists';
-export {
-  ApiExamples,
-  type BodyExamples,
-  ApiTag,
-  ApiRecordId,
-  type RecordIdParameter,
-  sampleId,
-} from './http/openapi/documentation.decorators';
+export { ApiExamples, type BodyExamples } from './http/openapi/documentation.decorators';
+export { ApiTag } from './http/openapi/documentation.decorators';
+export { ApiRecordId, type RecordIdParameter } from './http/openapi/documentation.decorators';
+export { sampleId } from './http/openapi/documentation.decorators';
 
 // Members of requests.
 export { CheckedBy, WholeRequest, type WholeRule } from './http/validation/dto';
@@ -210,8 +201,8 @@ export type { FaultInside, MemberRule, TextLimits, TextListLimits } from './http
 
 // Actions of agents.
 export { ActionGuard, type ActionGuardMethod, type GuardedAction } from './governance/permissions/action-guards';
+export { ActionFailure } from './governance/executions/handlers/action-handlers';
 export {
-  ActionFailure,
   ActionHandler,
   type ActionContext,
   type ActionHandlerMethod,
