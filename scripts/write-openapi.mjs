@@ -9,7 +9,7 @@ import { root } from './run.mjs';
 await ensureBuilt();
 const built = createRequire(join(root, 'dist', 'main.js'));
 const { createApp } = built('./create-app.js');
-const { ApiDocument } = built('./http/openapi/api-document.js');
+const { ApiDocument } = built('./http/openapi/openapi.controller.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
 const application = await createApp({

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -7,14 +8,13 @@ import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './core/config/configuration';
 import type { Environment } from './core/config/variables/variable';
-import { ApiDocument } from './http/openapi/api-document';
-import { createDocument } from './http/openapi/document';
-import { corsOptions } from './http/answers/cors';
+import type * as openapi from './http/openapi/document';
+import { ApiDocument } from './http/openapi/openapi.controller';
+import { corsOptions } from './http/answers/common-headers';
 import { Gates } from './http/gates';
-import type { RateLimits } from './http/rate-limit/rate-limits';
-import { ConnectionLimiter } from './http/server/connection-limiter';
-import { TURN } from './http/server/http-server';
-import { readTarget } from './http/server/readable-target';
+import type { RateLimits } from './http/rate-limit/app-throttler.guard';
+import { ConnectionLimiter, TURN } from './http/server/http-server';
+import { readTarget } from './http/request/arrival';
 import { answerRefusedRequests } from './http/fallback/refused-requests';
 import { JsonAdapter } from './http/answers/json-adapter';
 import { endingsOf, OpenedParts, OpenedPartsModule } from './core/lifecycle/opened-parts';
@@ -54,7 +54,10 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     prepareExpress(application);
     adapter.holdAnswersIn(application.get(Gates).of('answers'));
     prepareHttp(application);
-    application.get(ApiDocument).madeBy(() => createDocument(application));
+    application.get(ApiDocument).madeBy(() => {
+      const { createDocument } = createRequire(__filename)('./http/openapi/document') as typeof openapi;
+      return createDocument(application);
+    });
     return await application.init();
   } catch (error) {
     await opened.close();
@@ -79,13 +82,13 @@ function prepareHttp(application: NestExpressApplication): void {
   // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
+  // Before Express, which would answer a target that it cannot parse.
+  server.prependListener(TURN, readTarget);
   new ConnectionLimiter(server, {
     most: maxConnections,
     mostPerClient: maxConnectionsPerAddress,
     isProxy: (address) => isProxy(address, 0),
   });
-  // Before Express, which would answer a target that it cannot parse.
-  server.prependListener(TURN, readTarget);
   answerRefusedRequests(server, application.get<RateLimits>(getStorageToken()));
 }
 

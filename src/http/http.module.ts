@@ -7,7 +7,7 @@ import { BodyReader } from './body/body-reader';
 import { FallbackController } from './fallback/fallback.controller';
 import { Gates } from './gates';
 import { Lists } from './lists/lists';
-import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
+import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/app-throttler.guard';
 import type * as redis from './rate-limit/redis-counter';
 import { ShutdownGuard } from './shutdown/shutdown';
 import { StreamedAnswers } from './answers/streamed-answers';

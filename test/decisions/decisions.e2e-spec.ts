@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { StatisticsResponse } from '../../src/operations/health/dto/health.responses';
+import type { StatisticsResponse } from '../../src/operations/health/health.controller';
 import { AnswerCheck } from '../openapi/answer-check';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';

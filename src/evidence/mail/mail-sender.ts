@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { Injectable } from '@nestjs/common';
-import { createTransport } from 'nodemailer';
+import type * as nodemailer from 'nodemailer';
 import { Configuration } from '../../core/config/configuration';
 import { CUT, type Message } from '../webhooks/messages/message';
 
@@ -33,6 +34,8 @@ export class MailSender {
   async send({ to, subject, text, id }: Mail): Promise<void> {
     const { smtpUrl, mailFrom } = this.configuration;
     if (smtpUrl === null || mailFrom === null) throw new Error('There is no mail server.');
+    // Only services that send mails need it.
+    const { createTransport } = createRequire(__filename)('nodemailer') as typeof nodemailer;
     const transport = createTransport({ url: smtpUrl, ...STEPS });
     await transport.sendMail({
       ...{ from: mailFrom, to: { name: '', address: to }, subject, text },

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestj
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { entityTagOf, HeldCopy } from '../../http/conditional/held-copy';
+import { entityTagOf, HeldCopy } from '../../http/conditional/precondition';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';

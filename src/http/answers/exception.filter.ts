@@ -1,8 +1,8 @@
 import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import { CallerRefusal, DomainError, type ErrorExtras, unavailable } from '../../core/errors/domain-error';
+import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domain-error';
 import type { ServiceRequest, Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
-import { type AnyErrorCode, type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
+import { type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
 import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
 import { leaveGates } from '../gates';
 import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
@@ -16,27 +16,13 @@ export abstract class RefusalRecord {
   abstract note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error>;
 }
 
-/** Body of every error answer. */
-export interface ErrorBody {
-  readonly error: {
-    readonly code: AnyErrorCode;
-    readonly message: string;
-    readonly requestId: string;
-    readonly details: ErrorExtras['details'] | undefined;
-    readonly reason: ErrorExtras['reason'] | undefined;
-    readonly policy: ErrorExtras['policy'] | undefined;
-    readonly decisionId: ErrorExtras['decisionId'] | undefined;
-    readonly rejection: ErrorExtras['rejection'] | undefined;
-  };
-}
-
 /** The code of a status, of several the first; any other status below 500 is a fault of the request. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
   (Object.keys(ERRORS) as ErrorCode[]).reverse().map((code) => [ERRORS[code].status, code]),
 );
 
 /** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
-export function knownError(thrown: unknown): DomainError | undefined {
+function knownError(thrown: unknown): DomainError | undefined {
   if (thrown instanceof DomainError) return thrown;
   // The ledger reports its own failures; this is a read that found the database unreachable.
   if (thrown instanceof DatabaseFault) {
@@ -65,7 +51,8 @@ export function errorStatus(error: DomainError): number {
   return errorRow(error.code).status;
 }
 
-export function errorBody(error: DomainError, requestId: string): ErrorBody {
+/** The body of every error answer. */
+export function errorBody(error: DomainError, requestId: string): { readonly error: object } {
   const { details, reason, policy, decisionId, rejection, requestId: firstRequestId = requestId } = error.extras;
   const { code, message } = error;
   return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId, rejection } };

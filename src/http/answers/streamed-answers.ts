@@ -1,5 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { Injectable, Logger, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, type HeadersObject, type SchemaObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { unavailable } from '../../core/errors/domain-error';
 import { Gates } from '../gates';
@@ -61,5 +62,19 @@ export function streamedFile(
   return new StreamableFile(stream, headers).setErrorHandler((error) => {
     if (error.name !== 'AbortError') logger.error({ err: error }, 'An answer was cut short.');
     socket.resetAndDestroy();
+  });
+}
+
+export const NDJSON = 'application/x-ndjson';
+
+/**
+ * Describes an answer of lines of JSON. As a whole it is not JSON, so its schema is that of a file; the schema of a
+ * line is in the description.
+ */
+export function ApiNdjson(line: SchemaObject, headers: HeadersObject): MethodDecorator {
+  return ApiOkResponse({
+    description: `Lines of JSON. The schema of each:\n\n\`\`\`json\n${JSON.stringify(line, null, 2)}\n\`\`\``,
+    headers: { ...headers },
+    content: { [NDJSON]: { schema: { type: 'string', format: 'binary' } } },
   });
 }

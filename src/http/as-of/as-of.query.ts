@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Moment } from '../../ledger/record-history';
-import { type FieldText, Field, ReadAs } from '../validation/fields';
+import { DtoMember } from '../validation/dto';
+import { type FieldText, Field } from '../validation/fields';
 import { QueryMoment } from '../validation/query-fields';
 import { parseTimestampOrDate } from '../validation/timestamp';
 
@@ -20,7 +21,7 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
     { type: 'string', nullable: true },
   ];
   return applyDecorators(
-    ReadAs((given) => parseTimestampOrDate(given) ?? given),
+    DtoMember({ read: (given) => parseTimestampOrDate(given) ?? given }),
     Field('moment', { ...field, optional: true }, momentFault, { anyOf }),
   );
 }

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Identity, type Scope, unlimited } from '../../ledger/caller';
 import { Configuration } from '../../core/config/configuration';
-import { headerValues, type ServiceRequest } from '../request/service-request';
+import { headerValues } from '../request/arrival';
+import type { ServiceRequest } from '../request/service-request';
 
 /** Knows the holders of the keys that the service has issued. */
 export abstract class IssuedKeys {

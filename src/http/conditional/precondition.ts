@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { preconditionFailed } from '../../core/errors/domain-error';
 import { HeaderParameter } from '../request/routes';
@@ -52,3 +53,20 @@ const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext):
 export function IfMatch(): ParameterDecorator {
   return HeaderParameter(HEADER, Parsed());
 }
+
+/** The copies of an answer that the client has, by its `If-None-Match`. */
+export interface HeldCopy {
+  /** @param tag from `entityTagOf`. */
+  has(tag: string): boolean;
+}
+
+/** A strong entity tag of what an answer says, for answers without a revision. */
+export function entityTagOf(content: object): string {
+  return `"${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)}"`;
+}
+
+/** For routes marked `@Tagged()`. */
+export const HeldCopy = createParamDecorator((_data: unknown, context: ExecutionContext): HeldCopy => {
+  const [{ headers }] = context.getArgs<Exchange>();
+  return { has: (tag) => isCurrentCopy(headers['if-none-match'], tag) };
+});

@@ -5,7 +5,7 @@ import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import { DomainError, invalid } from '../../core/errors/domain-error';
 import { LeavesInputUnread, routeNotFound, Unrouted } from '../request/routes';
-import { isPreflight } from '../answers/cors';
+import { isPreflight } from '../answers/common-headers';
 import type { ServiceRequest } from '../request/service-request';
 
 const EVERY_PATH = '*path';

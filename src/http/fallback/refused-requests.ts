@@ -5,9 +5,9 @@ import { DomainError, invalidField } from '../../core/errors/domain-error';
 import { errorBody, errorStatus } from '../answers/exception.filter';
 import { countedClient, requestIdFor, unmapped } from '../request/arrival';
 import { SHARED_BUCKET } from '../request/routes';
-import type { RateLimits, RateLimitStatus } from '../rate-limit/rate-limits';
+import type { RateLimits, RateLimitStatus } from '../rate-limit/app-throttler.guard';
 import type { ServiceRequest } from '../request/service-request';
-import { isAheadOfBody, pendingOn } from '../server/turns';
+import { isAheadOfBody, pendingOn } from '../server/http-server';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
 const TOO_SLOW = invalidField('request', 'must arrive in time');

@@ -1,7 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/caller';
 import { idempotentRequest } from './idempotency-key';
-import { traceIdIn } from '../request/trace-context';
 import type { Exchange } from '../request/service-request';
 
 /** On whose behalf the request acts, for the ledger. */
@@ -20,6 +19,6 @@ export type Caller = LedgerCaller;
 
 /** Where the request comes from, for a public route that finds its caller by other means. */
 export const RequestOrigin = createParamDecorator((_data: unknown, context: ExecutionContext): Origin => {
-  const [{ id, address, headers }] = context.getArgs<Exchange>();
-  return { requestId: id, ip: address, traceId: traceIdIn(headers['traceparent']) };
+  const [{ id, address, traceId }] = context.getArgs<Exchange>();
+  return { requestId: id, ip: address, traceId };
 });

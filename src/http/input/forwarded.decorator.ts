@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { type Exchange, headerValues } from '../request/service-request';
+import { headerValues } from '../request/arrival';
+import type { Exchange } from '../request/service-request';
 
 /** The headers in which a gateway says what it asks about. */
 export interface ForwardedHeaders {

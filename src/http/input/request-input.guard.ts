@@ -37,21 +37,21 @@ export class RequestInputGuard implements CanActivate {
     this.lists = gates.of('lists');
   }
 
-  canActivate(context: ExecutionContext): MaybeLater {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request, response] = context.getArgs<Exchange>();
     const { traits, method } = request;
     if (!traits.readsInput) return true;
     if (METHODS_WITH_BODY.has(method)) return this.readInput(request, response);
-    const provided = this.provide(request, undefined);
-    return isBodyToCome(request) || traits.isList ? this.enter(request, response, provided) : provided;
+    this.provide(request, undefined);
+    return isBodyToCome(request) || traits.isList ? this.enter(request, response) : true;
   }
 
   private async readInput(request: ServiceRequest, response: Response): Promise<boolean> {
-    return this.provide(request, await this.readBody(request, response));
+    this.provide(request, await this.readBody(request, response));
+    return true;
   }
 
-  private async enter(request: ServiceRequest, response: Response, provided: MaybeLater): Promise<boolean> {
-    await provided;
+  private async enter(request: ServiceRequest, response: Response): Promise<boolean> {
     if (isBodyToCome(request)) await discarded(request, response);
     if (request.traits.isList) await this.enterList(request, response);
     return true;
@@ -83,8 +83,8 @@ export class RequestInputGuard implements CanActivate {
     holdUntilAnswered(request, pass);
   }
 
-  /** Gives the handler what it takes. Without a promise where there is nothing to validate. */
-  private provide(request: ServiceRequest, body: JsonBody | undefined): MaybeLater {
+  /** Gives the handler what it takes. */
+  private provide(request: ServiceRequest, body: JsonBody | undefined): void {
     const { traits, caller } = request;
     const query = request.url.includes('?') ? parseQueryString(request.url, traits.repeatable) : NO_QUERY;
     const faults = inputFaults(request, query, body);
@@ -99,16 +99,10 @@ export class RequestInputGuard implements CanActivate {
     const reader = new DtoReader(this.configuration);
     const { dto: queryDto } = traits.query;
     const { dto: bodyDto } = traits.body;
-    const queryRead = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
-    const bodyRead = bodyDto === null ? members : reader.read(bodyDto, members, '');
-    const take = (taken: object, given: object): true => {
-      if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
-      Object.assign(request, { query: taken, body: given });
-      return true;
-    };
-    return queryRead instanceof Promise || bodyRead instanceof Promise
-      ? Promise.all([Promise.resolve(queryRead), Promise.resolve(bodyRead)]).then((read) => take(...read))
-      : take(queryRead, bodyRead);
+    const readQuery = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
+    const readBody = bodyDto === null ? members : reader.read(bodyDto, members, '');
+    if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
+    Object.assign(request, { query: readQuery, body: readBody });
   }
 }
 
@@ -117,8 +111,6 @@ function together(known: readonly FieldFault[], found: readonly FieldFault[]): F
   const blamed = new Set(known.map(({ field }) => field));
   return [...known, ...found.filter(({ field }) => !blamed.has(field))];
 }
-
-type MaybeLater = boolean | Promise<boolean>;
 
 /** What is wrong with the request, besides what its DTOs say. */
 function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {

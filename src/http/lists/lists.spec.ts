@@ -1,7 +1,6 @@
 import type { Configuration } from '../../core/config/configuration';
 import type { DomainError } from '../../core/errors/domain-error';
-import { CursorCodec } from './list-cursor';
-import { Lists } from './lists';
+import { CursorCodec, Lists } from './lists';
 
 const DEFAULTS = { limit: 50, order: 'asc' } as const;
 const KEYS = { apiKey: 'key', apiKeyPrevious: null } as Configuration;

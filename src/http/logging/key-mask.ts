@@ -1,9 +1,5 @@
-/** Marks the end of a text that was cut. It cannot occur in the path of a request, which is ASCII. */
-const CUT = '…';
 /** Shorter keys would occur in ordinary words and make the lines unreadable; startup warns about them. */
 const SHORTEST_MASKED_KEY = 8;
-/** A shorter part of a key is useless, and ordinary words may begin with it. */
-const SHORTEST_BEGINNING = 4;
 /** How many levels of percent-encoding are decoded; nobody uses more on purpose, and decoding takes long. */
 const DEEPEST_ENCODING = 8;
 const MASK = '[key]';
@@ -23,14 +19,9 @@ interface IssuedForm {
   readonly pattern: RegExp;
 }
 
-/** The text, or its beginning and the mark if it is too long. */
-export function cutText(text: string, longest: number): string {
-  return text.length > longest ? `${text.slice(0, longest)}${CUT}` : text;
-}
-
 /**
  * Removes keys and passwords from a finished log line, whatever message or member they came from. A text in which one is
- * percent-encoded, partly or several times, or cut off, is removed as a whole, and so is one encoded more than eight
+ * percent-encoded, partly or several times, is removed as a whole, and so is one encoded more than eight
  * times. Issued keys and tokens are recognised by their form.
  */
 export function maskKeys(keys: readonly string[]): (line: string) => string {
@@ -38,10 +29,9 @@ export function maskKeys(keys: readonly string[]): (line: string) => string {
   const asJson = masked.map((key) => JSON.stringify(key).slice(1, -1));
   const asBytes = masked.flatMap(decodedForms);
   return (line) => {
-    const readable =
-      line.includes('%') || line.includes(CUT)
-        ? line.replace(JSON_TEXT, (text) => (hidesKey(JSON.parse(text) as string, asBytes) ? `"${MASK}"` : text))
-        : line;
+    const readable = line.includes('%')
+      ? line.replace(JSON_TEXT, (text) => (hidesKey(JSON.parse(text) as string, asBytes) ? `"${MASK}"` : text))
+      : line;
     return withoutIssued(asJson.reduce((rest, needle) => rest.replaceAll(needle, MASK), readable));
   };
 }
@@ -58,11 +48,10 @@ function decodedForms(key: string): string[] {
   return forms;
 }
 
-/** Whether a text has one of the keys in percent-encoded form, or only the beginning of one before a cut. */
+/** Whether a text has one of the keys in percent-encoded form. */
 function hidesKey(text: string, keys: readonly string[]): boolean {
   let bytes = bytesOf(text);
   for (let depth = 0; depth <= DEEPEST_ENCODING; depth += 1) {
-    if (isCutInKey(bytes, keys)) return true;
     const decoded = decodedOnce(bytes);
     if (decoded === null) return false;
     if (keys.some((key) => decoded.includes(key)) || withoutIssued(decoded) !== decoded) return true;
@@ -80,32 +69,4 @@ function bytesOf(text: string): string {
 function decodedOnce(bytes: string): string | null {
   if (bytes.search(ENCODED_BYTE) < 0) return null;
   return bytes.replace(ENCODED_BYTE, (byte) => String.fromCharCode(parseInt(byte.slice(1), 16)));
-}
-
-const CUT_BYTES = bytesOf(CUT);
-const HEXADECIMAL_DIGIT = /[0-9a-f]/i;
-
-/** Whether what stands before a cut is the beginning of a key. */
-function isCutInKey(bytes: string, keys: readonly string[]): boolean {
-  for (let cut = bytes.indexOf(CUT_BYTES); cut >= 0; cut = bytes.indexOf(CUT_BYTES, cut + 1)) {
-    const end = beforeBegunEncoding(bytes, cut);
-    if (keys.some((key) => endsInBeginning(bytes.slice(Math.max(0, end - key.length), end), key))) return true;
-  }
-  return false;
-}
-
-/** The start of an incomplete escape before the cut: `%`, `%4`, and with encoded digits `%%4`. */
-function beforeBegunEncoding(bytes: string, cut: number): number {
-  let end = cut;
-  for (;;) {
-    if (bytes.charAt(end - 1) === '%') end -= 1;
-    else if (bytes.charAt(end - 2) === '%' && HEXADECIMAL_DIGIT.test(bytes.charAt(end - 1))) end -= 2;
-    else return end;
-  }
-}
-
-function endsInBeginning(text: string, key: string): boolean {
-  for (let length = text.length; length >= SHORTEST_BEGINNING; length -= 1)
-    if (text.endsWith(key.slice(0, length))) return true;
-  return false;
 }

@@ -4,10 +4,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { Configuration, secretsOf } from '../../core/config/configuration';
 import { TURN } from '../server/http-server';
 import type { ServiceRequest } from '../request/service-request';
-import { traceIdIn } from '../request/trace-context';
-import { cutText } from './key-mask';
+import { maskKeys } from './key-mask';
 import { LOG } from './log';
 
 const current = new AsyncLocalStorage<ServiceRequest>();
@@ -39,10 +39,15 @@ interface RequestLine {
 /** Writes one line for each request, when it is over. */
 @Injectable()
 export class RequestLog implements OnModuleInit {
+  private readonly withoutKeys: (line: string) => string;
+
   constructor(
     @Inject(LOG) private readonly log: Logger,
     private readonly host: HttpAdapterHost,
-  ) {}
+    configuration: Configuration,
+  ) {
+    this.withoutKeys = maskKeys(secretsOf(configuration));
+  }
 
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
@@ -65,29 +70,31 @@ export class RequestLog implements OnModuleInit {
   private write(request: ServiceRequest, response: Response, durationMs: number): void {
     // The exception filter has logged the error itself, under the same request id.
     if (response.statusCode >= 500) {
-      this.log.error(requestLine(request, response, durationMs), 'request failed');
+      this.log.error(this.lineOf(request, response, durationMs), 'request failed');
     } else {
       const isWhole = response.writableEnded && !request.readableAborted;
-      this.log.info(requestLine(request, response, durationMs), isWhole ? 'request completed' : 'request aborted');
+      this.log.info(this.lineOf(request, response, durationMs), isWhole ? 'request completed' : 'request aborted');
     }
   }
-}
 
-function requestLine(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
-  const traceId = traceIdIn(request.headers['traceparent']);
-  return {
-    requestId: request.id,
-    method: request.method,
-    route: request.template ?? null,
-    path: cutText(pathOf(request.originalUrl), LONGEST_PATH),
-    status: response.headersSent ? response.statusCode : null,
-    durationMs,
-    ip: request.address,
-    ...(traceId !== null && { traceId }),
-  };
-}
+  private lineOf(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
+    const [path = ''] = request.originalUrl.split('?', 1);
+    const { traceId } = request;
+    return {
+      requestId: request.id,
+      method: request.method,
+      route: request.template ?? null,
+      path: path.length > LONGEST_PATH ? this.beginningOf(path) : path,
+      status: response.headersSent ? response.statusCode : null,
+      durationMs,
+      ip: request.address,
+      ...(traceId !== null && { traceId }),
+    };
+  }
 
-function pathOf(url: string): string {
-  const queryStart = url.indexOf('?');
-  return queryStart < 0 ? url : url.slice(0, queryStart);
+  /** Without keys before it is cut: what is left of one could not be told. */
+  private beginningOf(path: string): string {
+    const masked = JSON.parse(this.withoutKeys(JSON.stringify(path))) as string;
+    return masked.length > LONGEST_PATH ? `${masked.slice(0, LONGEST_PATH)}…` : masked;
+  }
 }

@@ -1,8 +1,22 @@
-import type { RequestMethod, Type } from '@nestjs/common';
+import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/constants';
 import type { DiscoveryService } from '@nestjs/core';
-import type { HeadersObject } from '@nestjs/swagger';
-import type { AnyErrorCode } from '../../core/errors/error-codes';
+import type {
+  ContentObject,
+  HeaderObject,
+  HeadersObject,
+  ReferenceObject,
+  ResponseObject,
+  ResponsesObject,
+  SchemaObject,
+} from '@nestjs/swagger';
+import {
+  DENIAL_REASONS,
+  type DenialReason,
+  type ErrorCode,
+  type AnyErrorCode,
+  errorRow,
+} from '../../core/errors/error-codes';
 import { type Handler, handlersOf, readTraits, type RouteTraits } from '../request/route-traits';
 import { marksOf } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
@@ -63,4 +77,179 @@ export function commonHeaderReferences(): HeadersObject {
   return Object.fromEntries(
     Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
+}
+
+const JSON_TYPE = 'application/json';
+const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
+const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
+const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+
+/** Refusals by a rule are replayed for the same `Idempotency-Key`. */
+const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT']);
+
+const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
+const ACCEPT_ENCODING: HeaderObject = {
+  schema: { type: 'string', enum: ['identity'] },
+  description: 'Present if the `Content-Encoding` is the fault.',
+};
+const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
+
+/** The codes that a route can return: its own, and those that follow from its input. */
+export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyErrorCode[] {
+  return [
+    ...errors,
+    ...OF_EVERY_ROUTE,
+    ...(traits.isPublic ? [] : (['UNAUTHORIZED', 'PERMISSION_DENIED'] as const)),
+    ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    ...(method === RequestMethod.POST && traits.body.isTaken && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
+    ...(traits.headers.some(({ name }) => name === 'If-Match') ? (['PRECONDITION_FAILED'] as const) : []),
+  ];
+}
+
+/**
+ * Adds the responses of the codes to those of a route; codes with the same status share a response. What many routes
+ * have in common is written once, into `shared`.
+ */
+export function addErrorResponses(
+  responses: ResponsesObject,
+  codes: Iterable<AnyErrorCode>,
+  shared: ResponsesObject,
+): void {
+  for (const [status, ofStatus] of byStatus(codes)) {
+    const known = responses[status] as ResponseObject | undefined;
+    const [code, ...others] = ofStatus;
+    if (known === undefined && code !== undefined && others.length === 0) {
+      shared[code] ??= errorResponse(ofStatus);
+      responses[status] = { $ref: `#/components/responses/${code}` };
+    } else {
+      responses[status] = errorResponse(ofStatus, known);
+    }
+  }
+}
+
+function byStatus(codes: Iterable<AnyErrorCode>): Map<string, AnyErrorCode[]> {
+  const groups = new Map<string, AnyErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const status = String(errorRow(code).status);
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return groups;
+}
+
+function errorResponse(codes: readonly AnyErrorCode[], known?: ResponseObject): ResponseObject {
+  const media = known?.content?.[JSON_TYPE];
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
+  const content: ContentObject = {
+    [JSON_TYPE]: { schema: schemaOf(codes, media?.schema), examples: { ...media?.examples, ...examples } },
+  };
+  return {
+    description: known?.description ?? codes.map((code) => errorRow(code).meaning).join(' '),
+    content,
+    headers: { ...known?.headers, ...errorHeaders(codes), ...commonHeaderReferences() },
+  };
+}
+
+/** The schemas of the codes, in addition to the one that answers of that status have anyway. */
+function schemaOf(
+  codes: readonly AnyErrorCode[],
+  known?: SchemaObject | ReferenceObject,
+): SchemaObject | ReferenceObject {
+  const errors = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
+  const [only, ...others] = [...(known === undefined ? [] : [known]), ...errors];
+  return only !== undefined && others.length === 0
+    ? only
+    : { anyOf: [only, ...others].filter((schema) => schema !== undefined) };
+}
+
+function example(code: AnyErrorCode): object {
+  return { error: { code, requestId: REQUEST_ID, ...errorRow(code).example } };
+}
+
+function errorHeaders(codes: readonly AnyErrorCode[]): HeadersObject {
+  const isToBeRetried = codes.includes('RATE_LIMITED') || codes.includes('UNAVAILABLE');
+  return {
+    ...(codes.includes('UNAUTHORIZED') && { 'WWW-Authenticate': WWW_AUTHENTICATE }),
+    ...(codes.includes('UNSUPPORTED_MEDIA_TYPE') && { 'Accept-Encoding': ACCEPT_ENCODING }),
+    ...(isToBeRetried && { 'Retry-After': RETRY_AFTER }),
+    ...(codes.some((code) => REFUSALS.has(code)) && REPLAYED),
+  };
+}
+
+type Members = Readonly<Record<string, SchemaObject>>;
+
+/** The members of an error besides its code, message and request id. */
+interface OwnMembers {
+  readonly always?: Members;
+  readonly sometimes?: Members;
+}
+
+const REASONS = 'DenialReason';
+const DENIED_BY_POLICY = 'policy_denied' satisfies DenialReason;
+
+const FAULTS: SchemaObject = {
+  type: 'array',
+  description: 'Every fault found; missing if the request cannot be read at all.',
+  items: {
+    type: 'object',
+    required: ['field', 'message'],
+    properties: { field: { type: 'string', example: 'context.confidence' }, message: { type: 'string' } },
+  },
+};
+
+const POLICY: SchemaObject = {
+  type: 'object',
+  description: 'The policy that decided.',
+  required: ['id', 'name', 'version'],
+  properties: { id: { type: 'string' }, name: { type: 'string' }, version: { type: 'string' } },
+};
+
+const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
+  VALIDATION_ERROR: { sometimes: { details: FAULTS } },
+  PERMISSION_DENIED: {
+    always: {
+      reason: { description: 'Why it was denied, for machines.', allOf: [{ $ref: `#/components/schemas/${REASONS}` }] },
+    },
+    sometimes: { decisionId: { type: 'string', description: 'The decision that it waits for, or that rejected it.' } },
+  },
+  POLICY_DENIED: { always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY } },
+};
+
+/** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */
+export function errorSchemaName(code: string): string {
+  const words = code.replace(/_ERROR$/, '').split('_');
+  return `${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}Error`;
+}
+
+/** The schemas of the error answers for the given codes, by name. */
+export function errorSchemas(codes: ReadonlySet<AnyErrorCode>): Record<string, SchemaObject> {
+  const errors = [...codes].sort().map((code) => [errorSchemaName(code), errorSchema(code)] as const);
+  const reasons = DENIAL_REASONS.filter((reason) => reason !== DENIED_BY_POLICY);
+  return {
+    ...(codes.has('PERMISSION_DENIED') && { [REASONS]: { type: 'string', enum: reasons } }),
+    ...Object.fromEntries(errors),
+  };
+}
+
+function errorSchema(code: AnyErrorCode): SchemaObject {
+  const { always = {}, sometimes = {} } = OWN_MEMBERS[code as ErrorCode] ?? {};
+  return {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['code', 'message', 'requestId', ...Object.keys(always)],
+        properties: {
+          code: { type: 'string', enum: [code] },
+          message: { type: 'string', description: 'For people; the wording may change.' },
+          requestId: {
+            type: 'string',
+            description: 'The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it.',
+          },
+          ...always,
+          ...sometimes,
+        },
+      },
+    },
+  };
 }

@@ -9,14 +9,35 @@ import {
   type CanActivate,
   Injectable,
 } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { basename } from 'node:path/posix';
 import { Public, Uncounted, routeNotFound } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
-import { ApiDocument } from './api-document';
-import { UI_ASSETS, uiAsset, UI_PAGE, UI_START, UI_STYLE } from './swagger-ui';
+import { UI_PATHS, uiFile } from './swagger-ui';
 import { Configuration } from '../../core/config/configuration';
+
+/**
+ * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
+ * not wait for it.
+ */
+@Injectable()
+export class ApiDocument {
+  private json: Buffer | null = null;
+  private make: (() => OpenAPIObject) | null = null;
+
+  /** Sets how to create the document, once the application is complete. */
+  madeBy(make: () => OpenAPIObject): void {
+    this.make = make;
+  }
+
+  get(): Buffer {
+    if (this.make === null) {
+      throw new Error('The document was requested before the application was complete.');
+    }
+    this.json ??= Buffer.from(JSON.stringify(this.make()));
+    return this.json;
+  }
+}
 
 /** If the documentation is switched off, its paths do not exist. */
 @Injectable()
@@ -45,43 +66,18 @@ export class OpenApiController {
     // The decorator says it all.
   }
 
-  @Get('docs')
-  @Uncounted()
-  @Header('Cache-Control', FOR_EVERYBODY)
-  @Header('Content-Type', 'text/html; charset=utf-8')
-  page(): string {
-    return UI_PAGE;
-  }
-
   @Get('docs/openapi.json')
   openApi(): StreamableFile {
     return new StreamableFile(this.document.get(), { type: 'application/json; charset=utf-8' });
   }
 
-  @Get('docs/start.js')
+  /** The page, and the files that it loads. */
+  @Get([...UI_PATHS])
   @Uncounted()
   @Header('Cache-Control', FOR_EVERYBODY)
-  @Header('Content-Type', 'text/javascript; charset=utf-8')
-  start(): string {
-    return UI_START;
-  }
-
-  @Get('docs/start.css')
-  @Uncounted()
-  @Header('Cache-Control', FOR_EVERYBODY)
-  @Header('Content-Type', 'text/css; charset=utf-8')
-  style(): string {
-    return UI_STYLE;
-  }
-
-  @Get(UI_ASSETS.map((name) => `docs/${name}`))
-  @Uncounted()
-  @Header('Cache-Control', FOR_EVERYBODY)
-  async asset(@Req() request: Request): Promise<StreamableFile> {
-    const found = await uiAsset(basename(request.path));
-    if (found === undefined) {
-      throw routeNotFound();
-    }
+  async file(@Req() { path }: Request): Promise<StreamableFile> {
+    const found = await uiFile(path);
+    if (found === undefined) throw routeNotFound();
     return new StreamableFile(found.content, { type: found.type });
   }
 

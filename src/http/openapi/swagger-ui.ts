@@ -1,45 +1,6 @@
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-
-/** The files of Swagger UI that the page needs; no other file of the package is served. */
-const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
-  ['swagger-ui.css', 'text/css; charset=utf-8'],
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
-  ['favicon-16x16.png', 'image/png'],
-  ['favicon-32x32.png', 'image/png'],
-]);
-
-const contents = new Map<string, Buffer>();
-
-/** The names of these files. */
-export const UI_ASSETS: readonly string[] = [...ASSET_TYPES.keys()];
-
-export interface UiAsset {
-  readonly type: string;
-  readonly content: Buffer;
-}
-
-/** A file of Swagger UI by its name; undefined when the page needs no such file. */
-export async function uiAsset(name: string): Promise<UiAsset | undefined> {
-  const type = ASSET_TYPES.get(name);
-  return type === undefined ? undefined : { type, content: await contentOf(name) };
-}
-
-/** One copy in memory for all clients, so that slow ones hold no copy of their own. */
-async function contentOf(name: string): Promise<Buffer> {
-  const known = contents.get(name);
-  if (known !== undefined) return known;
-  const content = await readFile(join(uiFolder(), name));
-  contents.set(name, content);
-  return content;
-}
-
-/** Swagger UI comes with @nestjs/swagger, which knows where it is. */
-function uiFolder(): string {
-  const fromSwagger = createRequire(require.resolve('@nestjs/swagger'));
-  return dirname(fromSwagger.resolve('swagger-ui-dist/package.json'));
-}
+import { basename, dirname, join } from 'node:path';
 
 /**
  * Starts Swagger UI in the browser, without its default of having a third-party server validate the document. The ids
@@ -47,7 +8,7 @@ function uiFolder(): string {
  * session. Each request is sent with the real ids, so that the examples can be executed unchanged; 64 zeros refer to
  * the policy set that was returned last.
  */
-export const UI_START = `const STORE = 'created-records';
+const UI_START = `const STORE = 'created-records';
 const SAMPLE_ID = /\\b([a-z]{3})_0{20}(\\d{6})\\b/g;
 
 const POLICY_SET = 'policy-set';
@@ -119,7 +80,7 @@ SwaggerUIBundle({
 /**
  * The page: everything it loads is served next to it, and it has no inline scripts, as the security headers require.
  */
-export const UI_PAGE = `<!DOCTYPE html>
+const UI_PAGE = `<!DOCTYPE html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -138,6 +99,38 @@ export const UI_PAGE = `<!DOCTYPE html>
 `;
 
 /** Style of the folded headers: hides their original heading. */
-export const UI_STYLE = `.optional-headers > summary { cursor: pointer; padding: 10px 20px; font-family: sans-serif; font-size: 14px; }
+const UI_STYLE = `.optional-headers > summary { cursor: pointer; padding: 10px 20px; font-family: sans-serif; font-size: 14px; }
 .optional-headers .opblock-section-header { display: none; }
 `;
+
+/** The page and what it loads, by path: a text of ours, or a file of Swagger UI, of which no others are served. */
+const FILES: ReadonlyMap<string, readonly [type: string, text?: string]> = new Map([
+  ['docs', ['text/html; charset=utf-8', UI_PAGE]],
+  ['docs/start.js', ['text/javascript; charset=utf-8', UI_START]],
+  ['docs/start.css', ['text/css; charset=utf-8', UI_STYLE]],
+  ['docs/swagger-ui.css', ['text/css; charset=utf-8']],
+  ['docs/swagger-ui-bundle.js', ['text/javascript; charset=utf-8']],
+  ['docs/favicon-16x16.png', ['image/png']],
+  ['docs/favicon-32x32.png', ['image/png']],
+]);
+
+export const UI_PATHS: readonly string[] = [...FILES.keys()];
+
+/** One copy in memory for all clients, so that slow ones hold no copy of their own. */
+const contents = new Map<string, Buffer>();
+
+/** @param path of the request. Undefined when the page needs no such file. */
+export async function uiFile(path: string): Promise<{ readonly type: string; readonly content: Buffer } | undefined> {
+  const name = path.replaceAll(/^\/|\/$/g, '');
+  const [type, text] = FILES.get(name) ?? [];
+  if (type === undefined) return undefined;
+  const content = contents.get(name) ?? (text === undefined ? await fileOfPackage(name) : Buffer.from(text));
+  contents.set(name, content);
+  return { type, content };
+}
+
+/** Swagger UI comes with @nestjs/swagger, which knows where it is. */
+function fileOfPackage(name: string): Promise<Buffer> {
+  const fromSwagger = createRequire(require.resolve('@nestjs/swagger'));
+  return readFile(join(dirname(fromSwagger.resolve('swagger-ui-dist/package.json')), basename(name)));
+}

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { within } from '../../core/concurrency/within';
-import { type RateWindow, ProcessCounter, type RequestCounter } from './rate-limits';
+import { type RateWindow, ProcessCounter, type RequestCounter } from './app-throttler.guard';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Response } from 'express';
+import type { FieldFault } from '../../core/errors/domain-error';
 import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
-import { headerValues, type ServiceRequest } from './service-request';
+import type { ServiceRequest } from './service-request';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization'];
 /** Most consecutive characters of a secret that may appear in an id. */
@@ -12,7 +14,7 @@ const USABLE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const STANDARD_PATH = /^\/(?:access\/v1\/|\.well-known\/)/;
 const VISIBLE_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** Gives the request its id, which is echoed, and notes who sent it, before anything can fail. */
+/** Gives the request its id, which is echoed, and notes who sent it and in which trace, before anything can fail. */
 export function noteArrival(request: ServiceRequest, response: Response, next: NextFunction): void {
   const { 'x-request-id': asked } = request.headers;
   // The id is logged, returned and audited, where a key must never appear.
@@ -24,7 +26,19 @@ export function noteArrival(request: ServiceRequest, response: Response, next: N
   response.setHeader('X-Request-Id', request.id);
   request.address = addressOf(request);
   request.client = countedClient(request.address);
+  request.traceId = traceIdIn(request.headers['traceparent']);
   next();
+}
+
+/** All values of a header, of which Node keeps the first or joins them. `name` is in lower case. */
+export function headerValues({ rawHeaders, headers }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  // Names and values alternate. Most names differ in length.
+  for (let index = 0; headers[name] !== undefined && index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values;
 }
 
 /** Whether a text contains enough of a secret to be of use, or all of a short one. */
@@ -70,4 +84,101 @@ export function unmapped(address: string): string {
 function ipv6Site(address: string): string {
   const site = ipv6Groups(address).slice(0, GROUPS_IN_A_SITE);
   return `${site.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** Version, trace id, parent id and flags; what later versions have added follows a further dash. */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const ALL_ZERO = /^0+$/;
+
+/**
+ * The trace id of a W3C `traceparent` header; null if there is none, or it is malformed. Where both a client and its HTTP library send
+ * the header, Node joins the two: they name one trace.
+ */
+export function traceIdIn(header: string | string[] | undefined): string | null {
+  if (typeof header !== 'string') return null;
+  const [first = null, ...others] = new Set(header.split(', ').map(traceIdOf));
+  return others.length === 0 ? first : null;
+}
+
+function traceIdOf(traceparent: string): string | null {
+  const [, version, traceId = '0', parentId = '0', more] = TRACEPARENT.exec(traceparent) ?? [];
+  const isKnown = version === '00' ? more === undefined : version !== 'ff';
+  return isKnown && !ALL_ZERO.test(traceId) && !ALL_ZERO.test(parentId) ? traceId : null;
+}
+
+/** No route has this path, so the fallback answers, after the guards have counted and authenticated the request. */
+const UNREADABLE_TARGET = '/unreadable';
+/** Begins with `/`, nothing encoded: nearly every request. Node lets only ASCII through. */
+const PLAIN_TARGET = /^\/[^%#]*$/;
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+/**
+ * Makes sure that routing only sees requests it can read; others go to the fallback with their fault. It has to happen
+ * before Express, which answers a target it cannot parse itself: before the guards, and in another shape.
+ */
+export function readTarget(request: ServiceRequest): void {
+  const fault = headFault(request);
+  if (fault !== undefined) {
+    sendToFallback(request, fault);
+  } else if (!PLAIN_TARGET.test(request.url)) {
+    readUnusualTarget(request);
+  }
+}
+
+function readUnusualTarget(request: ServiceRequest): void {
+  const target = originForm(request.url);
+  const [path = ''] = target.split('?', 1);
+  const message = target.startsWith('/') ? readingFault(path) : 'must begin with "/"';
+  if (message === undefined) {
+    request.url = target;
+  } else {
+    sendToFallback(request, { field: 'path', message });
+  }
+}
+
+function sendToFallback(request: ServiceRequest, fault: FieldFault): void {
+  request.unreadable = fault;
+  request.originalUrl = request.url;
+  request.url = UNREADABLE_TARGET;
+}
+
+/**
+ * Path and query of a target, which a proxy may have sent in absolute form. A `#`, which no target should have, would end
+ * the path for Node's URL parser; it is taken as part of the path.
+ */
+function originForm(target: string): string {
+  const origin = target.replace(ABSOLUTE_FORM, '').replaceAll('#', '%23');
+  const isAbsolute = ABSOLUTE_FORM.test(target);
+  return isAbsolute && !origin.startsWith('/') ? `/${origin}` : origin;
+}
+
+/** Why a path, or a part of one, cannot be decoded; undefined if it can. */
+function readingFault(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path).includes('\0') ? 'must not contain a NUL character' : undefined;
+  } catch {
+    return 'must be percent-encoded UTF-8';
+  }
+}
+
+const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
+/** `uri-host [ ":" port ]` of RFC 9110, 7.2; it may be empty. */
+const HOST = /^(\[[\w.:~!$&'()*+,;=%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
+
+/**
+ * What RFC 9112 requires a server to refuse in the head of a request and Node accepts: other versions, a missing,
+ * repeated or malformed Host (3.2), and a body whose end is ambiguous (6.1). Undefined if there is nothing wrong.
+ */
+function headFault(request: IncomingMessage): FieldFault | undefined {
+  const { headers, httpVersion } = request;
+  const { host, 'transfer-encoding': encoding } = headers;
+  if (!VERSIONS.has(httpVersion)) return { field: 'request', message: 'must be HTTP/1.1 or HTTP/1.0' };
+  if (encoding !== undefined && (httpVersion !== '1.1' || encoding.toLowerCase() !== 'chunked')) {
+    return { field: 'header.Transfer-Encoding', message: 'must be chunked, in HTTP/1.1, or absent' };
+  }
+  const field = 'header.Host';
+  if (host === undefined) return httpVersion === '1.0' ? undefined : { field, message: 'is required' };
+  // Node keeps the first of several.
+  if (headerValues(request, 'host').length > 1) return { field, message: 'must be given only once' };
+  return HOST.test(host) ? undefined : { field, message: 'must be a host, and a port unless it is the default one' };
 }

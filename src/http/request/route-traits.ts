@@ -3,7 +3,7 @@ import { HTTP_CODE_METADATA, METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestj
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 import { MetadataScanner } from '@nestjs/core';
 import type { Request } from 'express';
-import { marksOf, type RouteMarks, UNMARKED } from './routes';
+import { marksOf, RouteMarks } from './routes';
 
 export type Handler = ReturnType<ExecutionContext['getHandler']>;
 
@@ -64,7 +64,7 @@ export function routeTemplate({ route: reached }: Request): string | null {
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
   const given = { ...marksOf(controller), ...marksOf(handler) };
-  const marks = { ...UNMARKED, ...given };
+  const marks = { ...new RouteMarks(), ...given };
   return {
     ...marks,
     namesScopes: given.scopes !== undefined,

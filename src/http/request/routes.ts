@@ -30,51 +30,30 @@ export interface TakenHeader {
   readonly faultOf: (header: string) => string | undefined;
 }
 
-/** What decorators say about a route, or about every route of a controller. */
-export interface RouteMarks {
-  readonly rateLimitBucket: string;
-  readonly isUncounted: boolean;
+/** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
+export class RouteMarks {
+  readonly rateLimitBucket: string = SHARED_BUCKET;
+  readonly isUncounted: boolean = false;
   /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
-  readonly scopes: RouteScopes;
-  readonly admissionRule: Type<AdmissionRule> | undefined;
+  readonly scopes: RouteScopes = ['admin'];
+  readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
   /** The member of the body that names the acting agent. */
-  readonly ownAgentMember: string | undefined;
-  readonly answersSecret: boolean;
-  readonly bodyLimit: BodyLimitSetting;
+  readonly ownAgentMember: string | undefined = undefined;
+  readonly answersSecret: boolean = false;
+  readonly bodyLimit: BodyLimitSetting = 'bodyLimit';
   /** Undefined: the body may have as many values as most. */
-  readonly mostListedValues: number | undefined;
-  readonly ignoresIdempotencyKey: boolean;
-  readonly takesForm: boolean;
-  readonly isForGateways: boolean;
-  readonly readsInput: boolean;
-  readonly repeatable: ReadonlySet<string>;
-  readonly isList: boolean;
-  readonly isRevisioned: boolean;
-  readonly isTagged: boolean;
-  readonly headers: readonly TakenHeader[];
-  readonly errors: readonly AnyErrorCode[];
+  readonly mostListedValues: number | undefined = undefined;
+  readonly ignoresIdempotencyKey: boolean = false;
+  readonly takesForm: boolean = false;
+  readonly isForGateways: boolean = false;
+  readonly readsInput: boolean = true;
+  readonly repeatable: ReadonlySet<string> = new Set();
+  readonly isList: boolean = false;
+  readonly isRevisioned: boolean = false;
+  readonly isTagged: boolean = false;
+  readonly headers: readonly TakenHeader[] = [];
+  readonly errors: readonly AnyErrorCode[] = [];
 }
-
-export const UNMARKED: RouteMarks = {
-  rateLimitBucket: SHARED_BUCKET,
-  isUncounted: false,
-  scopes: ['admin'],
-  admissionRule: undefined,
-  ownAgentMember: undefined,
-  answersSecret: false,
-  bodyLimit: 'bodyLimit',
-  mostListedValues: undefined,
-  ignoresIdempotencyKey: false,
-  takesForm: false,
-  isForGateways: false,
-  readsInput: true,
-  repeatable: new Set(),
-  isList: false,
-  isRevisioned: false,
-  isTagged: false,
-  headers: [],
-  errors: [],
-};
 
 const MARKS = 'http:route-marks';
 

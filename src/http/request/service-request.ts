@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import type { IncomingMessage } from 'node:http';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { Pass } from '../../core/concurrency/gate';
@@ -17,6 +16,8 @@ export interface ServiceRequest extends Request {
   address: string;
   /** Whom the limits for each client count the request for: see `countedClient`. */
   client: string;
+  /** Of the client's `traceparent`; null if it sent none. */
+  traceId: string | null;
   /** See `Authentication`. */
   identity?: Identity | null;
   /** Set by `ApiKeyGuard` for all routes that are not public. */
@@ -39,14 +40,3 @@ export interface ServiceRequest extends Request {
 
 /** The arguments of a handler: `getArgs<Exchange>()`. `switchToHttp` would create three functions on every request. */
 export type Exchange = [request: ServiceRequest, response: Response];
-
-/** All values of a header, of which Node keeps the first or joins them. `name` is in lower case. */
-export function headerValues({ rawHeaders, headers }: IncomingMessage, name: string): string[] {
-  const values: string[] = [];
-  // Names and values alternate. Most names differ in length.
-  for (let index = 0; headers[name] !== undefined && index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
-  }
-  return values;
-}

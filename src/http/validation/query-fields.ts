@@ -1,8 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { CheckedBy, WholeRequest } from './dto';
-import { type ChoiceText, type FieldText, ReadAs, shown, shownChoice } from './fields';
+import { DtoMember, WholeRequest } from './dto';
+import { type ChoiceText, type FieldText, shown, shownChoice } from './fields';
 import { parseTimestampOrDate } from './timestamp';
 import {
   integerFault,
@@ -34,9 +33,7 @@ function queryField(
 ): PropertyDecorator {
   const { required = false } = field;
   return applyDecorators(
-    ...(required ? [] : [IsOptional()]),
-    ReadAs(read),
-    CheckedBy('query', rule),
+    DtoMember({ isOptional: !required, read, rules: { query: rule } }),
     ApiProperty({ ...schema, required, ...shown(field) }),
   );
 }

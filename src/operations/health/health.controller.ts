@@ -1,9 +1,8 @@
 import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiCount, ApiMember, ApiRoute } from '../../http/openapi/answer-members';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
-import { HealthResponse, StatisticsResponse } from './dto/health.responses';
 import { within } from '../../core/concurrency/within';
 import { LedgerService } from '../../ledger/ledger.service';
 import { AGENT } from '../../governance/agents/agent.entity';
@@ -13,6 +12,42 @@ import { ENTITY } from '../../governance/entities/governed-entity.entity';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import { POLICY } from '../../governance/policies/policy.entity';
+
+const HEALTH_STATUSES = ['healthy', 'unhealthy'] as const;
+
+class HealthResponse {
+  @ApiProperty({ enum: HEALTH_STATUSES, enumName: 'HealthStatus', example: 'healthy' })
+  readonly status!: (typeof HEALTH_STATUSES)[number];
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly timestamp!: string;
+}
+
+export class StatisticsResponse {
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly entities!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly claims!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 2 })
+  readonly agents!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly decisions!: number;
+
+  @ApiCount('All versions.')
+  readonly policies!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 7 })
+  readonly provenanceEntries!: number;
+
+  @ApiMember(
+    'Records of modules that were added to the service, by the name of their counter; absent if there are none.',
+    { type: 'object', additionalProperties: { type: 'integer', minimum: 0 }, selfRequired: false },
+  )
+  readonly modules?: Readonly<Record<string, number>>;
+}
 
 /** Milliseconds within which the database has to answer. */
 const PATIENCE = 2_000;

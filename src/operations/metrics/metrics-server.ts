@@ -2,8 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Configuration } from '../../core/config/configuration';
-import { ConnectionLimiter } from '../../http/server/connection-limiter';
-import { createHttpServer, TURN } from '../../http/server/http-server';
+import { ConnectionLimiter, createHttpServer, TURN } from '../../http/server/http-server';
 import { Metrics } from './metrics';
 
 /** Serves the metrics on METRICS_PORT, if set: without a key, so the port must not be public. */

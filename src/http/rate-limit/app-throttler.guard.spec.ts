@@ -1,4 +1,4 @@
-import { FixedWindows } from './rate-limits';
+import { FixedWindows } from './app-throttler.guard';
 
 describe('FixedWindows', () => {
   it('counts each client from its first request to the end of its window', () => {

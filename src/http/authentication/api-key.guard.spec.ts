@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { FailedAuthentications } from './failed-authentications';
+import { FailedAuthentications } from './api-key.guard';
 
 describe('Failed authentications', () => {
   const lines: unknown[] = [];

@@ -1,0 +1,49 @@
+import { Transform } from 'class-transformer';
+import { IsEmail, IsOptional, Length } from 'class-validator';
+import type { Configuration } from '../../core/config/configuration';
+import { DtoReader } from './dto';
+import { OptionalText, RequiredText } from './fields';
+
+class Named {
+  @RequiredText({ max: 5, normalise: (text) => text.normalize('NFC') })
+  name!: string;
+}
+
+/** A class as a module may have it, with decorators of class-validator and class-transformer beside ours. */
+class Invitation extends Named {
+  @IsEmail()
+  @Transform(({ value }: { value: unknown }) => String(value).toLowerCase())
+  address!: string;
+
+  @IsOptional()
+  @Length(2, 3)
+  language?: string;
+
+  @OptionalText({ max: 5 })
+  note?: string;
+}
+
+describe('DtoReader', () => {
+  function read(type: new () => object, given: object): { dto: object; faults: readonly object[] } {
+    const reader = new DtoReader({} as Configuration);
+    return { dto: reader.read(type, given, ''), faults: reader.faults };
+  }
+
+  it('makes an instance of the declared members, and none of what is left out', () => {
+    const { dto, faults } = read(Named, { name: 'e\u0301' });
+    expect([dto, faults]).toEqual([{ name: '\u00e9' }, []]);
+    expect(dto).toBeInstanceOf(Named);
+  });
+
+  it('keeps the rules of class-validator and class-transformer that a class has', () => {
+    const { dto, faults } = read(Invitation, { name: 'a', address: 'A@Example.com', note: null });
+    expect([dto, faults]).toEqual([{ name: 'a', address: 'a@example.com' }, []]);
+    expect(dto).toBeInstanceOf(Invitation);
+    expect(read(Invitation, { address: 'none', language: 'english', age: 1 }).faults).toEqual([
+      { field: 'age', message: expect.stringContaining('known are note, name, address, language') },
+      { field: 'name', message: 'is required' },
+      { field: 'address', message: 'must be an email' },
+      { field: 'language', message: 'must be shorter than or equal to 3 characters' },
+    ]);
+  });
+});
