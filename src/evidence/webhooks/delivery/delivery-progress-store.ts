@@ -1,13 +1,13 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomInt } from 'node:crypto';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { Database } from '../../../ledger/database/database';
 import { quoted } from '../../../ledger/database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
 import { columnsOf } from '../../../ledger/records/record-codec';
 import type { SideWrite } from '../../../ledger/ledger-transaction';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
