@@ -1,9 +1,12 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { type JsonObject, type JsonValue, ANY_JSON_SCHEMA } from '../../core/json/json-value';
 import { resourceKey } from '../policies/conditions/condition';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime, type ShownAs, shownAs } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
-import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../policies/evaluation/evaluation';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote, SqlValue } from '../../ledger/ledger-transaction';
 
@@ -38,6 +41,28 @@ export interface InsteadApproved {
   readonly grantId: string | null;
 }
 
+export class DecidingPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
+  readonly effect!: PolicyEffect;
+
+  static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
+}
+
+const OUTCOMES =
+  '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
+  'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
+  '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
+  '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
+
 /** What an agent asked to do, and its outcome, as it is stored. */
 @Entity('executions')
 @Index(['agentId', 'createdSequence'])
@@ -61,6 +86,7 @@ export interface InsteadApproved {
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Execution {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('exe') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -68,28 +94,35 @@ export class Execution {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: sampleId('agt') })
   readonly agentId!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'reminder-bot' })
   readonly agentName!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'send-reminder' })
   readonly action!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'document' })
   readonly resourceType!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'invoices/2026/0042' })
   readonly resourceId!: string;
 
   @Column('simple-json')
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
   readonly parameters!: JsonObject;
 
   @Column('text')
+  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', OUTCOMES)
   readonly outcome!: ExecutionOutcome;
 
-  /** The machine reason of a denial; null otherwise. */
   @Column('text', { nullable: true })
+  @ApiNullableText('For machines: why it was denied.')
   readonly reason!: string | null;
 
   /**
@@ -97,31 +130,38 @@ export class Execution {
    * approvals existed.
    */
   @Column('text', { nullable: true })
+  @ApiNullableText(
+    'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
+    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  )
   readonly actionHash!: string | null;
 
-  /** When the approval expires unless it is used; null if there never was one. */
   @Column('text', { nullable: true })
+  @ApiNullableTime('Until when an approval can be used.')
   readonly approvedUntil!: string | null;
 
-  /** The policies that decided. */
   @Column('simple-json')
+  @ApiMember('The policies that decided.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicy[];
 
   @Column('text', { nullable: true })
+  @ApiNullableText('The decision that settles a pending approval.')
   readonly decisionId!: string | null;
 
-  /** What the action handler returned. */
   @Column('simple-json', { nullable: true })
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
   readonly result!: JsonValue;
 
-  /** A sentence. */
   @Column('text', { nullable: true })
+  @ApiNullableText('A sentence.')
   readonly failureReason!: string | null;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text', { nullable: true })
+  @ApiNullableTime('Null while `pending_approval`, `approved`, `authorized` or `running`.')
   readonly completedAt!: string | null;
 
   /**

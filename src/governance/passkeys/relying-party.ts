@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { isIP } from 'node:net';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PASSKEY } from './passkey.entity';
-import { isIP } from 'node:net';
 import { conflict } from '../../core/errors/domain-error';
 
 const CHUNK = 1_000;

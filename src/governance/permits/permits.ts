@@ -1,4 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { promisify } from 'node:util';
+import { sign as signData } from 'node:crypto';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
 import { keptSeed } from '../../core/files/kept-seed';
@@ -7,8 +9,6 @@ import { Database } from '../../ledger/database/database';
 import { keptFile } from '../../ledger/database/kept-file';
 import type { Execution } from '../executions/execution.entity';
 import type { AskedPermit } from './permit.dto';
-import { promisify } from 'node:util';
-import { sign as signData } from 'node:crypto';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';

@@ -1,13 +1,13 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomInt } from 'node:crypto';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { Database } from '../../../ledger/database/database';
 import { quoted } from '../../../ledger/database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
 import { columnsOf } from '../../../ledger/records/record-codec';
 import type { SideWrite } from '../../../ledger/ledger-transaction';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
@@ -84,6 +84,9 @@ const HOLD =
   `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
 const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 
+/** Milliseconds after which a failed write is retried. */
+const RETRY = 500;
+
 /**
  * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
  * connection, but for what callers set (set-position.ts).
@@ -129,6 +132,18 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
+  /** The same, again and again while the database is unavailable, as long as this process delivers. */
+  async writeWhile(mayWrite: () => boolean, all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
+    for (;;) {
+      try {
+        return await this.write(all);
+      } catch (error) {
+        if (!mayWrite()) throw error;
+      }
+      await sleep(RETRY);
+    }
+  }
+
   async forget(webhookId: string): Promise<void> {
     await this.run(DELETE, [webhookId]);
   }
@@ -164,62 +179,6 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
   private unopened(error: unknown): never {
     this.connection = null;
     throw error;
-  }
-}
-
-/** Milliseconds after which a failed write is retried. */
-const RETRY = 500;
-
-interface Pending {
-  readonly progress: DeliveryProgress;
-  readonly resolve: (isWritten: boolean) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Writes the positions of endpoints, many in one statement: those that arrive during a write are part of the next. */
-export class ProgressWriter {
-  private pending: Pending[] = [];
-  private isWriting = false;
-
-  /** @param mayWrite false: another process delivers now. */
-  constructor(
-    private readonly store: DeliveryProgressStore,
-    private readonly mayWrite: () => boolean,
-  ) {}
-
-  /** Resolves when it is on disk; false if somebody else has set it since. One write per endpoint at a time. */
-  write(progress: DeliveryProgress): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.pending.push({ progress, resolve, reject });
-      if (!this.isWriting) void this.writeAll();
-    });
-  }
-
-  private async writeAll(): Promise<void> {
-    this.isWriting = true;
-    while (this.pending.length > 0) {
-      const group = this.pending;
-      this.pending = [];
-      await this.writeGroup(group);
-    }
-    this.isWriting = false;
-  }
-
-  /** Retries while the database is unavailable, as long as this process delivers. */
-  private async writeGroup(group: readonly Pending[]): Promise<void> {
-    for (;;) {
-      try {
-        const written = await this.store.write(group.map(({ progress }) => progress));
-        for (const { progress, resolve } of group) resolve(written.has(progress.webhookId));
-        return;
-      } catch (error) {
-        if (!this.mayWrite()) {
-          for (const { reject } of group) reject(error);
-          return;
-        }
-      }
-      await sleep(RETRY);
-    }
   }
 }
 

@@ -14,7 +14,7 @@ import { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
-import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES, ProgressWriter } from './delivery-progress-store';
+import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
 
 /** Webhooks read at once. */
@@ -53,12 +53,15 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     // A file has one process: however long that is delayed, no other takes over.
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
-    const writer = new ProgressWriter(store, mayDeliver);
+    // Positions that arrive during a write are part of the next.
+    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>((_from, all) =>
+      store.writeWhile(mayDeliver, [...all]),
+    );
     this.means = {
       ...{ entries, counters, live, past, sender, bodies },
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
-      write: (progress) => writer.write(progress),
+      write: async (progress) => (await writes.call(0, { wishes: [progress] })).has(progress.webhookId),
       fail: (progress, attempt) => this.fail(progress, attempt),
     };
   }

@@ -1,3 +1,4 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { normaliseAgentName } from '../../../governance/agents/agent-name';
 import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/event-filter';
 import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto';
@@ -23,7 +24,6 @@ import {
   type WebhookFormat,
 } from '../webhook.entity';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
-import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ApiMember, ApiNullableTime, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 const URL = {

@@ -1,3 +1,4 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { exactLabelFault, labelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
@@ -14,7 +15,6 @@ import {
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from '../agent-name';
 import { Agent, AGENT_STATUSES, type AgentStatus } from '../agent.entity';
-import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 /** What a request may say about an agent, at creation and afterwards. */

@@ -1,3 +1,4 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { normaliseAgentName } from '../../agents/agent-name';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
@@ -8,7 +9,6 @@ import { type Scope, SCOPES } from '../../../ledger/caller';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
 import { ListQuery } from '../../../http/lists/list.query';
 import { API_KEY_STATUSES, ApiKey, type ApiKeyStatus, SAMPLE_PREFIX } from '../api-key.entity';
-import { ApiProperty, OmitType } from '@nestjs/swagger';
 import {
   ApiMember,
   ApiNullableText,

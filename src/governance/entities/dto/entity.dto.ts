@@ -1,3 +1,4 @@
+import { OmitType } from '@nestjs/swagger';
 import {
   AtLeastOneOf,
   FreeFormObject,
@@ -10,7 +11,6 @@ import { QueryText } from '../../../http/validation/query-fields';
 import type { FaultInside } from '../../../http/validation/value-rules';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
-import { OmitType } from '@nestjs/swagger';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { GovernedEntity } from '../governed-entity.entity';
 import { Claim } from '../claim.entity';

@@ -1,22 +1,14 @@
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { WholeRequest } from '../../../http/validation/dto';
 import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
-import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../../core/json/json-value';
+import type { JsonValue } from '../../../core/json/json-value';
 import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
 import { QueryAgent } from '../../agents/dto/agent-fields';
 import { ListQuery } from '../../../http/lists/list.query';
-import { type Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  ApiChoice,
-  ApiMember,
-  ApiNullableText,
-  ApiNullableTime,
-  type ShownAs,
-  shownAs,
-} from '../../../http/openapi/answer-members';
+import { DecidingPolicyResponse, Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
+import { ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 
 const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
 
@@ -90,28 +82,6 @@ export class ExecutionListQuery extends ListQuery {
   readonly to?: string;
 }
 
-export class DecidingPolicyResponse {
-  @ApiProperty({ example: sampleId('pol') })
-  readonly id!: string;
-
-  @ApiProperty({ example: 'collections-may-remind' })
-  readonly name!: string;
-
-  @ApiProperty({ example: '1.0' })
-  readonly version!: string;
-
-  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
-  readonly effect!: PolicyEffect;
-
-  static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
-}
-
-const OUTCOMES =
-  '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
-  'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
-  '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
-  '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
-
 /** What the reviewer who rejected would approve. */
 export class InsteadResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
@@ -139,61 +109,11 @@ export class OnBehalfOfResponse {
   readonly roles?: readonly string[];
 }
 
-export class ExecutionResponse {
-  @ApiProperty({ example: sampleId('exe') })
-  readonly id!: string;
-
-  @ApiProperty({ example: sampleId('agt') })
-  readonly agentId!: string;
-
-  @ApiProperty({ example: 'reminder-bot' })
-  readonly agentName!: string;
-
-  @ApiProperty({ example: 'send-reminder' })
-  readonly action!: string;
-
-  @ApiProperty({ example: 'document' })
-  readonly resourceType!: string;
-
-  @ApiProperty({ example: 'invoices/2026/0042' })
-  readonly resourceId!: string;
-
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
-  readonly parameters!: JsonObject;
-
-  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', OUTCOMES)
-  readonly outcome!: ExecutionOutcome;
-
-  @ApiNullableText('For machines: why it was denied.')
-  readonly reason!: string | null;
-
-  @ApiNullableText(
-    'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId, parameters and, if given, onBehalfOf.',
-    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-  )
-  readonly actionHash!: string | null;
-
-  @ApiNullableTime('Until when an approval can be used.')
-  readonly approvedUntil!: string | null;
-
-  @ApiMember('The policies that decided.', { type: [DecidingPolicyResponse], maxItems: 10 })
-  readonly policies!: readonly DecidingPolicyResponse[];
-
-  @ApiNullableText('The decision that settles a pending approval.')
-  readonly decisionId!: string | null;
-
-  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
-  readonly result!: JsonValue;
-
-  @ApiNullableText('A sentence.')
-  readonly failureReason!: string | null;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiNullableTime('Null while `pending_approval`, `approved`, `authorized` or `running`.')
-  readonly completedAt!: string | null;
-
+export class ExecutionResponse extends OmitType(Execution, [
+  ...(['createdSequence', 'entityId', 'principal', 'resourceKey', 'runBy'] as const),
+  // In another order here.
+  ...(['traceId', 'onBehalfOf', 'run', 'grantId', 'instead', 'observed', 'erased'] as const),
+] as const) {
   @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ApiMember, ApiNullableChoice } from '../../../http/openapi/answer-members';
 import { ANSWER_REASONS } from '../permissions';
-import { DecidingPolicyResponse } from '../../executions/dto/execution.dto';
+import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ApprovalResponse } from '../../policies/dto/policy.response';

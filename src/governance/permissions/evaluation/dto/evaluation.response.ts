@@ -4,7 +4,7 @@ import { decimalText } from '../../../../core/values/decimal';
 import { sampleId } from '../../../../http/openapi/documentation.decorators';
 import type { LimitUse } from '../../../policies/limits/limit';
 import { ANSWER_REASONS, type AnswerReason } from '../../permissions';
-import { DecidingPolicyResponse } from '../../../executions/dto/execution.dto';
+import { DecidingPolicyResponse } from '../../../executions/execution.entity';
 import { ApprovalResponse } from '../../../policies/dto/policy.response';
 import {
   type MatchedPolicy,
