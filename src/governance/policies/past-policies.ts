@@ -53,7 +53,7 @@ export interface NamedRules {
 }
 
 /** What a hash of rules stands for. */
-export interface FoundRules {
+interface FoundRules {
   readonly hash: string;
   readonly defaultEffect: PolicyDefaultEffect;
   readonly evaluation: number;

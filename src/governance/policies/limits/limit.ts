@@ -21,7 +21,7 @@ const WEEK = 7 * DAY;
 const FIRST_MONDAY = 4 * DAY;
 
 /** A window of a limit, from its start up to, but not including, its end: ISO 8601 in UTC with milliseconds. */
-export interface LimitWindow {
+interface LimitWindow {
   readonly start: string;
   readonly end: string;
 }
