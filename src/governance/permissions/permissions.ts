@@ -70,7 +70,7 @@ export interface PermissionAnswer {
 }
 
 /** The rules by which it is decided. */
-export interface DecidingRules {
+interface DecidingRules {
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
   /** Those that are active, the oldest first. */

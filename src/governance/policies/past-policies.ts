@@ -53,7 +53,7 @@ export interface NamedRules {
 }
 
 /** What a hash of rules stands for. */
-export interface FoundRules {
+interface FoundRules {
   readonly hash: string;
   readonly defaultEffect: PolicyDefaultEffect;
   readonly evaluation: number;
@@ -77,7 +77,9 @@ export class PastRules {
     let after = 0;
     for (const { hash, sequence } of [...named].sort((one, other) => one.sequence - other.sequence)) {
       const upTo = sequence - 1;
-      for await (const policy of sets.length === 0 ? this.allAt(upTo) : this.changes(after, upTo)) {
+      for await (const policy of sets.length === 0
+        ? this.allAt(upTo)
+        : this.past.changes(POLICY, POLICY_ACTIONS, { after, upTo })) {
         leaving.throwIfAborted();
         if (policy.status !== 'active') {
           inForce.delete(policy.id);
@@ -97,10 +99,6 @@ export class PastRules {
     for await (const policies of this.past.chunks(POLICY, sequence)) {
       yield* policies.filter(({ status }) => status === 'active');
     }
-  }
-
-  private changes(after: number, upTo: number): AsyncGenerator<Policy> {
-    return this.past.changes(POLICY, POLICY_ACTIONS, { after, upTo });
   }
 
   /** The content of a policy never changes, so it is read as it is now. */

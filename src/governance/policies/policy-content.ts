@@ -107,14 +107,14 @@ export interface WantedPolicies {
 }
 
 /** What leads to the desired set. */
-export interface FoundChanges {
+interface FoundChanges {
   readonly changes: readonly PolicyChange[];
   /** Of versions that exist with other content: nothing can be changed then. */
   readonly faults: readonly FieldFault[];
 }
 
 /** The existing policies. */
-export interface KnownPolicies {
+interface KnownPolicies {
   readonly inForce: readonly Policy[];
   /** Versions in the desired set that exist but are not in force, by {@link byVersion}. */
   readonly outOfForce: ReadonlyMap<string, Policy>;

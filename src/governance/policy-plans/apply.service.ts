@@ -11,7 +11,6 @@ import { type AppliedPoliciesResponse, PolicyChangeResponse } from './dto/policy
 import { CreationWarnings } from '../policies/creation-warnings';
 import {
   type PolicyChange,
-  type PolicyContent,
   type WantedPolicies,
   byVersion,
   contentOf,
@@ -20,14 +19,6 @@ import {
   policyChanges,
 } from '../policies/policy-content';
 import { POLICY, type Policy } from '../policies/policy.entity';
-
-/** What an application has to know before its command begins. */
-interface Preparation {
-  readonly wanted: readonly PolicyContent[];
-  readonly warnings: ReadonlyMap<PolicyContent, string[]>;
-  /** The policies of the base; null if they have to be read in the command. */
-  readonly inForce: readonly Policy[] | null;
-}
 
 /** Brings a set of policies into force in one commit. */
 @Injectable()
@@ -46,41 +37,33 @@ export class ApplyService {
    * others are being applied.
    */
   async apply(caller: Caller, request: ApplyPoliciesRequest, leaving: AbortSignal): Promise<AppliedPoliciesResponse> {
-    const wanted = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    const { base, prune = false } = request;
+    const policies = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     // What takes many reads is done outside the ledger's commands.
-    const warnings = await this.warnings.of(wanted);
+    const warnings = await this.warnings.of(policies);
+    /** @param read the policies of the base; null if they have to be read in the command. */
+    const write = (read: readonly Policy[] | null): Promise<AppliedPoliciesResponse> =>
+      this.ledger.write(caller, async (transaction) => {
+        if (!this.isInForce(base)) throw anotherBase();
+        const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
+        const changes = await changesFor(transaction, { policies, prune }, inForce);
+        const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
+        return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
+      });
     await this.activePolicies.catchUp();
     // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither needs the policies.
-    if (!this.isInForce(request.base)) return this.write(caller, request, { wanted, warnings, inForce: null });
+    if (!this.isInForce(base)) return write(null);
     // Entered before the policies in force are read: many at once would read and hold a lot.
-    return this.gates.of('applications').run(
-      nameOf(caller),
-      async () => {
-        // The content of a policy never changes.
-        const read = this.isInForce(request.base) ? await this.activePolicies.read() : null;
-        const inForce = read?.policySet === request.base ? read.policies : null;
-        return this.write(caller, request, { wanted, warnings, inForce });
-      },
-      { leaving },
-    );
+    const applied = async (): Promise<AppliedPoliciesResponse> => {
+      // The content of a policy never changes.
+      const read = this.isInForce(base) ? await this.activePolicies.read() : null;
+      return write(read?.policySet === base ? read.policies : null);
+    };
+    return this.gates.of('applications').run(nameOf(caller), applied, { leaving });
   }
 
   private isInForce(base: string): boolean {
     return this.activePolicies.inForce.policySet === base;
-  }
-
-  private write(
-    caller: Caller,
-    { base, prune = false }: ApplyPoliciesRequest,
-    { wanted, warnings, inForce: read }: Preparation,
-  ): Promise<AppliedPoliciesResponse> {
-    return this.ledger.write(caller, async (transaction) => {
-      if (!this.isInForce(base)) throw anotherBase();
-      const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
-      const changes = await changesFor(transaction, { policies: wanted, prune }, inForce);
-      const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
-      return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
-    });
   }
 }
 

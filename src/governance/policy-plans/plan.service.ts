@@ -57,7 +57,7 @@ export class PlanService {
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
-    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), { planned, leaving }) };
+    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), planned, leaving) };
   }
 
   private async compared(

@@ -41,13 +41,6 @@ const LONGEST = 30_000;
 /** Most agents of which a state is cached. */
 const MOST_AGENTS = 5_000;
 
-interface ReplayOrder {
-  /** The policies in force before and after. */
-  readonly planned: readonly PlannedPolicy[];
-  /** Aborted when nobody waits for the result any more. */
-  readonly leaving: AbortSignal;
-}
-
 type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 
 /** Evaluates recorded executions again, with the policies in force and with the planned ones. */
@@ -64,17 +57,25 @@ export class Replays {
   /**
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
+   * @param planned the policies in force before and after.
+   * @param leaving aborted when nobody waits for the result any more.
    * @throws UNAVAILABLE when another replay of the caller is already waiting; the reason of `leaving`.
    */
-  run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<PolicyReplayResponse> {
-    const { leaving } = order;
-    return this.gates.of('replays').run(nameOf(caller), () => this.replay(caller, period, order), { leaving });
+  run(
+    caller: Caller,
+    period: ReplayPeriod,
+    planned: readonly PlannedPolicy[],
+    leaving: AbortSignal,
+  ): Promise<PolicyReplayResponse> {
+    const replayed = (): Promise<PolicyReplayResponse> => this.replay(caller, period, planned, leaving);
+    return this.gates.of('replays').run(nameOf(caller), replayed, { leaving });
   }
 
   private async replay(
     caller: Caller,
     period: ReplayPeriod,
-    { planned, leaving }: ReplayOrder,
+    planned: readonly PlannedPolicy[],
+    leaving: AbortSignal,
   ): Promise<PolicyReplayResponse> {
     const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
     const end = performance.now() + LONGEST;

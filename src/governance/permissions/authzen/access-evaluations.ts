@@ -7,7 +7,7 @@ import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
 /** Why an evaluation is refused regardless of policies. */
-export type InvalidReason = 'subject_invalid' | 'resource_invalid';
+type InvalidReason = 'subject_invalid' | 'resource_invalid';
 
 /** An evaluation converted to our terms. */
 export type ReadEvaluation =
@@ -27,7 +27,7 @@ interface ReadSubject extends ReadAsker {
 }
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
-export interface EvaluationParts {
+interface EvaluationParts {
   readonly subject: ReadPart<ReadSubject>;
   readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
   readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
@@ -35,7 +35,7 @@ export interface EvaluationParts {
   readonly context: ReadPart<Record<'agent' | 'run', string | null>>;
 }
 
-export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
+const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
 
 const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
@@ -86,7 +86,7 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
 }
 
 /** Null counts as left out. */
-export function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
+function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
   const isRight = value === undefined || value === null || isObject(value);
   return isRight ? [] : [{ field, message: 'must be an object' }];
 }

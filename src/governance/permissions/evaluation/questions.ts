@@ -38,16 +38,10 @@ export interface AskedPermission extends RequestedAction, Asker {}
 
 /** Who asks, and for whom. */
 export interface Asker {
-  readonly who: AskedAgent | EvaluationSubject;
+  /** A registered agent, with the path of the field that names it; or a subject. */
+  readonly who: { readonly agent: string; readonly field: string } | EvaluationSubject;
   /** With the path of the field that names it. */
   readonly onBehalfOf?: (GivenPrincipal & { readonly field: string }) | undefined;
-}
-
-/** A registered agent. */
-export interface AskedAgent {
-  readonly agent: string;
-  /** The path of the field that names it, for the fault if there is no such agent. */
-  readonly field: string;
 }
 
 /** Members of a question as sent in a request; null counts as left out. */
@@ -63,7 +57,7 @@ export interface GivenQuestion {
 }
 
 /** A caller, as far as it matters for whom it may ask. */
-export type Vouches = Pick<Caller, 'principals'>;
+type Vouches = Pick<Caller, 'principals'>;
 
 /** An agent that is not registered. */
 export interface GivenSubject {

@@ -99,7 +99,7 @@ export const APPROVAL = objectShape({
 });
 
 /** Finds what is wrong with groups that are not merged: no two may have the same subjects. */
-export const distinctApproversFault: MemberRule = (value) => {
+const distinctApproversFault: MemberRule = (value) => {
   const found = APPROVERS.rule(value);
   if (found !== undefined && found.length > 0) return found;
   const groups = value as readonly GivenGroup[];

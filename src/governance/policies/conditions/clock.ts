@@ -37,7 +37,7 @@ export function isTimeOfDay(text: unknown): text is string {
 }
 
 /** Minutes from midnight. */
-export function minutesOf(time: string): number {
+function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 

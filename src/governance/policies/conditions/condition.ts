@@ -17,7 +17,7 @@ export function valueAt(path: readonly string[], from: JsonValue): Found {
 }
 
 /** Undefined if the pointer refers to no scalar. */
-export function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
+function pointedScalar(path: readonly string[], from: JsonValue): JsonScalar | undefined {
   const value = valueAt(path, from);
   return isScalar(value) ? value : undefined;
 }

@@ -136,7 +136,7 @@ export class PolicyEvaluator {
     });
     const policies = [...found].sort(compareByAge);
     return {
-      uses: policies.flatMap((policy) => usesOf(policy, request)),
+      uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
     };
   }
@@ -219,11 +219,6 @@ export class PolicyEvaluator {
 
 function asksMore({ limits, conditions }: CompiledPolicy): boolean {
   return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
-}
-
-function usesOf({ reference, limits }: CompiledPolicy, { subject, parameters, at }: EvaluationRequest): AskedUse[] {
-  const agentId = 'agentId' in subject ? subject.agentId : '';
-  return askedUses(reference, limits, { agentId, parameters, at });
 }
 
 function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): AskedFact[] {

@@ -5,7 +5,7 @@ const AT = '2026-11-24T13:30:00.000Z';
 
 function asked(limit: PolicyLimit, parameters: Parameters<typeof askedUses>[2]['parameters'] = {}) {
   const [use] = askedUses({ id: 'pol_1', name: 'spend', version: '1' }, [limit], {
-    agentId: 'agt_1',
+    subject: { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
     parameters,
     at: AT,
   });

@@ -8,7 +8,7 @@ import {
 } from '../../../core/values/decimal';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { SumKey } from '../../../ledger/records/sum-key';
-import { pathOf, valueAt } from '../conditions/condition';
+import { type ConditionRequest, pathOf, valueAt } from '../conditions/condition';
 
 /** How long what was used counts against a limit. */
 export type LimitPeriod = 'hour' | 'day' | 'week' | 'month';
@@ -21,7 +21,7 @@ const WEEK = 7 * DAY;
 const FIRST_MONDAY = 4 * DAY;
 
 /** A window of a limit, from its start up to, but not including, its end: ISO 8601 in UTC with milliseconds. */
-export interface LimitWindow {
+interface LimitWindow {
   readonly start: string;
   readonly end: string;
 }
@@ -80,14 +80,6 @@ export interface LimitUse extends AskedUse {
   readonly before: Decimal;
 }
 
-/** Who asks for what, and when. */
-interface Asking {
-  readonly agentId: string;
-  readonly parameters: JsonObject;
-  /** ISO 8601. */
-  readonly at: string;
-}
-
 /** Percent of a limit. */
 const WARNED_AT = 80;
 
@@ -103,8 +95,9 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
 export function askedUses(
   policy: LimitedPolicy,
   limits: readonly PolicyLimit[],
-  { agentId, parameters, at }: Asking,
+  { subject, parameters, at }: Pick<ConditionRequest, 'subject' | 'parameters' | 'at'>,
 ): AskedUse[] {
+  const agentId = 'agentId' in subject ? subject.agentId : '';
   return limits.map((given, limit) => {
     const { max, of, per, by } = given;
     const { start, end } = windowAt(per, at);

@@ -152,7 +152,7 @@ export function urlPathStart(url: string): number {
 /**
  * What is wrong with the part of a URL before its path, or with how the path could be read; undefined if nothing is.
  */
-export function urlFault(url: string): string | undefined {
+function urlFault(url: string): string | undefined {
   const start = urlPathStart(url);
   if (start < 0 || start === url.length - 1) return 'must be a URL with a path, as in "https://example.com/a"';
   const [scheme = '', authority = ''] = url.slice(0, start).split('://');

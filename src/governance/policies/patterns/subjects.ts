@@ -101,7 +101,8 @@ function deadNameWarning(text: string, idOrName: string): string | undefined {
   return mayBe ? undefined : deadWarning(text, 'the name of an agent', agentNameFault(idOrName));
 }
 
-function deadWarning(text: string, what: string, fault: string | undefined): string | undefined {
+/** Warns that a text can mean nothing; undefined if nothing is wrong with it. */
+export function deadWarning(text: string, what: string, fault: string | undefined): string | undefined {
   return fault === undefined ? undefined : `"${text}" matches nothing: ${what} ${fault}.`;
 }
 

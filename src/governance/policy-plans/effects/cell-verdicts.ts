@@ -11,7 +11,7 @@ import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
 import type { Budget } from './budget';
 import { grouped } from './grouped';
 
-export const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
+const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 
 /** A verdict as a text key; groups of approvers are compared as sets. */
 export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): string {
@@ -19,7 +19,7 @@ export function verdictKey({ effect, approvers = [] }: PlannedVerdictResponse): 
 }
 
 /** Whether a requirement is covered by that of other policies of the same level. */
-export function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
+function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
   return approval.approvers.every(({ subjects, approvals, signed }) =>
     matched.some(({ rules }) =>
       rules.approval?.approvers.some(

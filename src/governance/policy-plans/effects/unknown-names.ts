@@ -18,7 +18,7 @@ const SHORT = 5;
 const SHORTEST = 3;
 
 /** Who is registered. */
-export interface Registered {
+interface Registered {
   readonly agents: readonly AgentSubject[];
   /** All of theirs, each once; null if they are too many to be kept. */
   readonly capabilities: ReadonlySet<string> | null;
