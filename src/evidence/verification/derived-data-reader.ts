@@ -13,8 +13,8 @@ import { inParts, type IsAsked } from './parts';
 
 /** Most list items and records that one statement reads. */
 const CHUNK_ITEMS = 500;
-/** Most rows that one statement reads. */
-const CHUNK_ROWS = 5_000;
+/** Most rows that one statement reads: a file may have to be read past their long columns. */
+const CHUNK_ROWS = 1_000;
 
 /** Before the first sequence that drivers do not round. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;

@@ -30,6 +30,7 @@ export interface BatchMeans {
   readonly kept: IdempotencyStore;
 }
 
+/** For one transaction on the connection. */
 export function batchMeans(connection: SqlConnection, dialect: Dialect, catalog: RecordCatalog): BatchMeans {
   const reads = new BatchReads(connection, catalog);
   return { connection, sql: ledgerSql(dialect), catalog, reads, kept: new IdempotencyStore(connection, dialect) };
