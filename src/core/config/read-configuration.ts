@@ -113,17 +113,18 @@ const SHORTEST = 5;
 
 /** A warning for each variable that is set and not read, and whose name is nearly that of one that is read. */
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
-  const read = new Set(names);
+  const read = new Map(names.map((name) => [name, plain(name)]));
   return Object.keys(environment)
     .filter((name) => !read.has(name) && (environment[name] ?? '') !== '')
     .flatMap((name) => {
-      const meant = names.find((candidate) => isNearly(name, candidate));
+      const given = plain(name);
+      const [meant] = [...read].find(([, expected]) => isNearly(given, expected)) ?? [];
       return meant === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${meant}?`];
     });
 }
 
-function isNearly(name: string, meant: string): boolean {
-  const [given, expected] = [plain(name), plain(meant)];
+/** Of two plain names. */
+function isNearly(given: string, expected: string): boolean {
   if (expected.length < SHORTEST) return false;
   return (
     given === expected ||

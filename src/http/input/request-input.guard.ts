@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Gate } from '../../core/concurrency/gate';
+import type { Gate, Pass } from '../../core/concurrency/gate';
 import { Configuration } from '../../core/config/configuration';
 import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
 import { leavingSignal } from '../answers/answer-end';
@@ -47,23 +47,13 @@ export class RequestInputGuard implements CanActivate {
   }
 
   private async readInput(request: ServiceRequest, response: Response): Promise<boolean> {
-    this.provide(request, await this.readBody(request, response));
-    return true;
-  }
-
-  private async enter(request: ServiceRequest, response: Response): Promise<boolean> {
-    if (isBodyToCome(request)) await discarded(request, response);
-    if (request.traits.isList) await this.enterList(request, response);
-    return true;
-  }
-
-  private async readBody(request: ServiceRequest, response: Response): Promise<JsonBody | undefined> {
     this.requireRoomForAnswer(request);
     const body = await this.bodies.read(request, response);
     // It may have taken long to arrive.
     const refusal = request.caller?.refusal() ?? null;
     if (refusal !== null) throw refusal;
-    return body;
+    this.provide(request, body);
+    return true;
   }
 
   /** A write must be answerable: without room for the answer it must not begin. */
@@ -74,13 +64,15 @@ export class RequestInputGuard implements CanActivate {
     pass.leave();
   }
 
-  /** A client that leaves, or whose key ends, gives up its place among those that wait. */
-  private async enterList(request: ServiceRequest, response: Response): Promise<void> {
+  /** A client that leaves, or whose key ends, gives up its place among those that wait to read a list. */
+  private async enter(request: ServiceRequest, response: Response): Promise<boolean> {
+    if (isBodyToCome(request)) await discarded(request, response);
+    if (!request.traits.isList) return true;
+    const { client } = request;
     const { lists } = this;
-    const pass =
-      lists.tryEnter(request.client) ??
-      (await lists.enter(request.client, { leaving: leavingSignal(request, response) }));
-    holdUntilAnswered(request, pass);
+    const wait = (): Promise<Pass> => lists.enter(client, { leaving: leavingSignal(request, response) });
+    holdUntilAnswered(request, lists.tryEnter(client) ?? (await wait()));
+    return true;
   }
 
   /** Gives the handler what it takes. */
