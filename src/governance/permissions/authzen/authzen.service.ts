@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { Asker } from '../evaluation/questions';
-import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import { ApprovalResponse } from '../../policies/dto/policy.response';
