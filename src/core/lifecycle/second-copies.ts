@@ -26,11 +26,8 @@ const REMEDY = 'Depend on exactly the version that the service depends on, so th
 /** @throws if a package that the modules share with the service is loaded twice. */
 export function refuseSecondCopies(): void {
   const nest = createRequire(require.resolve('@nestjs/common'));
-  // Loaded when Nest, or a module's class with their decorators, first needs them.
-  const loadedLater = ['class-validator', 'class-transformer'].flatMap((name) => [
-    nest.resolve(name),
-    require.resolve(name),
-  ]);
+  // Nest loads these two when it first validates.
+  const loadedLater = ['class-validator', 'class-transformer'].map((name) => nest.resolve(name));
   const fault = secondCopy([...Object.keys(require.cache), ...loadedLater]);
   if (fault !== null) throw new Error(fault);
 }

@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Moment } from '../../ledger/record-history';
-import { DtoMember } from '../validation/dto';
-import { type FieldText, Field } from '../validation/fields';
+import { type FieldText, Field, ReadAs } from '../validation/fields';
 import { QueryMoment } from '../validation/query-fields';
 import { parseTimestampOrDate } from '../validation/timestamp';
 
@@ -21,7 +20,7 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
     { type: 'string', nullable: true },
   ];
   return applyDecorators(
-    DtoMember({ read: (given) => parseTimestampOrDate(given) ?? given }),
+    ReadAs((given) => parseTimestampOrDate(given) ?? given),
     Field('moment', { ...field, optional: true }, momentFault, { anyOf }),
   );
 }

@@ -37,13 +37,13 @@ export class RequestInputGuard implements CanActivate {
     this.lists = gates.of('lists');
   }
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  canActivate(context: ExecutionContext): MaybeLater {
     const [request, response] = context.getArgs<Exchange>();
     const { traits, method } = request;
     if (!traits.readsInput) return true;
     if (METHODS_WITH_BODY.has(method)) return this.readInput(request, response);
-    this.provide(request, undefined);
-    return isBodyToCome(request) || traits.isList ? this.enter(request, response) : true;
+    const provided = this.provide(request, undefined);
+    return isBodyToCome(request) || traits.isList ? this.enter(request, response, provided) : provided;
   }
 
   private async readInput(request: ServiceRequest, response: Response): Promise<boolean> {
@@ -52,8 +52,7 @@ export class RequestInputGuard implements CanActivate {
     // It may have taken long to arrive.
     const refusal = request.caller?.refusal() ?? null;
     if (refusal !== null) throw refusal;
-    this.provide(request, body);
-    return true;
+    return this.provide(request, body);
   }
 
   /** A write must be answerable: without room for the answer it must not begin. */
@@ -65,7 +64,8 @@ export class RequestInputGuard implements CanActivate {
   }
 
   /** A client that leaves, or whose key ends, gives up its place among those that wait to read a list. */
-  private async enter(request: ServiceRequest, response: Response): Promise<boolean> {
+  private async enter(request: ServiceRequest, response: Response, provided: MaybeLater): Promise<boolean> {
+    await provided;
     if (isBodyToCome(request)) await discarded(request, response);
     if (!request.traits.isList) return true;
     const { client } = request;
@@ -75,8 +75,8 @@ export class RequestInputGuard implements CanActivate {
     return true;
   }
 
-  /** Gives the handler what it takes. */
-  private provide(request: ServiceRequest, body: JsonBody | undefined): void {
+  /** Gives the handler what it takes. Without a promise where there is nothing to validate. */
+  private provide(request: ServiceRequest, body: JsonBody | undefined): MaybeLater {
     const { traits, caller } = request;
     const query = request.url.includes('?') ? parseQueryString(request.url, traits.repeatable) : NO_QUERY;
     const faults = inputFaults(request, query, body);
@@ -91,10 +91,16 @@ export class RequestInputGuard implements CanActivate {
     const reader = new DtoReader(this.configuration);
     const { dto: queryDto } = traits.query;
     const { dto: bodyDto } = traits.body;
-    const readQuery = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
-    const readBody = bodyDto === null ? members : reader.read(bodyDto, members, '');
-    if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
-    Object.assign(request, { query: readQuery, body: readBody });
+    const queryRead = queryDto === null ? request.query : reader.read(queryDto, request.query, 'query.');
+    const bodyRead = bodyDto === null ? members : reader.read(bodyDto, members, '');
+    const take = (taken: object, given: object): true => {
+      if (faults.length + reader.faults.length > 0) throw invalid(together(faults, reader.faults));
+      Object.assign(request, { query: taken, body: given });
+      return true;
+    };
+    return queryRead instanceof Promise || bodyRead instanceof Promise
+      ? Promise.all([Promise.resolve(queryRead), Promise.resolve(bodyRead)]).then((read) => take(...read))
+      : take(queryRead, bodyRead);
   }
 }
 
@@ -103,6 +109,8 @@ function together(known: readonly FieldFault[], found: readonly FieldFault[]): F
   const blamed = new Set(known.map(({ field }) => field));
   return [...known, ...found.filter(({ field }) => !blamed.has(field))];
 }
+
+type MaybeLater = boolean | Promise<boolean>;
 
 /** What is wrong with the request, besides what its DTOs say. */
 function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {

@@ -1,49 +1,29 @@
 import type { Type } from '@nestjs/common';
-import { createRequire } from 'node:module';
+import { plainToInstance } from 'class-transformer';
+import {
+  getMetadataStorage,
+  registerDecorator,
+  validate,
+  type ValidationError,
+  ValidationTypes,
+  type ValidatorOptions,
+} from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
 import { type FieldFault, FaultList } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
-import type * as classValidator from './class-validator-rules';
-import type { FaultInside, MemberRule } from './value-rules';
-
-/** A member of a DTO, as its decorators declare it. */
-interface Member {
-  /** It may be left out; null counts as left out. */
-  readonly isOptional: boolean;
-  /** Converts a text before it is checked. */
-  readonly read: (text: string) => unknown;
-  /** By name: each may have one rule of a name. */
-  readonly rules: Readonly<Record<string, MemberRule>>;
-  /** Of a list: each is a DTO of this class, as long as there are not more of them. */
-  readonly items: Items | null;
-}
-
-interface Items {
-  readonly type: Type;
-  readonly most: number;
-}
-
-const MEMBERS = 'http:dto-members';
-const WHOLE_RULES = 'http:whole-rules';
-const UNDECLARED: Member = { isOptional: false, read: (text) => text, rules: {}, items: null };
-
-/** Declares a member of a DTO, or says more about it. A class that extends another may declare a member anew. */
-export function DtoMember(said: Partial<Member> = {}): PropertyDecorator {
-  return (target, property) => {
-    const own = ownMembers(target.constructor);
-    const known = own.get(String(property)) ?? UNDECLARED;
-    const rules = { ...known.rules, ...said.rules };
-    Reflect.defineMetadata(MEMBERS, own.set(String(property), { ...known, ...said, rules }), target.constructor);
-  };
-}
+import { faultsBy, type MemberRule } from './value-rules';
 
 /** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
-  return DtoMember({ rules: { [name]: rule } });
-}
-
-function ownMembers(type: object): Map<string, Member> {
-  return (Reflect.getOwnMetadata(MEMBERS, type) ?? new Map()) as Map<string, Member>;
+  return (target, property) =>
+    registerDecorator({
+      name,
+      target: target.constructor,
+      propertyName: String(property),
+      // With the error, so that its faults can be read where they are: a message is a text.
+      options: { context: { rule } },
+      validator: { validate: (value: unknown) => faultsBy(rule, '', value).length === 0, defaultMessage: () => name },
+    });
 }
 
 /** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
@@ -55,6 +35,9 @@ export type ConfiguredRule = (
   configuration: Configuration,
 ) => readonly FieldFault[];
 
+const WHOLE_RULES = 'http:whole-rules';
+const DTO_LISTS = 'http:dto-lists';
+
 /** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
   return ConfiguredRequest(rule);
@@ -62,21 +45,38 @@ export function WholeRequest(rule: WholeRule): ClassDecorator {
 
 /** The same by a rule that depends on settings. */
 export function ConfiguredRequest(rule: ConfiguredRule): ClassDecorator {
-  return (target) => Reflect.defineMetadata(WHOLE_RULES, [...wholeRulesOf(target), rule], target);
+  return (target) => append(WHOLE_RULES, target, rule);
 }
 
-/** Those of the classes that it extends come first. */
-function wholeRulesOf(type: object): readonly ConfiguredRule[] {
-  return (Reflect.getMetadata(WHOLE_RULES, type) as readonly ConfiguredRule[] | undefined) ?? [];
+/** A member that is a list of DTOs. */
+interface DtoList {
+  readonly member: string;
+  readonly item: Type;
+  readonly maxItems: number;
+}
+
+/** Makes each item of a member a DTO of its own, as long as there are not more of them. */
+export function ItemsAre(item: Type, maxItems: number): PropertyDecorator {
+  return (target, member) => append(DTO_LISTS, target.constructor, { member: String(member), item, maxItems });
+}
+
+/** Appends to a list kept on a class, in addition to the lists of the classes it extends. */
+function append(key: string, type: object, value: unknown): void {
+  Reflect.defineMetadata(key, [...collected(key, type), value], type);
+}
+
+function collected(key: string, type: object): readonly unknown[] {
+  return (Reflect.getMetadata(key, type) as readonly unknown[] | undefined) ?? [];
 }
 
 /** What the decorators of a DTO declare. */
 interface Declaration {
-  /** First its own, then those of the classes that it extends. */
-  readonly members: ReadonlyMap<string, Member>;
+  readonly members: ReadonlySet<string>;
+  readonly optional: ReadonlySet<string>;
+  /** Members that class-transformer makes DTOs, for classes that use its own decorators. */
+  readonly nested: ReadonlySet<string>;
+  readonly lists: readonly DtoList[];
   readonly wholeRules: readonly ConfiguredRule[];
-  /** Null unless it has decorators of class-validator, which modules may use. */
-  readonly foreign: classValidator.ForeignRules | null;
 }
 
 const declarations = new WeakMap<Type, Declaration>();
@@ -88,22 +88,26 @@ function declared(type: Type): Declaration {
 }
 
 function readDeclaration(type: Type): Declaration {
-  const members = new Map<string, Member>();
-  for (let owner: object | null = type; owner !== null; owner = Object.getPrototypeOf(owner) as object | null)
-    for (const [name, member] of ownMembers(owner)) if (!members.has(name)) members.set(name, member);
-  const foreign = foreignRules(type);
-  for (const name of foreign?.members ?? []) if (!members.has(name)) members.set(name, UNDECLARED);
-  return { members, wholeRules: wholeRulesOf(type), foreign };
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const membersWith = (isMeant: (rule: (typeof rules)[number]) => boolean): Set<string> =>
+    new Set(rules.filter(isMeant).map(({ propertyName }) => propertyName));
+  return {
+    members: membersWith(() => true),
+    optional: membersWith(({ name }) => name === 'isOptional'),
+    nested: membersWith((rule) => rule.type === ValidationTypes.NESTED_VALIDATION),
+    lists: collected(DTO_LISTS, type) as DtoList[],
+    wholeRules: collected(WHOLE_RULES, type) as ConfiguredRule[],
+  };
 }
 
-/** Whoever decorates a class with class-validator has loaded it. The service itself does without. */
-function foreignRules(type: Type): classValidator.ForeignRules | null {
-  if (!(require.resolve('class-validator') in require.cache)) return null;
-  const { rulesOf } = createRequire(__filename)('./class-validator-rules') as typeof classValidator;
-  return rulesOf(type);
-}
+const OPTIONS: ValidatorOptions = {
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  forbidUnknownValues: false,
+  validationError: { target: false },
+};
 
-/** Makes DTOs from the members that their classes declare, and collects all that is wrong with what was given. */
+/** Makes a DTO from the members that its class declares, and collects all that is wrong with what was given. */
 export class DtoReader {
   private readonly list = new FaultList();
   readonly faults = this.list.faults;
@@ -111,68 +115,74 @@ export class DtoReader {
   constructor(private readonly configuration: Configuration) {}
 
   /** `path` goes before the names of members: `query.`, or `policies[3].` in a list. */
-  read(type: Type, given: object, path: string): object {
-    const { members, wholeRules, foreign } = declared(type);
-    this.noteUnknown(given, members, path);
-    const known: Record<string, unknown> = {};
-    for (const [name, { isOptional }] of members) {
-      const value = Object.hasOwn(given, name) ? (given as Readonly<Record<string, unknown>>)[name] : undefined;
-      if (value !== undefined && (value !== null || !isOptional)) known[name] = value;
-    }
-    for (const rule of wholeRules) this.noteWhole(rule(known, this.configuration), path);
-    const dto = new type() as Record<string, unknown>;
-    for (const [name, { read, items }] of members) {
-      const value = known[name];
-      if (typeof value === 'string') dto[name] = read(value);
-      else if (items !== null && Array.isArray(value)) dto[name] = this.readItems(items, value, `${path}${name}`);
-      else if (value !== undefined) dto[name] = value;
-    }
-    for (const [name, { isOptional, rules }] of members) {
-      if (isOptional && known[name] === undefined) continue;
-      for (const rule of Object.values(rules)) {
-        const found = rule(dto[name]);
-        if (found !== undefined) this.noteFound(found, `${path}${name}`);
-      }
-    }
-    return foreign === null ? dto : this.readForeign(foreign, dto, path);
+  read(type: Type, given: object, path: string): object | Promise<object> {
+    const { optional, members, wholeRules } = declared(type);
+    if (Object.keys(given).length > 0 || optional.size < members.size) return this.readMembers(type, given, path);
+    // Most requests have no query: validating nothing would take as long as reading a record.
+    for (const rule of wholeRules) this.noteWhole(rule({}, this.configuration), path);
+    return new type() as object;
   }
 
-  private readItems({ type, most }: Items, given: readonly unknown[], path: string): readonly unknown[] {
-    if (given.length > most) return given;
+  private async readMembers(type: Type, given: object, path: string): Promise<object> {
+    const { optional, members, nested, lists, wholeRules } = declared(type);
+    this.noteUnknown(given, members, path);
+    const plain: Record<string, unknown> = {};
+    const contents: Record<string, unknown> = {};
+    for (const name of members) {
+      const value = Object.hasOwn(given, name) ? (given as Readonly<Record<string, unknown>>)[name] : undefined;
+      if (value === undefined || (value === null && optional.has(name))) continue;
+      // class-transformer would copy lists and objects, which takes quadratic time, and drop keys such as `constructor`.
+      const isContent = typeof value === 'object' && value !== null && !nested.has(name);
+      (isContent ? contents : plain)[name] = value;
+    }
+    const known = { ...plain, ...contents };
+    for (const rule of wholeRules) this.noteWhole(rule(known, this.configuration), path);
+    for (const { member, item, maxItems } of lists) {
+      const items = contents[member];
+      if (!Array.isArray(items) || items.length > maxItems) continue;
+      contents[member] = await this.readItems(item, items as readonly unknown[], `${path}${member}`);
+    }
+    const dto = Object.assign(plainToInstance(type, plain), contents) as object;
+    for (const error of await validate(dto, OPTIONS)) this.note(error, `${path}${error.property}`);
+    return dto;
+  }
+
+  private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
-    for (const [index, item] of given.entries()) {
+    for (const [index, item] of items.entries()) {
       if (this.list.isFull) break;
       if (typeof item === 'object' && item !== null && !Array.isArray(item))
-        read.push(this.read(type, item, `${path}[${index}].`));
+        read.push(await this.readMembers(type, item, `${path}[${index}].`));
       else this.list.add({ field: `${path}[${index}]`, message: 'must be an object' });
     }
     return read;
   }
 
-  private readForeign({ transform, faultsOf }: classValidator.ForeignRules, given: object, path: string): object {
-    const dto = transform(given);
-    this.note(faultsOf(dto, path));
-    return dto;
-  }
-
-  private noteFound(found: string | readonly FaultInside[], field: string): void {
-    if (typeof found === 'string') this.list.add({ field, message: found });
-    else this.note(found.map(({ at, message }) => ({ field: `${field}${at}`, message })));
-  }
-
-  private noteUnknown(given: object, members: ReadonlyMap<string, Member>, path: string): void {
+  private noteUnknown(given: object, members: ReadonlySet<string>, path: string): void {
     const unknown = Object.keys(given).filter((name) => !members.has(name));
     if (unknown.length === 0) return;
-    const message = `is not known here; known are ${[...members.keys()].join(', ')}`;
-    this.note(unknown.map((name) => ({ field: `${path}${shownKey(name)}`, message })));
+    const message = `is not known here; known are ${[...members].join(', ')}`;
+    for (const name of unknown) this.list.add({ field: `${path}${shownKey(name)}`, message });
   }
 
   /** Rules for a whole query name its fields in full. */
   private noteWhole(faults: readonly FieldFault[], path: string): void {
-    this.note(path === 'query.' ? faults : faults.map((fault) => ({ ...fault, field: `${path}${fault.field}` })));
+    for (const { field, message } of faults)
+      this.list.add({ field: path === 'query.' ? field : `${path}${field}`, message });
   }
 
-  private note(faults: readonly FieldFault[]): void {
-    for (const fault of faults) this.list.add(fault);
+  private note({ property, value, constraints, contexts, children }: ValidationError, field: string): void {
+    for (const [name, message] of Object.entries(constraints ?? {})) {
+      const { rule } = (contexts?.[name] ?? {}) as { readonly rule?: MemberRule };
+      // class-validator begins the messages of its own rules with the member's name, which the field already says.
+      const faults = rule
+        ? faultsBy(rule, field, value)
+        : [{ field, message: message.startsWith(`${property} `) ? message.slice(property.length + 1) : message }];
+      faults.forEach((fault) => this.list.add(fault));
+    }
+    for (const child of children ?? []) {
+      const { property: step } = child;
+      this.note(child, /^\d+$/.test(step) ? `${field}[${step}]` : `${field}.${step}`);
+    }
   }
 }

@@ -1,8 +1,10 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { Allow, IsOptional } from 'class-validator';
 import { invalidField } from '../../core/errors/domain-error';
 import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../core/json/json-value';
-import { CheckedBy, DtoMember, WholeRequest } from './dto';
+import { CheckedBy, ItemsAre, WholeRequest } from './dto';
 import { parseTimestamp } from './timestamp';
 import {
   booleanFault,
@@ -81,9 +83,15 @@ export function Field(name: string, field: FieldText & Presence, rule: MemberRul
   // Of an object `required` would list its own members. Of alternatives each says that it may be null.
   const presence = 'type' in schema && schema.type === 'object' ? { selfRequired: !optional } : { required: !optional };
   return applyDecorators(
-    DtoMember({ isOptional: optional, rules: { [name]: rule } }),
+    ...(optional ? [IsOptional()] : []),
+    CheckedBy(name, rule),
     ApiProperty({ ...schema, ...presence, ...shown('anyOf' in schema ? { ...field, optional: false } : field) }),
   );
+}
+
+/** Converts the texts given for a member before it is checked. */
+export function ReadAs(read: (text: string) => unknown): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? read(value) : value));
 }
 
 export interface TextField extends TextLimits, FieldText<string> {
@@ -108,7 +116,7 @@ function text(field: TextField & Presence): PropertyDecorator {
   const { max, normalise } = field;
   const schema = { type: String, minLength: leastLength(field), maxLength: max };
   const member = Field('text', field, (value) => textFault(value, field), schema);
-  return normalise === undefined ? member : applyDecorators(DtoMember({ read: normalise }), member);
+  return normalise === undefined ? member : applyDecorators(ReadAs(normalise), member);
 }
 
 /** A list of distinct texts; a fault names the index. */
@@ -127,7 +135,7 @@ export function OneOf(values: readonly string[], field: ChoiceText & Presence): 
 /** An RFC 3339 time with a zone; the DTO holds it in UTC with milliseconds. */
 export function TimestampField(field: FieldText<string> & Presence): PropertyDecorator {
   return applyDecorators(
-    DtoMember({ read: readTimestamp }),
+    ReadAs((given) => parseTimestamp(given) ?? given),
     Field('timestamp', field, timestampFault, { type: String, format: 'date-time' }),
   );
 }
@@ -135,7 +143,7 @@ export function TimestampField(field: FieldText<string> & Presence): PropertyDec
 /** The same of a change: left out it stays as it is, and null takes it away. */
 export function ClearableTimestampField(field: FieldText<string>): PropertyDecorator {
   return applyDecorators(
-    DtoMember({ read: readTimestamp }),
+    ReadAs((given) => parseTimestamp(given) ?? given),
     CheckedBy('timestamp', (value) => (value === undefined || value === null ? undefined : timestampFault(value))),
     ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, ...shown(field) }),
   );
@@ -149,10 +157,6 @@ export function ClearableText(field: TextField): PropertyDecorator {
     CheckedBy('text', rule),
     ApiProperty({ ...schema, nullable: true, required: false, ...shown(field) }),
   );
-}
-
-function readTimestamp(given: string): string {
-  return parseTimestamp(given) ?? given;
 }
 
 function timestampFault(value: unknown): string | undefined {
@@ -240,8 +244,7 @@ export function ListOf(item: Type, field: FieldText & Presence & { readonly maxI
   const { maxItems } = field;
   const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= maxItems;
   const rule: MemberRule = (value) => (isList(value) ? undefined : `must be an array of at most ${maxItems} items`);
-  const items = { type: item, most: maxItems };
-  return applyDecorators(DtoMember({ items }), Field('listOf', field, rule, { type: [item], maxItems }));
+  return applyDecorators(ItemsAre(item, maxItems), Field('listOf', field, rule, { type: [item], maxItems }));
 }
 
 /** True or false. */
@@ -252,7 +255,7 @@ export function BooleanField(field: FieldText<boolean> & Presence): PropertyDeco
 /** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was returned, and ignored.';
-  return applyDecorators(DtoMember(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));
+  return applyDecorators(Allow(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));
 }
 
 /** The request must have at least one of the named members. */

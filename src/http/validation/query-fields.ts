@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { DtoMember, WholeRequest } from './dto';
-import { type ChoiceText, type FieldText, shown, shownChoice } from './fields';
+import { IsOptional } from 'class-validator';
+import { CheckedBy, WholeRequest } from './dto';
+import { type ChoiceText, type FieldText, ReadAs, shown, shownChoice } from './fields';
 import { parseTimestampOrDate } from './timestamp';
 import {
   integerFault,
@@ -33,7 +34,9 @@ function queryField(
 ): PropertyDecorator {
   const { required = false } = field;
   return applyDecorators(
-    DtoMember({ isOptional: !required, read, rules: { query: rule } }),
+    ...(required ? [] : [IsOptional()]),
+    ReadAs(read),
+    CheckedBy('query', rule),
     ApiProperty({ ...schema, required, ...shown(field) }),
   );
 }

@@ -1,4 +1,4 @@
-import { MOST_FAULTS } from '../../core/errors/domain-error';
+import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 
 /** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
@@ -9,6 +9,13 @@ export interface FaultInside {
 
 /** What is wrong with a member's value: a message, faults located inside it, or nothing. */
 export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
+
+/** What a rule finds wrong with the value of `field`. */
+export function faultsBy(rule: MemberRule, field: string, value: unknown): FieldFault[] {
+  const found = rule(value) ?? [];
+  if (typeof found === 'string') return [{ field, message: found }];
+  return found.map(({ at, message }) => ({ field: `${field}${at}`, message }));
+}
 
 export interface TextLimits {
   /** Code points at least; 1 by default, 0 when it may be blank. */
