@@ -113,23 +113,21 @@ interface FoundChanges {
   readonly faults: readonly FieldFault[];
 }
 
-/** The existing policies. */
-interface KnownPolicies {
-  readonly inForce: readonly Policy[];
-  /** Versions in the desired set that exist but are not in force, by {@link byVersion}. */
-  readonly outOfForce: ReadonlyMap<string, Policy>;
-}
-
 function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string {
   return JSON.stringify([name, version]);
 }
 
-/** The changes that lead to the desired set, in its order, followed by what `prune` removes, by name. */
+/**
+ * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
+ * @param others those of {@link notInForce} that exist.
+ */
 export async function policyChanges(
   { policies, prune }: WantedPolicies,
-  { inForce, outOfForce }: KnownPolicies,
+  inForce: readonly Policy[],
+  others: readonly Policy[],
 ): Promise<FoundChanges> {
   const byName = new Map(inForce.map((policy) => [policy.name, policy]));
+  const outOfForce = new Map(others.map((policy) => [versionKey(policy), policy]));
   const turn = new Turn();
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
@@ -157,10 +155,6 @@ export function notInForce(
 ): [name: string, version: string][] {
   const versions = new Map(inForce.map(({ name, version }) => [name, version]));
   return wanted.flatMap(({ name, version }) => (versions.get(name) === version ? [] : [[name, version]]));
-}
-
-export function byVersion(policies: readonly Policy[]): ReadonlyMap<string, Policy> {
-  return new Map(policies.map((policy) => [versionKey(policy), policy]));
 }
 
 /** The policies that were not in force before. */

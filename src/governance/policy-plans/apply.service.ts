@@ -12,7 +12,6 @@ import { CreationWarnings } from '../policies/creation-warnings';
 import {
   type PolicyChange,
   type WantedPolicies,
-  byVersion,
   contentOf,
   goingOutOfForce,
   notInForce,
@@ -74,7 +73,7 @@ async function changesFor(
   inForce: readonly Policy[],
 ): Promise<readonly PolicyChange[]> {
   const others = await transaction.findAmong(POLICY, ['name', 'version'], notInForce(wanted.policies, inForce));
-  const { changes, faults } = await policyChanges(wanted, { inForce, outOfForce: byVersion(others) });
+  const { changes, faults } = await policyChanges(wanted, inForce, others);
   if (faults.length > 0) throw invalid(faults);
   const going = goingOutOfForce(changes).map(({ id }) => [id]);
   await transaction.findAmong(POLICY, ['id'], going);

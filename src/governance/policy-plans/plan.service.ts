@@ -6,14 +6,7 @@ import { ActivePolicies, type StoredPolicies } from '../policies/active-policies
 import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
 import { PolicyChangeResponse, type PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
-import {
-  type PolicyChange,
-  byVersion,
-  contentOf,
-  goingOutOfForce,
-  notInForce,
-  policyChanges,
-} from '../policies/policy-content';
+import { type PolicyChange, contentOf, goingOutOfForce, notInForce, policyChanges } from '../policies/policy-content';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -70,8 +63,7 @@ export class PlanService {
     const { policies: inForce, policySet: base } = await this.inForce();
     const others = await this.records.allAmong(POLICY, ['name', 'version'], notInForce(wanted, inForce));
     leaving.throwIfAborted();
-    const known = { inForce, outOfForce: byVersion(others) };
-    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, known);
+    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, inForce, others);
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
