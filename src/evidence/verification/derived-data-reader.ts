@@ -210,6 +210,17 @@ async function* wrongAmong(source: CounterSource, counted: Counted): AsyncGenera
   let names = 0;
   for await (const chunk of keptCounters(source, counted.counter)) names += chunk.length;
   yield* inParts(names, (isAsked) => wrongInPart(source, counted, isAsked));
+  if (counted.columns.length > 0) yield await uncounted(source, counted);
+}
+
+/** The counters of rows that are beyond all sequences, and so in no chunk: the ledger has not counted them. */
+async function uncounted({ connection, chunkRows }: CounterSource, counted: Counted): Promise<string[]> {
+  const { table, sequence, columns } = counted;
+  const rows = await connection.all<Group>(
+    `SELECT ${columns.map(quoted).join(', ')} FROM ${quoted(table)} ` +
+      `WHERE ${quoted(sequence)} > ${LAST} LIMIT ${chunkRows}`,
+  );
+  return [...new Set(rows.flatMap((row) => namesOf({ ...counted, isCountedAsWhole: false }, row)))];
 }
 
 /** Adds up what the counters should be, then compares those that are kept. A missing counter means zero. */
