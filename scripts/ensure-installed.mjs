@@ -32,12 +32,12 @@ const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=erro
  * when an install was interrupted. Running compiled files does not need the development packages. What does not need
  * the database's driver can be done `meanwhile`, since it may have to be compiled.
  */
-export async function ensureInstalled({ withDevelopment = true, meanwhile = async () => {} } = {}) {
+export async function ensureInstalled({ withDevelopment = true, meanwhile = null } = {}) {
   if (!isInstalled(withDevelopment)) {
     const group = withDevelopment ? '--include=dev' : '--omit=dev';
     await step('Installing the packages of the lockfile', () => run('npm', ['ci', ...QUIETLY, group]));
   }
-  await Promise.all([ensureSqlite3(), meanwhile()]);
+  await Promise.all([ensureSqlite3(), meanwhile?.()]);
 }
 
 /**

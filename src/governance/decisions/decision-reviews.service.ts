@@ -15,7 +15,15 @@ import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-rules';
-import { approvalsOf, approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
+import {
+  approvalsOf,
+  approverFault,
+  isExpired,
+  proposerSuspension,
+  reviewConflict,
+  reviewed,
+  selfApproval,
+} from './decision-rules';
 import type { SeenDecisionRequest } from './dto/decision.requests';
 import type { GivenGrant } from '../policies/approval/approval-requirement';
 

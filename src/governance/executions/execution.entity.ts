@@ -2,7 +2,14 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { type JsonObject, type JsonValue, ANY_JSON_SCHEMA } from '../../core/json/json-value';
 import { resourceKey } from '../policies/conditions/condition';
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiChoice, ApiMember, ApiNullableText, ApiNullableTime, type ShownAs, shownAs } from '../../http/openapi/answer-members';
+import {
+  ApiChoice,
+  ApiMember,
+  ApiNullableText,
+  ApiNullableTime,
+  type ShownAs,
+  shownAs,
+} from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';

@@ -1,13 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { PermissionAnswer } from '../permissions/permissions';
 import type { FieldFault } from '../../core/errors/domain-error';
-import { type Agents, agentsOf, unknownFaults, askedPermission, type AskedPermission, requireMayAsk } from '../permissions/evaluation/questions';
+import {
+  type Agents,
+  agentsOf,
+  unknownFaults,
+  askedPermission,
+  type AskedPermission,
+  requireMayAsk,
+} from '../permissions/evaluation/questions';
 import { type Basis, Evaluations } from '../permissions/evaluation/evaluations.service';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { Turn } from '../../core/concurrency/turn';
-import { type DecidingPolicy, MAX_DECIDING_POLICIES, type Facts, type PolicyEffect } from '../policies/evaluation/evaluation';
+import {
+  type DecidingPolicy,
+  MAX_DECIDING_POLICIES,
+  type Facts,
+  type PolicyEffect,
+} from '../policies/evaluation/evaluation';
 import { NO_FACTS } from '../policies/conditions/condition';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';

@@ -1,7 +1,13 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ApiChoice, ApiCount, ApiMember } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { RECORD_FAULTS, type RecordFault, DERIVED_DATA, type InvalidDerived, type TimedStateVerdict } from '../../verification/state-verifier';
+import {
+  RECORD_FAULTS,
+  type RecordFault,
+  DERIVED_DATA,
+  type InvalidDerived,
+  type TimedStateVerdict,
+} from '../../verification/state-verifier';
 import { EXAMPLE_HASH } from '../../checkpoints/dto/checkpoint.responses';
 import type { SignatureVerdict } from '../../../core/signed-notes/signed-note';
 import type { TimedVerdict, CheckpointVerdict } from '../../verification/chain-verifier';

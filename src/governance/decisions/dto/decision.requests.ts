@@ -3,10 +3,24 @@ import { NAMED_AGENT, QueryAgent } from '../../agents/dto/agent-fields';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';
-import { ExpiryField, Field, FreeFormObject, ListOf, OneOf, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
+import {
+  ExpiryField,
+  Field,
+  FreeFormObject,
+  ListOf,
+  OneOf,
+  OptionalText,
+  REMARK,
+  RequiredText,
+} from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import type { JsonObject } from '../../../core/json/json-value';
-import { areDistinctApprovers, filledGroups, type GivenGroup, ApproversField } from '../../policies/approval/given-approval';
+import {
+  areDistinctApprovers,
+  filledGroups,
+  type GivenGroup,
+  ApproversField,
+} from '../../policies/approval/given-approval';
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { decisionTypeFault } from '../decision-rules';

@@ -4,7 +4,16 @@ import { endOf } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
-import { type ApprovalRequirement, sumOfApprovals, areSameGrants, excessOf, type GivenGrant, type GrantAllowance, lengthOf, sumOfGrant } from '../../policies/approval/approval-requirement';
+import {
+  type ApprovalRequirement,
+  sumOfApprovals,
+  areSameGrants,
+  excessOf,
+  type GivenGrant,
+  type GrantAllowance,
+  lengthOf,
+  sumOfGrant,
+} from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
 import { matchesAsAllow } from '../../policies/patterns/resources';
 import type { Decision, Review } from '../decision.entity';

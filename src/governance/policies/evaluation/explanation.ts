@@ -105,7 +105,7 @@ export function allowingOtherwise(index: PolicyIndex, asked: Asked): DecidingPol
 /** The policies that match but for their conditions and limits. */
 function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
   const found = new Set<CompiledPolicy>();
-  index.offer(asked.request, (policies, use) => {
+  index.offer(asked, (policies, use) => {
     for (const policy of policies)
       if (usesPath(policy, use) && isAbout(policy, asked) && (policy.limits.length === 0 || asked.usesLimits))
         found.add(policy);

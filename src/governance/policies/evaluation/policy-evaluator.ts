@@ -131,7 +131,7 @@ export class PolicyEvaluator {
     if (this.asking.isEmpty) return NOTHING_ASKED;
     const asked = this.asked(request, null);
     const found = new Set<CompiledPolicy>();
-    this.asking.offer(request, (policies, use) => {
+    this.asking.offer(asked, (policies, use) => {
       for (const policy of policies) if (matchesBesidesPath(policy, asked, use)) found.add(policy);
     });
     const policies = [...found].sort(compareByAge);
@@ -212,7 +212,7 @@ export class PolicyEvaluator {
 
   private verdict(asked: Asked): Evaluation {
     const verdict = new Verdict(asked);
-    this.index.offer(asked.request, (policies, use) => verdict.consider(policies, use));
+    this.index.offer(asked, (policies, use) => verdict.consider(policies, use));
     return verdict.evaluation();
   }
 }

@@ -1,9 +1,12 @@
 import { decodedPath, isUrl, type ResourcePattern, spelledPath, urlPathStart } from '../patterns/resources';
-import { compareByRank, type CompiledPolicy, type PathUse } from './compiled-policy';
+import { type Asked, compareByRank, type CompiledPolicy, type PathUse } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation';
 
-/** The policies of one resource pattern by the actions they name, or by `*`; each list in order of precedence. */
-type ByAction = Map<string, CompiledPolicy[]>;
+/** Policies by the subjects they name, or by `*`; each list in order of precedence. */
+type BySubject = Map<string, CompiledPolicy[]>;
+
+/** The policies of one resource pattern by the actions they name, or by `*`. */
+type ByAction = Map<string, BySubject>;
 
 type Visit = (byAction: ByAction, use: PathUse) => void;
 
@@ -12,12 +15,15 @@ const TYPED_USE: PathUse = { allow: 'typed', others: true };
 
 /** Where policies are filed that match every path. */
 const EVERYTHING = '/';
-/** Where they are filed that name patterns of actions, or too many actions. */
-const ANY_ACTION = '*';
-/** Most combinations of a policy's resources and actions under which it is filed: each takes memory. */
+/** Where they are filed that name patterns of actions, or every subject, or too many of either. */
+const ANY = '*';
+/** Most combinations of a policy's resources, actions and subjects under which it is filed: each takes memory. */
 const MOST_COMBINATIONS = 64;
 
-/** Policies filed under the paths and actions they name. A path is looked up whole, and up to each of its slashes. */
+/**
+ * Policies filed under the paths, actions and subjects they name: many differ only in one of them, such as those of each
+ * agent. A path is looked up whole, and up to each of its slashes.
+ */
 export class PolicyIndex {
   private readonly byPath = new Map<string, ByAction>();
 
@@ -28,11 +34,13 @@ export class PolicyIndex {
   add(policies: readonly CompiledPolicy[]): void {
     const changed = new Set<CompiledPolicy[]>();
     for (const policy of policies) {
-      for (const [path, action] of placesOf(policy)) {
-        const byAction = this.byPath.get(path) ?? new Map<string, CompiledPolicy[]>();
+      for (const [path, action, subject] of placesOf(policy)) {
+        const byAction: ByAction = this.byPath.get(path) ?? new Map<string, BySubject>();
         this.byPath.set(path, byAction);
-        const list = byAction.get(action) ?? [];
-        byAction.set(action, list);
+        const bySubject: BySubject = byAction.get(action) ?? new Map<string, CompiledPolicy[]>();
+        byAction.set(action, bySubject);
+        const list = bySubject.get(subject) ?? [];
+        bySubject.set(subject, list);
         list.push(policy);
         changed.add(list);
       }
@@ -42,33 +50,40 @@ export class PolicyIndex {
 
   /** Names that come and go leave nothing behind. */
   remove(policy: CompiledPolicy): void {
-    for (const [path, action] of placesOf(policy)) {
+    for (const [path, action, subject] of placesOf(policy)) {
       const byAction = this.byPath.get(path);
-      const list = byAction?.get(action) ?? [];
+      const bySubject = byAction?.get(action);
+      const list = bySubject?.get(subject) ?? [];
       const place = list.indexOf(policy);
       if (place >= 0) list.splice(place, 1);
-      if (list.length === 0) byAction?.delete(action);
+      if (list.length === 0) bySubject?.delete(subject);
+      if (bySubject?.size === 0) byAction?.delete(action);
       if (byAction?.size === 0) this.byPath.delete(path);
     }
   }
 
   /**
-   * Shows, in lists in order of precedence, all policies that a request can match by its resource and action, and for
-   * which of them the path counts. Some are shown more than once, and some do not match.
+   * Shows, in lists in order of precedence, all policies that a request can match by its resource, action and subject, and
+   * for which of them the path counts. Some are shown more than once, and some do not match.
    */
-  offer(request: EvaluationRequest, show: (policies: readonly CompiledPolicy[], use: PathUse) => void): void {
+  offer({ request, subjects }: Asked, show: (policies: readonly CompiledPolicy[], use: PathUse) => void): void {
     this.visit(request, (byAction, use) => {
-      const named = byAction.get(request.action);
-      if (named !== undefined) show(named, use);
-      const others = byAction.get(ANY_ACTION);
-      if (others !== undefined) show(others, use);
+      for (const action of [request.action, ANY]) {
+        const bySubject = byAction.get(action);
+        if (bySubject === undefined) continue;
+        for (const subject of [ANY, ...subjects]) {
+          const policies = bySubject.get(subject);
+          if (policies !== undefined) show(policies, use);
+        }
+      }
     });
   }
 
   /** Shows each policy whose resources the request matches, whatever its action; some more than once. */
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
     this.visit(request, (byAction, use) => {
-      for (const list of byAction.values()) for (const policy of list) show(policy, use);
+      for (const bySubject of byAction.values())
+        for (const list of bySubject.values()) for (const policy of list) show(policy, use);
     });
   }
 
@@ -109,14 +124,18 @@ export class PolicyIndex {
   }
 }
 
-/** The paths and actions under which a policy is filed. It is still compared in full. */
-function* placesOf({ resources, actions }: CompiledPolicy): Generator<readonly [path: string, action: string]> {
-  const isDivided =
-    actions !== null &&
-    actions.length * resources.length <= MOST_COMBINATIONS &&
-    !actions.some((action) => action.endsWith('*'));
+/** The paths, actions and subjects under which a policy is filed. It is still compared in full. */
+function* placesOf(policy: CompiledPolicy): Generator<readonly [path: string, action: string, subject: string]> {
+  const { resources } = policy;
+  const isPattern = policy.actions?.some((action) => action.endsWith('*')) === true;
+  const actions = divided(isPattern ? null : policy.actions, resources.length);
+  const subjects = divided(policy.subjects, resources.length * actions.length);
   for (const pattern of resources)
-    for (const action of isDivided ? actions : [ANY_ACTION]) yield [placeOf(pattern), action];
+    for (const action of actions) for (const subject of subjects) yield [placeOf(pattern), action, subject];
+}
+
+function divided(names: readonly string[] | null, others: number): readonly string[] {
+  return names === null || names.length * others > MOST_COMBINATIONS ? [ANY] : [...new Set(names)];
 }
 
 /** No path of a resource ends with a slash. */
