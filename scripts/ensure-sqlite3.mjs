@@ -10,11 +10,11 @@ import { isMain, root, run, step, succeeds } from './run.mjs';
 
 /**
  * As SQLite itself and distributions build it, since -O3 takes half as long again and is not faster; without what the
- * service does not use (full-text search, R-trees, page statistics), a third of the compiler's time.
+ * service does not use (full-text search, page statistics), a quarter of the compiler's time.
  */
 const COMPILER_FLAGS = [
   ...['-O2', '-w'],
-  ...['FTS3', 'FTS4', 'FTS5', 'RTREE', 'DBSTAT_VTAB'].map((feature) => `-USQLITE_ENABLE_${feature}`),
+  ...['FTS3', 'FTS4', 'FTS5', 'DBSTAT_VTAB'].map((feature) => `-USQLITE_ENABLE_${feature}`),
 ].join(' ');
 
 const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';

@@ -140,7 +140,11 @@ describeOnSqlite('The offline verifier on a database', () => {
 
   it.each([
     ['in capitals', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIEW POLICIES AS SELECT * FROM hidden'], 'view'],
-    ['virtual', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIRTUAL TABLE policies USING fts5(id)'], 'virtual'],
+    [
+      'virtual',
+      ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIRTUAL TABLE policies USING rtree(id, low, high)'],
+      'virtual',
+    ],
     [
       'in a file that answers the question itself',
       [
