@@ -34,8 +34,8 @@ const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=erro
  */
 export async function ensureInstalled({ withDevelopment = true, meanwhile = null } = {}) {
   if (!isInstalled(withDevelopment)) {
-    const group = withDevelopment ? '--include=dev' : '--omit=dev';
-    await step('Installing the packages of the lockfile', () => run('npm', ['ci', ...QUIETLY, group]));
+    const [what, group] = withDevelopment ? ['of the lockfile', '--include=dev'] : ['that run', '--omit=dev'];
+    await step(`Installing the packages ${what}`, () => run('npm', ['ci', ...QUIETLY, group]));
   }
   await Promise.all([ensureSqlite3(), meanwhile?.()]);
 }
@@ -45,9 +45,6 @@ export async function ensureInstalled({ withDevelopment = true, meanwhile = null
  * are there, and meanwhile the others are added and the sources compiled.
  */
 export async function ensureInstalledAnd(build) {
-  if (!isInstalled(false)) {
-    await step('Installing the packages that run', () => run('npm', ['ci', ...QUIETLY, '--omit=dev']));
-  }
   const compile = async () => {
     if (!isInstalled(true)) {
       // Adds what the lockfile has more, and leaves the lockfile as it is.
@@ -56,7 +53,7 @@ export async function ensureInstalledAnd(build) {
     }
     await build();
   };
-  await Promise.all([ensureSqlite3(), compile()]);
+  await ensureInstalled({ withDevelopment: false, meanwhile: compile });
 }
 
 if (isMain(import.meta.url)) await ensureInstalled();

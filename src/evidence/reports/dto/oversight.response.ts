@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OrderedPeriod, QueryOneOf, QueryTimestamp } from '../../../http/validation/query-fields';
+import { PolicyResponse } from '../../../governance/policies/dto/policy.response';
 import { type Bucket, BUCKETS } from '../period';
 
 class RequestsResponse {
@@ -100,16 +101,7 @@ class ApprovalCountsResponse {
   readonly byReviewer!: readonly ReviewerCountsResponse[];
 }
 
-class CountedPolicyResponse {
-  @ApiProperty({ example: sampleId('pol') })
-  readonly id!: string;
-
-  @ApiProperty({ example: 'collections-may-remind' })
-  readonly name!: string;
-
-  @ApiProperty({ example: '1.0' })
-  readonly version!: string;
-}
+class CountedPolicyResponse extends PickType(PolicyResponse, ['id', 'name', 'version'] as const) {}
 
 class PolicyCountsResponse {
   @ApiMember('The version.', { type: CountedPolicyResponse })

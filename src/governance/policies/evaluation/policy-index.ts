@@ -67,11 +67,15 @@ export class PolicyIndex {
    * for which of them the path counts. Some are shown more than once, and some do not match.
    */
   offer({ request, subjects }: Asked, show: (policies: readonly CompiledPolicy[], use: PathUse) => void): void {
+    const [actionNames, subjectNames] = [
+      [request.action, ANY],
+      [ANY, ...subjects],
+    ];
     this.visit(request, (byAction, use) => {
-      for (const action of [request.action, ANY]) {
+      for (const action of actionNames) {
         const bySubject = byAction.get(action);
         if (bySubject === undefined) continue;
-        for (const subject of [ANY, ...subjects]) {
+        for (const subject of subjectNames) {
           const policies = bySubject.get(subject);
           if (policies !== undefined) show(policies, use);
         }
