@@ -57,7 +57,7 @@ describeOnSqlite('The Python client', () => {
       // Building leaves files there.
       cpSync(FOLDER, join(folder, 'source'), { recursive: true });
       const options = ['--quiet', '--no-index', '--no-build-isolation', '--no-deps', '--target', 'installed'];
-      const installed = await run(SYSTEM_PYTHON, ['-m', 'pip', 'install', ...options, '../source'], { folder });
+      const installed = await run(SYSTEM_PYTHON, ['-m', 'pip', 'install', ...options, './source'], { folder });
       expect(installed.exitCode).toBe(0);
       const modules = readdirSync(FOLDER).filter((name) => MODULE.test(name));
       expect(
