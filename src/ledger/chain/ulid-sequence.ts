@@ -1,6 +1,9 @@
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
 import { randomBytes } from './random';
 
+/** Characters after those of the time. */
+const RANDOM_LENGTH = 16;
+
 /** Sorts before every ULID. */
 export const FIRST_ULID = '0'.repeat(26);
 
@@ -22,7 +25,7 @@ export class UlidSequence {
   next(milliseconds: number): string {
     if (milliseconds > this.milliseconds) {
       this.milliseconds = milliseconds;
-      this.last = ulid(milliseconds, randomFraction);
+      this.last = ulid(milliseconds, fractions(randomBytes(RANDOM_LENGTH)));
     } else {
       this.last = this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
     }
@@ -30,7 +33,8 @@ export class UlidSequence {
   }
 }
 
-/** One of 256 equally likely numbers in [0, 1). */
-function randomFraction(): number {
-  return randomBytes(1).readUInt8() / 256;
+/** Returns, call by call, for each byte one of 256 numbers in [0, 1). */
+function fractions(bytes: Buffer): () => number {
+  let used = 0;
+  return () => bytes.readUInt8(used++) / 256;
 }
