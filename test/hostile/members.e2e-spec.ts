@@ -11,6 +11,9 @@ const INNER = [
   ...['constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then', '$where', 'unknown', '', 'ﬀ'],
 ];
 
+/** Members in a request: fewer than the faults that a refusal names. */
+const AT_ONCE = 200;
+
 describe('A member that the service sets itself', () => {
   let app: TestApp;
   let document: OpenAPIObject;
@@ -51,11 +54,14 @@ describe('A member that the service sets itself', () => {
     const letIn: string[] = [];
     for (const documented of operations) {
       const known = taken(documented);
-      for (const member of members.filter((name) => !known.includes(name))) {
-        const body = { ...exampleBodies(documented)[0], [member]: 'forged' };
+      const forged = members.filter((name) => !known.includes(name));
+      for (let first = 0; first < forged.length; first += AT_ONCE) {
+        const sent = forged.slice(first, first + AT_ONCE);
+        const body = { ...exampleBodies(documented)[0], ...Object.fromEntries(sent.map((name) => [name, 'forged'])) };
         const answer = await send(app, documented.method, examplePath(documented), { body });
         const blamed = (answer.body?.error?.details ?? []).map(({ field }: { field: string }) => field);
-        if (answer.status !== 400 || !blamed.includes(member)) letIn.push(`${documented.id}: ${member}`);
+        const passed = answer.status === 400 ? sent.filter((name) => !blamed.includes(name)) : sent;
+        letIn.push(...passed.map((name) => `${documented.id}: ${name}`));
       }
     }
     expect(operations.length).toBeGreaterThan(12);

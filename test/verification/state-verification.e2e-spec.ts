@@ -23,6 +23,8 @@ const TABLES = [
   'stops',
   'notes',
 ];
+/** A value in JSON, a secret, and what a module adds. The columns of every table: tampering-table.e2e-spec.ts. */
+const CHANGED_TABLES = ['claims', 'webhooks', 'notes'];
 
 describe('Verification of the records', () => {
   let app: TestApp;
@@ -86,9 +88,9 @@ describe('Verification of the records', () => {
     expect(faults(await verify({ state: 1 }))).toEqual({ state: 'must be true or false' });
   });
 
-  it.each(TABLES)('finds every changed column of %s', async (table) => {
+  it.each(CHANGED_TABLES)('finds every changed column of %s', async (table) => {
     const row = await one(table);
-    const subjectType = { entities: 'entity', policies: 'policy' }[table] ?? table.slice(0, -1);
+    const subjectType = table.slice(0, -1);
     for (const [column, value] of Object.entries(row).filter(([name]) => name !== 'id')) {
       for (const altered of alterations(table, column, value)) {
         await foreign.run(`UPDATE ${table} SET "${column}" = $1 WHERE "id" = $2`, [altered, row['id'] ?? null]);

@@ -52,6 +52,8 @@ const BEYOND = 2n ** 53n + 1n;
 /** Columns that accept only integers. */
 const ROW_NUMBERS = ['ledger_entries.sequence', 'ledger_head.id'];
 
+/** Columns of a table that get a value of another type. */
+const MOST_COLUMNS = 6;
 const CHOICES = seededRandom(new Date().toISOString().slice(0, 10));
 
 /** Columns that the offline verifier does not check. */
@@ -226,8 +228,7 @@ describeOnSqlite('Tampering behind a running service', () => {
     async (table) => {
       const row = await oneRow(table);
       const [condition, key] = keyOf(table, row);
-      for (const [column, value] of Object.entries(row)) {
-        if (ROW_NUMBERS.includes(`${table}.${column}`)) continue;
+      for (const [column, value] of chosenColumns(table, row)) {
         for (const form of chosenForms(column, value)) {
           await foreign.run(`UPDATE ${table} SET "${column}" = ${form} WHERE ${condition}`, key);
           const layers = await found();
@@ -312,6 +313,15 @@ describeOnSqlite('Tampering behind a running service', () => {
 
 function isDerived(table: string, column: string): boolean {
   return DERIVED.includes(table) || (table !== 'ledger_entries' && DERIVED.includes(column));
+}
+
+/** All of them with TAMPERING=all; otherwise some, which differ from day to day. */
+function chosenColumns(table: string, row: SqlRow): [column: string, value: SqlValue][] {
+  const columns = Object.entries(row).filter(([column]) => !ROW_NUMBERS.includes(`${table}.${column}`));
+  if (process.env['TAMPERING'] === 'all') return columns;
+  return Array.from({ length: Math.min(MOST_COLUMNS, columns.length) }, () =>
+    columns.splice(CHOICES.below(columns.length), 1),
+  ).flat();
 }
 
 /** All of them with TAMPERING=all; otherwise one for each column, which differs from day to day. */

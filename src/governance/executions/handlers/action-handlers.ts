@@ -71,7 +71,7 @@ export class MethodMark<Method extends Callable> {
   }
 
   textsOf(method: Method): readonly string[] {
-    return (Reflect.getMetadata(this.key, method) as readonly string[] | undefined) ?? [];
+    return (Reflect.getOwnMetadata(this.key, method) as readonly string[] | undefined) ?? [];
   }
 }
 

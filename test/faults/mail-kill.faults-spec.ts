@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDatabase } from '../support/database/temporary-database';
 import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { MailServer, textOf } from './mail-server';
+import { MailServer, textOf } from '../mail/mail-server';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 /** In full with MAILS_IN_FULL=true; a sample otherwise. */
