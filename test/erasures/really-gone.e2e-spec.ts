@@ -6,46 +6,64 @@ import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connec
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
-import { startCommand, type StartedProgram } from '../support/processes/started-program';
-import type { Parsed } from '../support/application/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { type Answer, type Parsed, send, type Sent } from '../support/application/send';
 
-const MAIN = join(ROOT, 'dist', 'main.js');
 const COMPACT = join(ROOT, 'dist', 'program', 'compact', 'main.js');
 const SECRET = 'Erika Mustermann, Heidestrasse 17';
 
 describeOnSqlite('What was erased', () => {
   let folder: string;
-  let program: StartedProgram;
+  let service: TestApp;
+  let log: string[];
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'governance-gone-'));
     mkdirSync(join(folder, 'data'));
-    program = await start();
+    log = [];
+    service = await start();
   });
   afterEach(async () => {
-    await program.stop('SIGKILL');
+    await service.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
   const database = (): string => join(folder, 'data', 'governance.db');
 
-  function start(environment: Record<string, string> = {}): Promise<StartedProgram> {
-    const settings = { RATE_LIMIT: '1000000', RETAIN_AT_LEAST: 'PT0S', ...environment };
-    return startCommand(process.execPath, [MAIN], folder, settings);
+  function start(environment: Record<string, string> = {}): Promise<TestApp> {
+    const settings = { DATABASE_URL: `sqlite:${database()}`, RATE_LIMIT: '1000000', RETAIN_AT_LEAST: 'PT0S' };
+    const logStream = { write: (line: string): void => void log.push(line) };
+    return createTestApp({ environment: { ...settings, ...environment }, logStream });
+  }
+
+  function ask(method: string, path: string, body?: object): Promise<Answer> {
+    const sent: Sent = body === undefined ? {} : { body };
+    return send(service, method, `/api/v1/${path}`, sent);
+  }
+
+  /** Puts a backup in place of the database, of a service that was closed, and starts on it as an operator does. */
+  async function startOnBackup(): Promise<void> {
+    for (const suffix of ['', '-wal']) {
+      const copy = join(folder, `backup.db${suffix}`);
+      if (existsSync(copy)) copyFileSync(copy, database() + suffix);
+    }
+    const refused = await start().then(() => '', String);
+    const [, name = ''] = /ACCEPT_RESTORED_DATABASE=([^,]+),/.exec(refused) ?? [];
+    service = await start({ ACCEPT_RESTORED_DATABASE: name });
   }
 
   async function person(): Promise<string> {
     const body = { type: 'person', name: SECRET, properties: { address: SECRET } };
-    const { id } = (await program.send('POST', '/api/v1/entities', { body })).body;
-    await program.send('PUT', `/api/v1/entities/${id as string}`, { body: { properties: { address: `${SECRET} b` } } });
+    const { id } = (await ask('POST', 'entities', body)).body;
+    await ask('PUT', `entities/${id as string}`, { properties: { address: `${SECRET} b` } });
     return id;
   }
 
   async function erased(id: string): Promise<Parsed> {
     const body = { subjects: [{ type: 'entity', id }], reason: 'Request 7' };
-    const { id: erasure } = (await program.send('POST', '/api/v1/erasures', { body })).body;
+    const { id: erasure } = (await ask('POST', 'erasures', body)).body;
     for (;;) {
-      const { body: now } = await program.send('GET', `/api/v1/erasures/${erasure as string}`);
+      const { body: now } = await ask('GET', `erasures/${erasure as string}`);
       if (now.completedAt !== null) return now;
       await sleep(50);
     }
@@ -63,20 +81,20 @@ describeOnSqlite('What was erased', () => {
 
   it('is in no byte of the files once they are compacted, texts and salts alike', async () => {
     const id = await person();
-    const { data } = (await program.send('GET', `/api/v1/provenance?subjectId=${id}`)).body;
+    const { data } = (await ask('GET', `provenance?subjectId=${id}`)).body;
     const salts: string[] = [];
     for (const { sequence } of data) {
-      const { body } = await program.send('GET', `/api/v1/provenance/${sequence as number}`);
+      const { body } = await ask('GET', `provenance/${sequence as number}`);
       salts.push(body.salts.details, body.salts.state);
     }
     expect(filesWith([SECRET])).not.toEqual([]);
     for (const salt of salts) expect(filesWith([salt])).not.toEqual([]);
     await erased(id);
-    await program.stop();
+    await service.close();
     expect(await compact()).toEqual({ exitCode: 0, output: `compacted  ${database()}\n`, errors: '' });
     expect(filesWith([SECRET, ...salts])).toEqual([]);
-    program = await start();
-    const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    service = await start();
+    const { body } = await ask('POST', 'provenance/verify', { state: true });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0, erased: 3 });
   });
 
@@ -87,13 +105,10 @@ describeOnSqlite('What was erased', () => {
     const kept = readFileSync(`${database()}.erasures`, 'utf8');
     expect(kept).toBe(`entity ${id}\n`);
     for (const _time of ['once', 'twice']) {
-      await program.stop();
-      for (const suffix of ['', '-wal']) copyFileSync(join(folder, `backup.db${suffix}`), database() + suffix);
-      const refused = await start().then(() => '', String);
-      const [, name = ''] = /ACCEPT_RESTORED_DATABASE=([^,]+),/.exec(refused) ?? [];
-      program = await start({ ACCEPT_RESTORED_DATABASE: name });
-      expect((await program.send('GET', `/api/v1/entities/${id}`)).status).toBe(404);
-      const { body } = await program.send('GET', '/api/v1/erasures');
+      await service.close();
+      await startOnBackup();
+      expect((await ask('GET', `entities/${id}`)).status).toBe(404);
+      const { body } = await ask('GET', 'erasures');
       expect(body.data).toMatchObject([{ subjects: [{ type: 'entity', id }] }]);
       expect(readFileSync(`${database()}.erasures`, 'utf8')).toBe(kept);
     }
@@ -106,14 +121,14 @@ describeOnSqlite('What was erased', () => {
     await erased(second);
     const kept = (): string[] => readFileSync(`${database()}.erasures`, 'utf8').split('\n');
     expect(kept()).toContain(`entity ${second}`);
-    await program.stop();
-    program = await start();
+    await service.close();
+    service = await start();
     expect(kept()).toContain(`entity ${first}`);
   });
 
   it('leaves no counter behind that names it', async () => {
     const body = { type: SECRET, name: 'a' };
-    const { id } = (await program.send('POST', '/api/v1/entities', { body })).body;
+    const { id } = (await ask('POST', 'entities', body)).body;
     await erased(id);
     const foreign = await SqliteConnection.open(database(), 'read');
     expect(await foreign.all(`SELECT * FROM ledger_counters WHERE name LIKE $1 OR value = 0`, [`%${SECRET}%`])).toEqual(
@@ -129,7 +144,7 @@ describeOnSqlite('What was erased', () => {
 
   it('is not brought back by a restored backup, also where it waited then', async () => {
     const id = await person();
-    await program.send('POST', '/api/v1/agents', { body: { name: 'bot', capabilities: ['pay'] } });
+    await ask('POST', 'agents', { name: 'bot', capabilities: ['pay'] });
     const policy = {
       name: 'p',
       version: '1',
@@ -138,32 +153,28 @@ describeOnSqlite('What was erased', () => {
       actions: ['*'],
       resources: ['*'],
     };
-    await program.send('POST', '/api/v1/policies', { body: policy });
+    await ask('POST', 'policies', policy);
     const action = { action: 'pay', resourceType: 'account', resourceId: 'a', parameters: { to: SECRET } };
-    const execution = (await program.send('POST', '/api/v1/agents/bot/execute', { body: action })).body;
-    await program.stop();
+    const execution = (await ask('POST', 'agents/bot/execute', action)).body;
+    await service.close();
     copyFileSync(database(), join(folder, 'backup.db'));
 
-    program = await start();
-    await program.send('POST', `/api/v1/executions/${execution.id as string}/cancel`);
+    service = await start();
+    await ask('POST', `executions/${execution.id as string}/cancel`);
     const subjects = [
       { type: 'entity', id },
       { type: 'execution', id: execution.id },
     ];
-    const { status } = await program.send('POST', '/api/v1/erasures', { body: { subjects, reason: 'Request 8' } });
+    const { status } = await ask('POST', 'erasures', { subjects, reason: 'Request 8' });
     expect(status).toBe(201);
-    await program.stop();
-    copyFileSync(join(folder, 'backup.db'), database());
-
-    const refused = await start().then(() => '', String);
-    const [, name = ''] = /ACCEPT_RESTORED_DATABASE=([^,]+),/.exec(refused) ?? [];
-    program = await start({ ACCEPT_RESTORED_DATABASE: name });
-    expect((await program.send('GET', `/api/v1/entities/${id}`)).status).toBe(404);
-    const again = (await program.send('GET', `/api/v1/executions/${execution.id as string}`)).body;
+    await service.close();
+    await startOnBackup();
+    expect((await ask('GET', `entities/${id}`)).status).toBe(404);
+    const again = (await ask('GET', `executions/${execution.id as string}`)).body;
     expect(again).toMatchObject({ outcome: 'cancelled', erased: true, parameters: {} });
-    const { data } = (await program.send('GET', '/api/v1/erasures')).body;
+    const { data } = (await ask('GET', 'erasures')).body;
     expect(data).toEqual([expect.objectContaining({ subjects, reason: expect.stringContaining('restored') })]);
-    const audit = (await program.send('GET', '/api/v1/audit?action=erasure.begun')).body.data;
+    const audit = (await ask('GET', 'audit?action=erasure.begun')).body.data;
     expect(audit).toMatchObject([{ actor: { type: 'system' } }]);
     for (let left = 1; left > 0;) {
       await sleep(50);
@@ -171,25 +182,22 @@ describeOnSqlite('What was erased', () => {
       left = (await foreign.all('SELECT 1 FROM ledger_entries WHERE state LIKE $1', [`%${SECRET}%`])).length;
       await foreign.close();
     }
-    const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const { body } = await ask('POST', 'provenance/verify', { state: true });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
-    expect(program.printed()).toContain('run `npm run compact`');
-    await program.stop();
+    expect(log.join('')).toContain('run `npm run compact`');
+    await service.close();
     expect(await compact()).toMatchObject({ exitCode: 0 });
     expect(filesWith([SECRET])).toEqual([]);
   });
 
   it('is missed where the ids are not kept with the checkpoint, and the start says so', async () => {
-    await program.stop();
+    await service.close();
     copyFileSync(database(), join(folder, 'backup.db'));
-    program = await start();
+    service = await start();
     await erased(await person());
-    await program.stop();
-    copyFileSync(join(folder, 'backup.db'), database());
+    await service.close();
     rmSync(`${database()}.erasures`);
-    const refused = await start().then(() => '', String);
-    const [, name = ''] = /ACCEPT_RESTORED_DATABASE=([^,]+),/.exec(refused) ?? [];
-    program = await start({ ACCEPT_RESTORED_DATABASE: name });
-    expect(program.printed()).toContain('governance.db.erasures: what was erased since that backup is back');
+    await startOnBackup();
+    expect(log.join('')).toContain('governance.db.erasures: what was erased since that backup is back');
   });
 });
