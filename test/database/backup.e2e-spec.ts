@@ -2,10 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
-import { createTestApp } from '../support/application/create-test-app';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
+import { send } from '../support/application/send';
 import { run, type ProgramRun } from '../support/processes/shell';
 import { startCommand, type StartedProgram } from '../support/processes/started-program';
 
@@ -76,10 +77,15 @@ describeOnSqlite('A backup', () => {
     return program;
   }
 
+  /** The service on the same database, where no program is needed. */
+  function inThisProcess(environment: Record<string, string> = {}): Promise<TestApp> {
+    mkdirSync(dirname(databaseIn()), { recursive: true });
+    return createTestApp({ environment: { DATABASE_URL: `sqlite:${databaseIn()}`, ...environment } });
+  }
+
   /** A service in this process has written the database, and has stopped. */
   async function fill(count: number, text = ''): Promise<void> {
-    mkdirSync(dirname(databaseIn()), { recursive: true });
-    const app = await createTestApp({ environment: { DATABASE_URL: `sqlite:${databaseIn()}` } });
+    const app = await inThisProcess();
     for (let made = 0; made < count; made += 1) await createEntity(app, { properties: { text } });
     await app.close();
   }
@@ -144,38 +150,34 @@ describeOnSqlite('A backup', () => {
   });
 
   it('put back in the original place is refused until it is accepted, and that is recorded', async () => {
-    const program = await start();
-    await create(program);
+    const app = await inThisProcess();
+    await createEntity(app);
     expect(await backUp()).toMatchObject({ exitCode: 0 });
-    const later = (await create(program)).body.id;
+    const { id: later } = await createEntity(app);
     // Keeps a checkpoint that covers the later entry.
-    const kept = (await program.send('GET', '/api/v1/provenance/checkpoint')).body;
-    await program.stop('SIGKILL');
+    const kept = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    await app.close();
 
     await restore('service');
     const name = `${kept.size}:${kept.rootHash.slice(0, 16)}`;
-    await expect(start()).rejects.toMatchObject({
-      exitCode: 65,
-      printed: expect.stringContaining(`ACCEPT_RESTORED_DATABASE=${name},`),
-    });
-    const restored = await start('service', { ACCEPT_RESTORED_DATABASE: name });
-    expect((await restored.send('GET', `/api/v1/entities/${later}`)).status).toBe(404);
-    expect((await restored.send('GET', '/api/v1/audit?action=ledger.restored')).body.data).toMatchObject([
+    await expect(inThisProcess()).rejects.toThrow(`ACCEPT_RESTORED_DATABASE=${name},`);
+    const restored = await inThisProcess({ ACCEPT_RESTORED_DATABASE: name });
+    expect((await send(restored, 'GET', `/api/v1/entities/${later}`)).status).toBe(404);
+    expect((await send(restored, 'GET', '/api/v1/audit?action=ledger.restored')).body.data).toMatchObject([
       { details: { acceptedSize: 1, givenUpSize: kept.size } },
     ]);
-    const { body } = await restored.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const { body } = await send(restored, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, entriesVerified: 2 });
     // The next start no longer knows what was given up.
-    await restored.stop();
-    await start();
+    await restored.close();
+    await (await inThisProcess()).close();
   });
 
   it('works while the service does not run, after a stop or a kill, with the database named in .env', async () => {
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const program = await start();
-      await create(program);
-      await program.stop(signal);
-    }
+    await fill(1);
+    const program = await start();
+    await create(program);
+    await program.stop('SIGKILL');
     writeFileSync(join(folder, 'service', '.env'), 'DATABASE_URL=sqlite:data/governance.db\nPORT=none\n');
     expect(await backUp()).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^entries {2}2\n/) });
   });
