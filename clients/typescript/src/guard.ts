@@ -117,8 +117,8 @@ interface Started {
 }
 
 async function ask(transport: Transport, request: GuardRequest & { readonly agent: string }): Promise<Started> {
-  const { agent, action, resourceType, resourceId, parameters, onBehalfOf, run } = request;
-  const body = { action, resourceType, resourceId, parameters, onBehalfOf, run };
+  // With what a caller has misspelt: the service refuses it by name, where leaving it out would ask for something else.
+  const { agent, permit: _audience, ...body } = request;
   const path = `/api/v1/agents/${pathSegment('agent', agent)}/execute`;
   try {
     return await started(transport.answer({ method: 'post', path, body: { ...body, ...permitBody(request) } }));

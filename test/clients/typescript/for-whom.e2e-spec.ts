@@ -46,6 +46,9 @@ describeOnSqlite('For whom and in which run clients ask', () => {
     const refused = governance.guard({ ...request, onBehalfOf: { subject: 'user:x' } }, () => 'ran');
     const nearest = [{ missing: ['onBehalfOf'] }];
     await expect(refused).rejects.toMatchObject({ explanation: { explanation: { nearest } } });
+    // TypeScript refuses it; the service refuses it from a program without types.
+    const misspelt = governance.guard({ ...request, ...{ onBehalfof: USER } }, () => 'ran');
+    await expect(misspelt).rejects.toMatchObject({ status: 400, message: expect.stringContaining('onBehalfof') });
   });
 
   it.each(['legacy', 'modern'] as const)('a session of gov mcp over pipes is one run, %s protocol', async (era) => {
