@@ -7,7 +7,7 @@ import { MAIN } from './support/served-database';
 
 /** Less memory than the image gives the service. */
 const FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=256'];
-const TIMES = 10;
+const TIMES = 4;
 /** Kibibytes that the service may ever have held, as the system counts them. */
 const MOST_RESIDENT = 512 * 1024;
 
@@ -51,7 +51,7 @@ function crossed(count: number): object[] {
 }
 
 describe('The service with little memory', () => {
-  it.each(ATTACKS)('survives plans of %s, ten times each', async (_what, statuses, body) => {
+  it.each(ATTACKS)('survives plans of %s, several times each', async (_what, statuses, body) => {
     const folder = mkdtempSync(join(tmpdir(), 'plan-memory-'));
     const program = await startCommand(process.execPath, [...FLAGS, MAIN], folder, {
       DATABASE_URL: `sqlite:${join(folder, 'governance.db')}`,
