@@ -7,7 +7,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { CreatePolicyRequest } from './dto/policy.requests';
+import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
 import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';

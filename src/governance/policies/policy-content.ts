@@ -5,7 +5,7 @@ import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { filledLimits } from './limits/given-limits';
 import { filledApproval } from './approval/given-approval';
-import type { CreatePolicyRequest } from './dto/policy.requests';
+import type { CreatePolicyRequest } from './dto/policy.dto';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type Policy, POLICY } from './policy.entity';
 import type { FieldFault } from '../../core/errors/domain-error';

@@ -4,7 +4,7 @@ import { ANSWER_REASONS } from '../permissions';
 import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { ApprovalResponse } from '../../policies/dto/policy.response';
+import { ApprovalResponse } from '../../policies/approval/given-approval';
 import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 

@@ -4,7 +4,6 @@ import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { Asker } from '../evaluation/questions';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
-import { ApprovalResponse } from '../../policies/dto/policy.response';
 import {
   evaluationOf,
   type ReadEvaluation,
@@ -84,7 +83,7 @@ function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   const { policySet } = asking;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
   if (requirement === null) return { decision: effect === 'allow', context };
-  return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
+  return { decision: false, context: { ...context, approvalRequirement: requirement } };
 }
 
 function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {

@@ -25,7 +25,7 @@ import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request'
 import type { JsonObject } from '../../../core/json/json-value';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
-import { CreatePolicyRequest } from '../../policies/dto/policy.requests';
+import { CreatePolicyRequest } from '../../policies/dto/policy.dto';
 
 /** The period of a replay as sent in a request; null counts as left out. */
 type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;

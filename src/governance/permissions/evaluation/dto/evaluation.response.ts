@@ -5,7 +5,7 @@ import { sampleId } from '../../../../http/openapi/documentation.decorators';
 import type { LimitUse } from '../../../policies/limits/limit';
 import { ANSWER_REASONS, type AnswerReason } from '../../permissions';
 import { DecidingPolicyResponse } from '../../../executions/execution.entity';
-import { ApprovalResponse } from '../../../policies/dto/policy.response';
+import { ApprovalResponse } from '../../../policies/approval/given-approval';
 import {
   type MatchedPolicy,
   MOST_MATCHED,
@@ -156,12 +156,11 @@ export class AnswerResponse {
 
   static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
     const { effect, reason, policies, requirement, observed, grantId } = answer;
-    const approval = requirement === null ? null : ApprovalResponse.from(requirement);
     const response = {
       effect,
       reason,
       policies,
-      approval,
+      approval: requirement,
       ...(observed && { observed }),
       ...(grantId !== undefined && { grantId }),
     };
