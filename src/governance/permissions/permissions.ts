@@ -18,8 +18,7 @@ import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { SumKey } from '../../ledger/records/sum-key';
-import { FactReader, type FactSource, gatheredFacts, recordedFacts } from './facts';
+import { FactReader, gatheredFacts, recordedFacts } from './facts';
 import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import type { DecisionBasis } from '../executions/execution.entity';
@@ -162,15 +161,6 @@ function answerOfPolicies(
   return { ...evaluation, effect, reason: 'approval_required', requirement: asked };
 }
 
-function questionOf(
-  agent: Agent,
-  requested: RequestedAction,
-  principal: Principal | null,
-  at: string,
-): EvaluationRequest {
-  return { ...requested, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
-}
-
 /**
  * The error for an agent that may not act, and may not ask for approval either; null for any other answer.
  * @param otherwise a policy that would allow it but for its conditions, if none allows it.
@@ -298,54 +288,26 @@ export class Permissions {
     private readonly facts: FactReader,
   ) {}
 
-  /** By what was used of limits up to now. */
+  /**
+   * By what was used of limits up to now; for a replay, as if no limit had been reached.
+   * @param replayedId of the execution that is replayed, which is not earlier than itself.
+   */
   async of(
     transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
-  ): Promise<Permission> {
-    const source = { ...this.facts.within(transaction), sums: (keys: readonly SumKey[]) => transaction.sums(keys) };
-    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
-  }
-
-  /** Whether a stop covers what an agent asks for. */
-  isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
-    return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
-  }
-
-  /** For a replay: as if no limit had been reached. @param executionId what is replayed, which is not earlier than itself. */
-  async limitsAside(
-    transaction: Pick<LedgerTransaction, 'now' | 'asked'>,
-    agent: Agent,
-    asked: RequestedAction,
-    principal: Principal | null,
-    executionId: string,
-  ): Promise<Permission> {
-    const source = this.facts.within(transaction, executionId);
-    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
-  }
-
-  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
-  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
-    const { uses, facts } =
-      agent === undefined ? NOTHING_ASKED : this.policies.inForce.asks(questionOf(agent, asked, null, at));
-    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
-  }
-
-  private async decided(
-    question: EvaluationRequest,
-    agent: Agent,
-    principal: Principal | null,
-    source: FactSource,
+    replayedId?: string,
   ): Promise<Permission> {
     const { inForce } = this.policies;
+    const { now: at } = transaction;
+    const question = { ...asked, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
     const asks = inForce.asks(question);
-    const facts = await gatheredFacts([asks], source);
+    const facts = await gatheredFacts([asks], this.facts.within(transaction, replayedId));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;
-    const rules = { evaluate, defaultEffect, at: question.at, guards: this.guards, stops };
+    const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = answerForAgent(agent, question, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
@@ -361,5 +323,19 @@ export class Permissions {
       ...recordedFacts(looked, facts),
     };
     return { refusal, requirement, policies, basis, used };
+  }
+
+  /** Whether a stop covers what an agent asks for. */
+  isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
+    return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
+  }
+
+  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
+  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
+    const { uses, facts } =
+      agent === undefined
+        ? NOTHING_ASKED
+        : this.policies.inForce.asks({ ...asked, subject: subjectOf(agent), principal: null, at });
+    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
   }
 }

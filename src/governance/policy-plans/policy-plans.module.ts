@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
 import { PermissionsModule } from '../permissions/permissions.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
@@ -12,7 +11,7 @@ import { Replays } from './replays';
 
 /** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
-  imports: [LedgerModule, PoliciesModule, PermissionsModule, EvaluationModule],
+  imports: [LedgerModule, PoliciesModule, PermissionsModule],
   controllers: [PolicySetsController],
   providers: [PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
 })

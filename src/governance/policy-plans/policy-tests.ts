@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { PermissionAnswer } from '../permissions/permissions';
 import type { FieldFault } from '../../core/errors/domain-error';
 import {
   type Agents,
@@ -9,7 +8,9 @@ import {
   type AskedPermission,
   requireMayAsk,
 } from '../permissions/evaluation/questions';
-import { type Basis, Evaluations } from '../permissions/evaluation/evaluations.service';
+import { Asking, type Basis } from '../permissions/evaluation/evaluations.service';
+import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
+import { Configuration } from '../../core/config/configuration';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
@@ -46,7 +47,7 @@ const MOST_EXPLAINED = 50;
 @Injectable()
 export class PolicyTests {
   constructor(
-    private readonly evaluations: Evaluations,
+    private readonly configuration: Configuration,
     private readonly history: RecordHistory,
   ) {}
 
@@ -67,6 +68,7 @@ export class PolicyTests {
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
     const policies = await PolicyEvaluator.of(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
@@ -79,9 +81,9 @@ export class PolicyTests {
       const question = questions[index];
       if (question === undefined) throw new Error('A test has no question.');
       if (turn.isOver) await turn.next();
-      const basis = { agents, principals, at: at ?? now, facts: NOTHING_USED };
-      const asking = this.evaluations.askingOf({ policies, ...basis });
-      const { answer } = asking.answer(question, false);
+      const basis = { agents, principals, defaultEffect, at: at ?? now, facts: NOTHING_USED };
+      const asking = new Asking({ policies, ...basis });
+      const answer = asking.answer(question);
       const isAsExpected =
         answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
       if (isAsExpected) continue;
@@ -103,7 +105,7 @@ export class PolicyTests {
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
     question: AskedPermission,
-    { policies }: PermissionAnswer,
+    { policies }: AnswerResponse,
     basis: Omit<Basis, 'policies'>,
   ): Promise<boolean> {
     const policy = target.get(name);
@@ -111,8 +113,8 @@ export class PolicyTests {
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
-    return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
+    const two = new Asking({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
+    return two.answer(question).policies.some(({ id }) => id === policy.id);
   }
 }
 

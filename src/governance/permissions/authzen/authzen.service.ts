@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
-import type { Asker } from '../evaluation/questions';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import {
@@ -54,8 +53,9 @@ export class AuthzenService {
   ): Promise<readonly AccessDecision[]> {
     const { answers } = await this.evaluations.ask({
       caller,
-      everybody: items.flatMap((item) => ('faults' in item ? [] : whoOf(item))),
-      questions: items.flatMap((item) => ('question' in item ? item.question : [])),
+      questions: items.flatMap((item) =>
+        'faults' in item ? [] : 'question' in item ? item.question : { who: item.who },
+      ),
       field: 'evaluations',
       answers: (asking) => decisionsOn(items, semantic, asking),
     });
@@ -79,11 +79,11 @@ function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
   if ('invalid' in read) return refused(read.invalid, asking);
   if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
   if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
-  const { effect, reason, policies, requirement, observed } = asking.answer(read.question, false).answer;
+  const { effect, reason, policies, approval, observed } = asking.answer(read.question);
   const { policySet } = asking;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
-  if (requirement === null) return { decision: effect === 'allow', context };
-  return { decision: false, context: { ...context, approvalRequirement: requirement } };
+  if (approval === null) return { decision: effect === 'allow', context };
+  return { decision: false, context: { ...context, approvalRequirement: approval } };
 }
 
 function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
@@ -93,8 +93,4 @@ function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
 function faulty({ faults }: Extract<ListedEvaluation, { faults: unknown }>): AccessDecision {
   const message = faults.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
   return { decision: false, context: { error: { status: 400, message: `Invalid input: ${message}.` } } };
-}
-
-function whoOf(read: ReadEvaluation): Asker {
-  return 'invalid' in read ? { who: read.who } : read.question;
 }
