@@ -1,6 +1,8 @@
 import { type Scope, SCOPES } from '../../ledger/caller';
 import { labelFault } from '../../core/values/label-fault';
 import { principalIdFault } from '../policies/patterns/principals';
+import { parsedJson } from '../../core/json/json-value';
+import { isObject } from '../../http/validation/shapes';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 
@@ -57,12 +59,8 @@ function isPart(part: string): boolean {
 }
 
 function membersOf(part: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(Buffer.from(part, 'base64url').toString('utf8'));
+  return isObject(value) ? value : undefined;
 }
 
 /** The key that signed the token, if exactly one candidate fits; otherwise undefined. */
