@@ -7,7 +7,7 @@ import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
 import { type CapableAgent, Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
-import type { PlannedPolicy } from './effects/effect';
+import type { PlannedPolicy } from './effects/planned-match';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
 /** Policies sent to the process at once. */

@@ -24,7 +24,7 @@ import {
 import { NO_FACTS } from '../policies/conditions/condition';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
-import type { PlannedPolicy } from './effects/effect';
+import type { PlannedPolicy } from './effects/planned-match';
 
 /** Tests as questions, and the agents that they are about. */
 interface AskedTests {

@@ -20,7 +20,7 @@ import type {
   PolicyReplayResponse,
   ReplayedExecutionResponse,
 } from './dto/policy-plan.response';
-import type { PlannedPolicy } from './effects/effect';
+import type { PlannedPolicy } from './effects/planned-match';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;

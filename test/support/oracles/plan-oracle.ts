@@ -10,7 +10,7 @@ import type {
   PlannedVerdictResponse as PlannedVerdict,
   PolicyVersionResponse as PolicyVersion,
 } from '../../../src/governance/policy-plans/dto/policy-plan.response';
-import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/planned-match';
 
 // With one text for whatever lies in a pattern and in none inside it.
 export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];

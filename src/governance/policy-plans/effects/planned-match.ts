@@ -8,10 +8,17 @@ import {
 import type { JsonObject } from '../../../core/json/json-value';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { PolicyCondition } from '../../policies/conditions/condition';
-import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
+import { compileResources, type PolicyRules, rankOf } from '../../policies/evaluation/compiled-policy';
 import { subjectText } from '../../policies/patterns/subjects';
-import type { PlannedPolicy } from './effect';
 import type { SubjectClasses } from './subject-classes';
+
+/** A policy, and whether it is in force before and after the plan. */
+export interface PlannedPolicy extends PolicyRules {
+  readonly isBefore: boolean;
+  readonly isAfter: boolean;
+  /** It is to be created; its id only determines its order. */
+  readonly isNew: boolean;
+}
 
 /** A policy in the form in which plans compare it. */
 export interface PlannedMatch {

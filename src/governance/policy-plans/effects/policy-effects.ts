@@ -1,8 +1,8 @@
+import type { AgentSubject } from '../../policies/patterns/subjects';
 import { decodedPath } from '../../policies/patterns/resources';
 import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
-import type { EffectsOrder, FoundEffects } from './effect';
 import type {
   PatternSetResponse,
   PlannedEffectResponse,
@@ -10,7 +10,7 @@ import type {
   PolicyVersionResponse,
 } from '../dto/policy-plan.response';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
+import { type PlannedMatch, type PlannedPolicy, plannedMatches, splitByEncoding, supposed } from './planned-match';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;
@@ -21,6 +21,12 @@ const AROUND_TEXT = 3;
 
 const ENCODED =
   'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
+
+export interface FoundEffects {
+  readonly effects: readonly PlannedEffectResponse[];
+  /** Why these are not all; null: they are. */
+  readonly reason: string | null;
+}
 
 /** What differs for some resources, or for some types and resources. */
 interface Chunk {
@@ -40,8 +46,13 @@ type OfTypes = OfResources & { readonly types: PatternSetResponse };
  * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
  * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
  * examined.
+ * @param timeout milliseconds.
  */
-export function policyEffects({ policies, agents, timeout }: EffectsOrder): FoundEffects {
+export function policyEffects(
+  policies: readonly PlannedPolicy[],
+  agents: readonly AgentSubject[],
+  timeout: number,
+): FoundEffects {
   const budget = new Budget(timeout);
   const classes = new SubjectClasses(
     agents,
