@@ -57,7 +57,7 @@ export const EVALUATIONS = [1, 2] as const;
 const CURRENT = 2;
 
 /** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
-export type ContentHashes = ReadonlyMap<string, string>;
+export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
 
 /**
  * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
@@ -68,7 +68,9 @@ export function rulesHash(
   defaultEffect: PolicyDefaultEffect,
   evaluation: (typeof EVALUATIONS)[number] = CURRENT,
 ): string {
-  const policies = [...hashes].sort(([one], [other]) => (one < other ? -1 : 1));
+  const policies = Array.from(hashes, ([id, { hash }]) => [id, hash] as const).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
   return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
 }
 

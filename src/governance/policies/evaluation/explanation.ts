@@ -104,13 +104,8 @@ export function allowingOtherwise(index: PolicyIndex, asked: Asked): DecidingPol
 
 /** The policies that match but for their conditions and limits. */
 function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
-  const found = new Set<CompiledPolicy>();
-  index.offer(asked, (policies, use) => {
-    for (const policy of policies)
-      if (usesPath(policy, use) && isAbout(policy, asked) && (policy.limits.length === 0 || asked.usesLimits))
-        found.add(policy);
-  });
-  return [...found];
+  const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || asked.usesLimits;
+  return index.offered(asked, (policy, _, use) => usesPath(policy, use) && isAbout(policy, asked) && mayLimit(policy));
 }
 
 interface Near {
