@@ -80,21 +80,29 @@ interface DecidingRules {
   readonly at: string;
 }
 
+/** Who asks, as policies see it. */
+export interface Somebody {
+  /** Null if it is not registered. */
+  readonly agent: Agent | null;
+  readonly subject: EvaluationSubject;
+}
+
 /**
  * Considers the agent first: one that is suspended, is stopped, or lacks the capability, is refused whatever the policies
- * say; so is one that acts for a person who is suspended.
+ * say; so is one that acts for a person who is suspended. For others only stops and policies count.
  */
-export function answerForAgent(
-  agent: Agent,
+export function answerFor(
+  { agent, subject }: Somebody,
   requested: RequestedAction,
   principal: Principal | null,
   rules: DecidingRules,
-  subject = subjectOf(agent),
 ): PermissionAnswer {
-  if (agent.status !== 'active') return refused('agent_suspended');
-  const stop = stopCovering(rules.stops, { agentId: agent.id, roles: agent.roles }, requested.action);
+  if (agent !== null && agent.status !== 'active') return refused('agent_suspended');
+  const stoppable = agent === null ? { roles: subject.roles } : { agentId: agent.id, roles: agent.roles };
+  const stop = stopCovering(rules.stops, stoppable, requested.action);
   if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
-  if (isSuspended(principal)) return refused('principal_suspended');
+  if (principal?.person?.status === 'suspended') return refused('principal_suspended');
+  if (agent === null) return answerOfPolicies(subject, requested, principal, rules);
   if (!hasCapability(agent, requested.action)) return refused('capability_missing');
   const answer = observed(agent, answerOfPolicies(subject, requested, principal, rules), rules.at);
   const { effect: verdict, policies } = answer;
@@ -104,23 +112,6 @@ export function answerForAgent(
   const asked = { ...who, action, resourceType, resourceId, parameters };
   const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
   return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
-}
-
-/** Considers only stops and policies, for a subject about which nothing else is known. */
-export function answerForSubject(
-  subject: EvaluationSubject,
-  requested: RequestedAction,
-  principal: Principal | null,
-  rules: DecidingRules,
-): PermissionAnswer {
-  const stop = stopCovering(rules.stops, { roles: subject.roles }, requested.action);
-  if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
-  if (isSuspended(principal)) return refused('principal_suspended');
-  return answerOfPolicies(subject, requested, principal, rules);
-}
-
-function isSuspended(principal: Principal | null): boolean {
-  return principal?.person?.status === 'suspended';
 }
 
 /** While an agent is observed, it may do what no policy decides. */
@@ -308,7 +299,7 @@ export class Permissions {
     const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
-    const answer = answerForAgent(agent, question, principal, rules);
+    const answer = answerFor({ agent, subject: question.subject }, question, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
     const refusal = refusalOf(answer, agent, question, principal, otherwise);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
-import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
+import { answerFor, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
@@ -105,7 +105,7 @@ export class Replays {
         const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
         const facts = await gatheredFacts([asksBefore, asksAfter], source);
         const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
-          answerForAgent(agent, execution, principal, {
+          answerFor({ agent, subject: request.subject }, execution, principal, {
             evaluate: (asked) => policies.evaluate(asked, facts, asks),
             defaultEffect,
             at,

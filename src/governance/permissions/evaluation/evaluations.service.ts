@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
-import { answerForAgent, answerForSubject, type AnswerReason, type PermissionAnswer } from '../permissions';
+import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
-import { type FieldFault, invalid, invalidField, notFound } from '../../../core/errors/domain-error';
+import { type FieldFault, invalid, invalidField, notFound, present } from '../../../core/errors/domain-error';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
 import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../policies/evaluation/evaluation';
 import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
-import type { EvaluationSubject } from '../../policies/patterns/subjects';
 import { FactReader, type FactSource, gatheredFacts } from '../facts';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
@@ -23,7 +22,6 @@ import {
   type AskedPermission,
   askedPrincipal,
   type Asker,
-  type KnownAgent,
   mayName,
   requireMayAsk,
   requireOwnAgent,
@@ -234,16 +232,13 @@ export class Asking {
   private answered(question: AskedPermission, { facts, guards }: Pick<Basis, 'facts' | 'guards'>): AnsweredQuestion {
     const { policies, agents, stops = [], at, defaultEffect } = this.basis;
     const who = resolved(question, agents);
+    const { agent, subject } = who;
     const principal = askedPrincipal(this.basis, question, agents) ?? null;
     const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
     const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
-    const subject = 'agent' in who ? who.subject : who;
-    const answer =
-      'agent' in who
-        ? answerForAgent(who.agent, question, principal, rules, who.subject)
-        : answerForSubject(who, question, principal, rules);
+    const answer = answerFor(who, question, principal, rules);
     const request = { ...question, subject, principal: principal?.subject ?? null, at };
-    return { answer, request, otherwise: 'agent' in who && isObserved(who.agent, at) ? 'allow' : defaultEffect };
+    return { answer, request, otherwise: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
   }
 
   /** For an agent that is suspended, is stopped or lacks the capability: evaluated as if it could act, and without near misses. */
@@ -271,11 +266,9 @@ export function* answersTo(
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
 }
 
-function resolved({ who }: AskedPermission, agents: Agents): KnownAgent | EvaluationSubject {
-  if (!('agent' in who)) return who;
-  const agent = agents.get(who.agent);
-  if (agent === undefined) throw new Error(`The agent ${who.agent} was not refused as unknown.`);
-  return agent;
+function resolved({ who }: AskedPermission, agents: Agents): Somebody {
+  if (!('agent' in who)) return { agent: null, subject: who };
+  return present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
 }
 
 const UNABLE: ReadonlySet<AnswerReason> = new Set([
