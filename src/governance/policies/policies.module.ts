@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
-import { LimitUsage } from './limit-usage';
 import { MissingSums } from './limits/recorded-uses';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
@@ -20,7 +19,7 @@ import { POLICY } from './policy.entity';
     PasskeysModule,
   ],
   controllers: [PoliciesController],
-  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums, LimitUsage],
+  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

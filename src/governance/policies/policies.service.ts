@@ -9,6 +9,8 @@ import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
+import { Database } from '../../ledger/database/database';
+import { type UsageQuery, type UsageResponse, usageOf } from './limit-usage';
 import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
@@ -29,6 +31,7 @@ export class PoliciesService {
     private readonly activePolicies: ActivePolicies,
     private readonly warnings: CreationWarnings,
     private readonly configuration: Configuration,
+    private readonly database: Database,
   ) {}
 
   list(request: PageRequest): Promise<Page<Policy>> {
@@ -40,6 +43,10 @@ export class PoliciesService {
     const policy = await this.history.find(POLICY, id, asOf);
     if (policy === undefined) throw notFound('policy');
     return policy;
+  }
+
+  async usage(id: string, query: UsageQuery): Promise<UsageResponse> {
+    return usageOf(this.database.lists, await this.get(id, undefined), this.ledger.now, query);
   }
 
   /**
