@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   decodedPath,
   listedTypeFault,
@@ -37,8 +38,8 @@ export interface PlannedMatch {
   readonly namedTypes: ReadonlySet<string>;
   /** Equal for policies that are conditional in the same way; null: it is not conditional. */
   readonly condition: string | null;
-  /** Two random numbers that identify the policy in hashes of sets. */
-  readonly marks: readonly [number, number];
+  /** A random number of 64 bits that identifies the policy in hashes of sets. */
+  readonly mark: bigint;
   /** Whether a resource is compared as it is spelled, not by what it means. */
   readonly isSpelled: boolean;
   /** Whether it may match less than it seems to: see {@link splitByEncoding}. */
@@ -65,7 +66,7 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
         types,
         namedTypes: new Set([...(types ?? []), ...firsts.filter((first) => types === null || types.has(first))]),
         condition: conditionOf(rules),
-        marks: [randomMark(), randomMark()],
+        mark: randomMark(),
         isSpelled,
         isUncertain: false,
       };
@@ -94,7 +95,7 @@ export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   const namedTypes = new Set([...policy.namedTypes, ...encoded.flatMap((pattern) => firstsOf(pattern, false))]);
   return [
     { ...policy, resources: plain },
-    { ...split, namedTypes, marks: [randomMark(), randomMark()] },
+    { ...split, namedTypes, mark: randomMark() },
   ];
 }
 
@@ -129,8 +130,8 @@ function typesOf({ resourceTypes }: PlannedPolicy): ReadonlySet<string> | null {
   return new Set(resourceTypes.filter((type) => listedTypeFault(type) === undefined));
 }
 
-function randomMark(): number {
-  return Math.floor(Math.random() * 2 ** 32) | 0;
+function randomMark(): bigint {
+  return randomBytes(8).readBigUInt64BE();
 }
 
 /** What has one spelling: anything else may be percent-encoded. */

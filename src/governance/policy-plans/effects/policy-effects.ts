@@ -69,7 +69,7 @@ export function policyEffects(
 }
 
 class EffectsSearch {
-  private readonly verdicts = new Map<string, readonly Chunk[]>();
+  private readonly verdicts = new Map<bigint, readonly Chunk[]>();
   private characters = 0;
 
   constructor(
@@ -116,32 +116,31 @@ class EffectsSearch {
 
   private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
     const reached = new ReachedPolicies(policies, () => this.budget.step());
-    const byType = new Map<string, OfResources[]>();
+    // Under null: all types that are not distinguished.
+    const byType = new Map<string | null, OfResources[]>([[null, this.ofResources(reached.others, null)]]);
     for (const type of reached.types) {
       this.budget.step();
       const isUncertain = decodedPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
-    const found = new Map<string, { chunk: OfResources; types: string[]; others: boolean }>();
-    for (const chunk of this.ofResources(reached.others, null))
-      found.set(chunk.key, { chunk, types: [], others: true });
+    const found = new Map<string, { readonly chunks: OfResources[]; readonly types: (string | null)[] }>();
     for (const [type, chunks] of byType) {
       for (const chunk of chunks) {
-        const known = found.get(chunk.key);
-        if (known === undefined) found.set(chunk.key, { chunk, types: [type], others: false });
-        else {
-          known.types.push(type);
-          known.chunk = because(known.chunk, [known.chunk.verdict.because, chunk.verdict.because]);
-        }
+        const same = found.get(chunk.key) ?? { chunks: [], types: [] };
+        found.set(chunk.key, same);
+        same.chunks.push(chunk);
+        same.types.push(type);
       }
     }
-    const all = [...byType.keys()];
-    return [...found.values()].map(({ chunk, types, others }) => {
-      const set = others
-        ? { in: ['*'], except: all.filter((type) => !types.includes(type)).sort() }
-        : { in: types.sort(), except: [] };
-      return { ...chunk, types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
+    return [...found.values()].flatMap(({ chunks, types }) => {
+      const [chunk] = chunks;
+      if (chunk === undefined) return [];
+      const set = types.includes(null)
+        ? { in: ['*'], except: reached.types.filter((type) => !types.includes(type)).sort() }
+        : { in: types.flatMap((type) => type ?? []).sort(), except: [] };
+      const reasons = chunks.map(({ verdict }) => verdict.because);
+      return { ...because(chunk, reasons), types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
     });
   }
 
@@ -165,7 +164,7 @@ class EffectsSearch {
     });
   }
 
-  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Chunk[] {
+  private verdictsOf(mark: bigint, policies: readonly PlannedMatch[]): readonly Chunk[] {
     const known = this.verdicts.get(mark);
     if (known !== undefined) return known;
     let found = new CellVerdicts(policies.map(supposed), this.budget).all();
