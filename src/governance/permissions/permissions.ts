@@ -241,20 +241,17 @@ function allowedByNone(
     );
   }
   const { agentName, agentId, kind, roles } = subject;
-  const subjects = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`)];
+  const names = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`), '*'];
+  const subjects = names.map((name) => `"${name}"`).join(', ');
   const path = withoutLeadingSlash(resourceId);
   const resource = path.includes('/')
     ? `"${path}" of the type "${resourceType}", or "${resourceType}/${path}" with that type among its resourceTypes`
     : `"${path}" or "${resourceType}/${path}" of the type "${resourceType}"`;
   return permissionDenied(
     'no_policy_allows',
-    `No policy in force allows this. One would have to allow one of the subjects ${quotedList([...subjects, '*'])}, ` +
+    `No policy in force allows this. One would have to allow one of the subjects ${subjects}, ` +
       `the action "${action}", and the resource ${resource}.`,
   );
-}
-
-function quotedList(texts: readonly string[]): string {
-  return texts.map((text) => `"${text}"`).join(', ');
 }
 
 /** Whether an agent may act. It may if there is neither a refusal nor a requirement. */

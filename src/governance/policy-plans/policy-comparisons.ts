@@ -2,11 +2,11 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Agent, AGENT } from '../agents/agent.entity';
+import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
-import { type CapableAgent, Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
+import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/planned-match';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
@@ -42,7 +42,8 @@ export class PolicyComparisons implements OnApplicationShutdown {
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
     for (let start = 0; start < policies.length; start += CHUNK)
       yield { policies: policies.slice(start, start + CHUNK) };
-    for await (const agents of this.records.chunks(AGENT, [], CHUNK)) yield { agents: agents.map(capableAgent) };
+    for await (const agents of this.records.chunks(AGENT, [], CHUNK))
+      yield { agents: agents.map((agent) => ({ ...subjectOf(agent), capabilities: agent.capabilities })) };
     yield { timeout: this.configuration.planTimeout };
   }
 
@@ -81,10 +82,6 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
     if (answer !== null) return answer;
   }
   throw new Error('The comparison was not asked for its answer.');
-}
-
-function capableAgent(agent: Agent): CapableAgent {
-  return { ...subjectOf(agent), capabilities: agent.capabilities };
 }
 
 /** An empty result with the reason, if the process does not finish on its own. */

@@ -6,7 +6,7 @@ import {
   type ConditionFacts,
   type PolicyCondition,
   NO_FACTS,
-  compileConditions,
+  compileCondition,
   truthOf,
 } from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
@@ -94,7 +94,7 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
     subjects: subjects.includes('*') ? null : subjects.map(subjectText),
     principals: onBehalfOf.length === 0 ? null : onBehalfOf.map(subjectText),
     resources: compileResources(policy),
-    conditions: compileConditions(policy.conditions),
+    conditions: policy.conditions.map(compileCondition),
     limits: policy.limits,
     approval,
   };
