@@ -21,6 +21,7 @@ import {
   type AppliedPoliciesResponse,
   PolicyChangeResponse,
   type PolicyPlanResponse,
+  type PolicyReplayResponse,
 } from './dto/policy-plan.response';
 import type { PlannedPolicy } from './effects/planned-match';
 import { PolicyComparisons } from './policy-comparisons';
@@ -52,7 +53,7 @@ export class PolicySetsService {
    * Computes what a set would change, and writes nothing.
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
-   * the limits; UNAVAILABLE when another plan of the caller is already waiting; the reason of `leaving`.
+   * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `leaving`.
    * @param leaving aborted when nobody waits for the plan any more.
    */
   async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
@@ -62,7 +63,9 @@ export class PolicySetsService {
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
-    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), planned, leaving) };
+    const replayed = (): Promise<PolicyReplayResponse> =>
+      this.replays.run(caller, replayPeriod(replay), planned, leaving);
+    return { ...answer, replay: await this.gates.of('replays').run(nameOf(caller), replayed, { leaving }) };
   }
 
   /**
@@ -117,7 +120,7 @@ export class PolicySetsService {
     this.activePolicies.requireRoom(changes);
     const planned = plannedPolicies(inForce, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
-    const results = asked === null ? null : await this.tests.results(asked, target);
+    const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base,

@@ -28,14 +28,14 @@ import type { PlannedPolicy } from './effects/planned-match';
 
 /** Tests as questions, and the agents that they are about. */
 interface AskedTests {
-  readonly tests: readonly PolicyTestRequest[];
   readonly questions: readonly AskedPermission[];
   readonly agents: Agents;
-  readonly principals: Caller['principals'];
   /** Of tests that are about agents that do not exist: they have no results. */
   readonly faults: readonly FieldFault[];
 }
 
+/** A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says. */
+const ANYBODY = { principals: 'anybody' } as const;
 /** Nothing has been done in a test, or is claimed. */
 const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
 /** No id of an agent: no pattern names it. */
@@ -54,17 +54,16 @@ export class PolicyTests {
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTestRequest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
-    // A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says.
-    const asker = { ...caller, principals: 'anybody' } as const;
+    const asker = { ...caller, ...ANYBODY };
     const agents = await agentsOf(this.history, asker, questions);
     requireMayAsk(asker, questions, agents);
-    const faults = questions.flatMap((question) => unknownFaults(asker, question, agents));
-    return { tests, questions, agents, principals: asker.principals, faults };
+    return { questions, agents, faults: questions.flatMap((question) => unknownFaults(asker, question, agents)) };
   }
 
   /** @param target the policies of the set. */
   async results(
-    { tests, questions, agents, principals }: AskedTests,
+    tests: readonly PolicyTestRequest[],
+    { questions, agents }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
@@ -81,7 +80,7 @@ export class PolicyTests {
       const question = questions[index];
       if (question === undefined) throw new Error('A test has no question.');
       if (turn.isOver) await turn.next();
-      const basis = { agents, principals, defaultEffect, at: at ?? now, facts: NOTHING_USED };
+      const basis = { ...ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
       const asking = new Asking({ policies, ...basis });
       const answer = asking.answer(question);
       const isAsExpected =

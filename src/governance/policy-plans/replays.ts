@@ -12,7 +12,6 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
 import type {
@@ -50,7 +49,6 @@ export class Replays {
     private readonly records: RecordReader,
     private readonly past: PastRecords,
     private readonly configuration: Configuration,
-    private readonly gates: Gates,
     private readonly facts: FactReader,
   ) {}
 
@@ -58,20 +56,9 @@ export class Replays {
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
    * @param planned the policies in force before and after.
-   * @param leaving aborted when nobody waits for the result any more.
-   * @throws UNAVAILABLE when another replay of the caller is already waiting; the reason of `leaving`.
+   * @param leaving aborted when nobody waits for the result any more; its reason is thrown.
    */
-  run(
-    caller: Caller,
-    period: ReplayPeriod,
-    planned: readonly PlannedPolicy[],
-    leaving: AbortSignal,
-  ): Promise<PolicyReplayResponse> {
-    const replayed = (): Promise<PolicyReplayResponse> => this.replay(caller, period, planned, leaving);
-    return this.gates.of('replays').run(nameOf(caller), replayed, { leaving });
-  }
-
-  private async replay(
+  async run(
     caller: Caller,
     period: ReplayPeriod,
     planned: readonly PlannedPolicy[],

@@ -21,7 +21,7 @@ const PART = /^[A-Za-z0-9_-]+$/;
 const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
 
-export type Members = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, unknown>>;
 
 /** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {
@@ -84,14 +84,6 @@ export interface TokenHolder {
   readonly principalRoles: readonly string[] | null;
   /** Seconds since 1970. */
   readonly expiresAt: number;
-}
-
-/** The claims that `tokenHolder` reads: of a token that is remembered, the others would only take memory. */
-export function readClaims(claims: Members, issuer: TokenIssuer): Members {
-  const { agentClaim, scopesClaim, principalClaim, principalRolesClaim } = issuer;
-  const named = [agentClaim, scopesClaim, principalClaim, principalRolesClaim];
-  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', ...named]);
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => read.has(name)));
 }
 
 /** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
