@@ -155,16 +155,9 @@ export class ActivePolicies implements OnModuleInit {
         changed.push(transaction.update(POLICY, { ...change.policy, status }, note));
       }
     }
-    if (changed.length > 0) this.follow(transaction, changed);
+    // At once: evaluations would see a set that was never in force.
+    if (changed.length > 0) this.rows.follow(transaction, changed);
     return { changed, ids: identified.map(({ id }) => id), policySet };
-  }
-
-  /**
-   * Puts policies in force, or removes them, according to their status, once the command is on disk. To be called once with
-   * all that a command changes: between two calls, evaluations would see a set that was never in force.
-   */
-  follow(transaction: LedgerTransaction, policies: readonly Policy[]): void {
-    this.rows.follow(transaction, policies);
   }
 
   private async apply(policies: readonly Policy[]): Promise<void> {

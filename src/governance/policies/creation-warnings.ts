@@ -2,6 +2,7 @@ import { type PolicyCondition, isOnParameter, isReference } from './conditions/c
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from './patterns/subjects';
 import { normaliseAgentName } from '../agents/agent-name';
+import { splitSubject } from './patterns/principals';
 import { labelFault } from '../../core/values/label-fault';
 import { Turn } from '../../core/concurrency/turn';
 import type { Policy } from './policy.entity';
@@ -249,11 +250,9 @@ function mistakenName(subject: string): string | null {
 
 /** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
 function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
-  return subjects.flatMap((subject) => {
-    const name = mistakenName(subject);
-    const pattern = parseSubject(subject);
-    if (pattern.kind !== 'other' || name === null || !agents.has(name)) return [];
-    const { type, id } = pattern;
+  const mistaken = subjects.filter((subject) => agents.has(mistakenName(subject) ?? ''));
+  return mistaken.map((subject) => {
+    const { type, id } = splitSubject(subject);
     return `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`;
   });
 }

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT } from '../agents/agent.entity';
@@ -55,17 +56,26 @@ export class PolicyComparisons implements OnApplicationShutdown {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.child = child;
+    const { planTimeout } = this.configuration;
+    const late = AbortSignal.timeout(2 * planTimeout + GRACE);
     try {
-      const answer = answerOf(child, this.configuration.planTimeout, leaving);
-      const sent = send(parts, child, leaving);
-      // What ends the process early is in its answer.
-      sent.catch(() => undefined);
-      return await Promise.race([answer, sent.then(() => answer)]);
+      const answer = once(child, 'message', { signal: AbortSignal.any([leaving, late]) });
+      const answered = answer.then(([compared]) => compared as ComparedPolicies);
+      const ended = once(child, 'exit').then(() => nothingFound('The plan needed too much memory.'));
+      return await Promise.race([answered, ended, send(parts, child, leaving).then(() => answered)]);
+    } catch (error) {
+      leaving.throwIfAborted();
+      if (!late.aborted) throw error;
+      return nothingFound(`The plan took longer than PLAN_TIMEOUT allows (${planTimeout} ms).`);
     } finally {
       this.child = null;
       child.kill('SIGKILL');
     }
   }
+}
+
+function nothingFound(reason: string): ComparedPolicies {
+  return { effects: [], reason, shadowed: [], warnings: [] };
 }
 
 async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
@@ -82,22 +92,4 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
     if (answer !== null) return answer;
   }
   throw new Error('The comparison was not asked for its answer.');
-}
-
-/** An empty result with the reason, if the process does not finish on its own. */
-function answerOf(child: ChildProcess, timeout: number, leaving: AbortSignal): Promise<ComparedPolicies> {
-  return new Promise((resolve, reject) => {
-    const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [], warnings: [] });
-    const late = setTimeout(
-      () => none(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`),
-      2 * timeout + GRACE,
-    ).unref();
-    leaving.addEventListener('abort', () => reject(leaving.reason as Error), { once: true });
-    child.on('message', (answer) => resolve(answer as ComparedPolicies));
-    child.on('error', reject);
-    child.on('exit', () => {
-      clearTimeout(late);
-      none('The plan needed too much memory.');
-    });
-  });
 }

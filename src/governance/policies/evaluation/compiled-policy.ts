@@ -85,7 +85,7 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
   const { id, name, version, effect, approval, subjects, actions, resourceTypes, onBehalfOf } = policy;
   return {
     reference: Object.freeze({ id, name, version, effect }),
-    rank: rankOf(policy),
+    rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
     isAllow: effect === 'allow',
     actions: actions.includes('*') ? null : [...new Set(actions)],
     // Stored types that would no longer be accepted match nothing.
@@ -98,11 +98,6 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
     limits: policy.limits,
     approval,
   };
-}
-
-/** Orders by priority, then by strength of the effect. */
-export function rankOf({ priority, effect }: Pick<PolicyRules, 'priority' | 'effect'>): number {
-  return priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect);
 }
 
 /** A rank combines the priority and, below it, the effect. */
@@ -184,7 +179,7 @@ export function usesPath({ isAllow, resourceTypes }: CompiledPolicy, { allow, ot
 }
 
 /** Stored patterns that would no longer be accepted match nothing. */
-export function compileResources({
+function compileResources({
   resources,
   effect,
 }: Pick<PolicyRules, 'resources' | 'effect'>): readonly ResourcePattern[] {

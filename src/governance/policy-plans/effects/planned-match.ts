@@ -1,15 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import {
-  decodedPath,
-  listedTypeFault,
-  type ResourcePattern,
-  isUrl,
-  urlPathStart,
-} from '../../policies/patterns/resources';
+import { decodedPath, type ResourcePattern, isUrl, urlPathStart } from '../../policies/patterns/resources';
 import type { JsonObject } from '../../../core/json/json-value';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { PolicyCondition } from '../../policies/conditions/condition';
-import { compileResources, type PolicyRules, rankOf } from '../../policies/evaluation/compiled-policy';
+import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
 import { subjectText } from '../../policies/patterns/subjects';
 import type { SubjectClasses } from './subject-classes';
 
@@ -51,16 +45,14 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
   return [...policies]
     .sort((left, right) => (left.id < right.id ? -1 : 1))
     .map((rules, index) => {
-      const { effect } = rules;
-      const isSpelled = effect === 'allow';
-      const resources = compileResources(rules);
-      const types = typesOf(rules);
+      const { rank, isAllow: isSpelled, resources, resourceTypes } = compilePolicy(rules);
+      const types = resourceTypes && new Set(resourceTypes);
       const firsts = resources.flatMap((pattern) => firstsOf(pattern, isSpelled));
       return {
         rules,
         index,
         isChanged: rules.isBefore !== rules.isAfter,
-        rank: rankOf(rules),
+        rank,
         subjects: classes.meeting(rules.subjects),
         resources,
         types,
@@ -123,11 +115,6 @@ function conditionOf({ effect, conditions, limits, onBehalfOf, name }: PlannedPo
 function conditionsKey(conditions: readonly PolicyCondition[]): string {
   const keys = conditions.map((condition) => canonicalJson(condition as unknown as JsonObject));
   return [...new Set(keys)].sort().join();
-}
-
-function typesOf({ resourceTypes }: PlannedPolicy): ReadonlySet<string> | null {
-  if (resourceTypes.length === 0) return null;
-  return new Set(resourceTypes.filter((type) => listedTypeFault(type) === undefined));
 }
 
 function randomMark(): bigint {
