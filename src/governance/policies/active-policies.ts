@@ -132,7 +132,10 @@ export class ActivePolicies implements OnModuleInit {
     warnings: ReadonlyMap<PolicyContent, readonly string[]>,
   ): Promise<CarriedOut> {
     this.requireRoom(changes);
-    const identified = changes.map((change) => ({ change, id: idOf(transaction, change) }));
+    const identified = changes.map((change) => ({
+      change,
+      id: change.change === 'create' ? transaction.newId(POLICY) : change.policy.id,
+    }));
     const staying = identified.flatMap(({ change: { change }, id }) => (change === 'deactivate' ? [] : id));
     const going = goingOutOfForce(changes).map(({ id }) => id);
     const policySet = this.evaluator.policySetWith(staying, going);
@@ -183,10 +186,6 @@ export class ActivePolicies implements OnModuleInit {
   private async warnOf(policies: readonly Policy[]): Promise<void> {
     for (const line of await unreportedWarnings(policies)) this.logger.warn(line);
   }
-}
-
-function idOf(transaction: LedgerTransaction, change: PolicyChange): string {
-  return change.change === 'create' ? transaction.newId(POLICY) : change.policy.id;
 }
 
 /** The most patterns that all policies in force may have. */

@@ -16,7 +16,7 @@ import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { PasskeyHolders } from '../passkeys/relying-party';
 import { ApproverGroups } from './approval/approver-groups';
-import { type ApprovalRequirement, type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
+import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
 
 /** Who could approve for a group. */
@@ -70,7 +70,9 @@ export class CreationWarnings {
     const warnings = new Map<PolicyContent, string[]>();
     for (const policy of policies) {
       if (turn.isOver) await turn.next();
-      const ofApprovers = (policy.approval?.approvers ?? []).flatMap((group, index) => {
+      const isCritical = policy.approval?.riskLevel === 'critical';
+      const groups = policy.approval?.approvers ?? [];
+      const ofApprovers = groups.flatMap((group, index) => {
         const members = group.subjects.map((subject) => found.get(subject) ?? NOBODY);
         return approverWarnings(group, index, members, unheld.has(group));
       });
@@ -80,7 +82,7 @@ export class CreationWarnings {
         ...ofSubjects,
         ...conditionWarnings(policy),
         ...ofApprovers,
-        ...(policy.approval !== null && isUnsigned(policy.approval) ? [UNSIGNED] : []),
+        ...(isCritical && !groups.some(({ signed }) => signed === true) ? [UNSIGNED] : []),
         ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
       ]);
     }
@@ -154,10 +156,6 @@ export class CreationWarnings {
 
 function hasClaim({ conditions }: PolicyContent): boolean {
   return conditions.some((condition) => 'claim' in condition);
-}
-
-function isUnsigned({ riskLevel, approvers }: ApprovalRequirement): boolean {
-  return riskLevel === 'critical' && !approvers.some(({ signed }) => signed === true);
 }
 
 /** Says if currently nobody could approve for a group, or sign for it, or if a machine could. */

@@ -83,7 +83,10 @@ export class PoliciesService {
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
-      if (policy.status === 'superseded') throw notInForce(policy);
+      if (policy.status === 'superseded')
+        throw conflict(
+          `Version ${policy.version} of the policy "${policy.name}" is superseded, so there is nothing to take out of force.`,
+        );
       if (policy.status === 'inactive') return policy;
       return this.changed(transaction, { change: 'deactivate', policy, replaced: null });
     });
@@ -127,10 +130,4 @@ function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
         `POST /api/v1/policies/${id}/activate puts it back.`,
     );
   return { ...policy, wasInForce: true };
-}
-
-function notInForce({ name, version }: Policy): Error {
-  return conflict(
-    `Version ${version} of the policy "${name}" is superseded, so there is nothing to take out of force.`,
-  );
 }

@@ -123,7 +123,8 @@ export async function policyChanges(
       continue;
     }
     const member = firstDifference(same, policy);
-    if (member !== undefined) faults.push({ field: `policies[${index}].${member}`, message: differs(same) });
+    const message = `differs from version ${same.version} of "${same.name}": a version is never edited, so give the change a new one`;
+    if (member !== undefined) faults.push({ field: `policies[${index}].${member}`, message });
     if (isCurrent) changes.push({ change: 'keep', policy: same, replaced: null });
     else changes.push({ change: 'activate', policy: same, replaced: current });
   }
@@ -146,8 +147,4 @@ function pruned(inForce: readonly Policy[], wanted: readonly PolicyContent[]): P
     .filter(({ name }) => !names.has(name))
     .sort((left, right) => (left.name < right.name ? -1 : 1))
     .map((policy) => ({ change: 'deactivate', policy, replaced: null }));
-}
-
-function differs({ name, version }: Policy): string {
-  return `differs from version ${version} of "${name}": a version is never edited, so give the change a new one`;
 }

@@ -1,5 +1,6 @@
 import { type AskedPermission, type Asker, ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/questions';
 import type { FieldFault } from '../../../core/errors/domain-error';
+import { isObject } from '../../../http/validation/shapes';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
@@ -69,10 +70,6 @@ export function evaluationOf({ subject, action, resource, context }: EvaluationP
   if (!action.isValid || !resource.isValid) return { invalid: 'resource_invalid', who };
   const onBehalfOf = agent === null ? undefined : { ...given, field: 'subject' };
   return { question: { who, onBehalfOf, ...action.value, ...resource.value, run } };
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Null counts as left out. */

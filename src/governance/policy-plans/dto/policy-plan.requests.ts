@@ -10,7 +10,7 @@ import {
   TimestampField,
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
-import { member, objectShape, type Shape } from '../../../http/validation/shapes';
+import { isObject, member, objectShape, type Shape } from '../../../http/validation/shapes';
 import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
 import {
   type GivenQuestion,
@@ -125,19 +125,13 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const namesDiffer: WholeRule = ({ policies }) => {
   const first = new Map<unknown, number>();
   return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {
-    const name: unknown = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined;
+    const name = isObject(policy) ? policy['name'] : undefined;
     if (typeof name !== 'string') return [];
-    const earlier = first.get(name);
-    if (earlier === undefined) {
-      first.set(name, index);
-      return [];
-    }
-    return [
-      {
-        field: `policies[${index}].name`,
-        message: `must differ from policies[${earlier}].name: a set has one version of a policy`,
-      },
-    ];
+    const earlier = first.get(name) ?? index;
+    first.set(name, earlier);
+    if (earlier === index) return [];
+    const message = `must differ from policies[${earlier}].name: a set has one version of a policy`;
+    return [{ field: `policies[${index}].name`, message }];
   });
 };
 
