@@ -1,4 +1,4 @@
-import type { CreatePolicyRequest } from '../src/governance/policies/dto/policy.requests';
+import type { CreatePolicyRequest } from '../src/governance/policies/dto/policy.dto';
 import { load } from './http/load';
 import { AGENT, EXECUTION, policies } from './ledger/samples';
 import { NO_POLICIES } from './policies/applied-policies';

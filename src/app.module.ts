@@ -15,7 +15,6 @@ import { DecisionsModule } from './governance/decisions/decisions.module';
 import { OpenApiModule } from './http/openapi/openapi.module';
 import { EntitiesModule } from './governance/entities/entities.module';
 import { ErasuresModule } from './evidence/erasures/erasures.module';
-import { EvaluationModule } from './governance/permissions/evaluation/evaluation.module';
 import { EventsModule } from './evidence/events/events.module';
 import { ExecutionsModule } from './governance/executions/executions.module';
 import { ForwardAuthModule } from './governance/forward-auth/forward-auth.module';
@@ -35,6 +34,7 @@ import { LoggingModule } from './http/logging/logging.module';
 import { MailModule } from './evidence/mail/mail.module';
 import { MetricsModule } from './operations/metrics/metrics.module';
 import { PasskeysModule } from './governance/passkeys/passkeys.module';
+import { PermissionsModule } from './governance/permissions/permissions.module';
 import { PermitsModule } from './governance/permits/permits.module';
 import { PoliciesModule } from './governance/policies/policies.module';
 import { PolicyPlansModule } from './governance/policy-plans/policy-plans.module';
@@ -54,7 +54,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   PasskeysModule,
   StopsModule,
   PoliciesModule,
-  EvaluationModule,
+  PermissionsModule,
   PolicyPlansModule,
   AuthorizationModule,
   ExecutionsModule,

@@ -4,7 +4,6 @@ import { type Caller, unlimited } from '../../src/ledger/caller';
 import type { Command } from '../../src/ledger/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { ActivePolicies } from '../../src/governance/policies/active-policies';
-import { noteOn, POLICY } from '../../src/governance/policies/policy.entity';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 import { policies } from '../ledger/samples';
 import { serviceSettings } from '../support/settings';
@@ -54,28 +53,13 @@ function addEntities(first: number, { entities }: Volume): Command<void> {
 
 function addPolicies(first: number, volume: Volume, activePolicies: ActivePolicies): Command<void> {
   return async (transaction) => {
-    const seeded = policies(volume.policies)
+    const changes = policies(volume.policies)
       .slice(first, first + CHUNK)
       .map((request) => {
-        const rules = {
-          description: '',
-          resourceTypes: [],
-          priority: 0,
-          conditions: [],
-          ...request,
-          limits: [],
-          onBehalfOf: [],
-          approval: null,
-        };
-        const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;
-        return { id: transaction.newId(POLICY), ...rules, ...stored };
+        const rest = { description: '', resourceTypes: [], priority: 0, conditions: [] };
+        const policy = { ...rest, ...request, limits: [], onBehalfOf: [], approval: null };
+        return { change: 'create', policy, replaced: null } as const;
       });
-    const ids = seeded.map(({ id }) => id);
-    const policySet = activePolicies.inForce.policySetWith(ids, []);
-    for (const policy of seeded) {
-      activePolicies.follow(transaction, [
-        transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet })),
-      ]);
-    }
+    await activePolicies.carryOut(transaction, changes, new Map());
   };
 }

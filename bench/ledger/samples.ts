@@ -1,4 +1,4 @@
-import type { CreatePolicyRequest } from '../../src/governance/policies/dto/policy.requests';
+import type { CreatePolicyRequest } from '../../src/governance/policies/dto/policy.dto';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
 
 /** Records made beforehand for commands that refer to some. */

@@ -142,8 +142,8 @@ describe('An issuer', () => {
   it.each([
     [{ principalRolesClaim: 'groups' }, '[0].principalRolesClaim goes with principalClaim'],
     [{ principalAgents: ['*'] }, '[0].principalAgents goes with principalClaim'],
-    [{ principalClaim: '' }, '[0].principalClaim must be a text'],
-    [{ principalClaim: 'sub', principalAgents: [] }, '[0].principalAgents must be a list of at least one text'],
+    [{ principalClaim: '' }, '[0].principalClaim must not be blank'],
+    [{ principalClaim: 'sub', principalAgents: [] }, '[0].principalAgents must be an array of 1 to 1000 texts'],
     [{ principalClaim: 'sub', principalAgents: ['a*'] }, expect.stringContaining('[0].principalAgents[0]')],
   ])('with %j is refused', (more, fault) => {
     expect(parseTokenIssuers(JSON.stringify([{ ...issuer, ...more }]))).toEqual({ fault });

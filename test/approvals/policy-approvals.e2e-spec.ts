@@ -1,4 +1,4 @@
-import type { PolicyResponse } from '../../src/governance/policies/dto/policy.response';
+import type { PolicyResponse } from '../../src/governance/policies/dto/policy.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';

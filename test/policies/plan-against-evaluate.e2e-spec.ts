@@ -2,7 +2,7 @@ import type {
   PlannedEffectResponse as Effect,
   PlannedVerdictResponse as PlannedVerdict,
 } from '../../src/governance/policy-plans/dto/policy-plan.response';
-import type { PlannedPolicy } from '../../src/governance/policy-plans/effects/effect';
+import type { PlannedPolicy } from '../../src/governance/policy-plans/effects/planned-match';
 import type { AgentSubject } from '../../src/governance/policies/patterns/subjects';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent } from '../support/application/factories';

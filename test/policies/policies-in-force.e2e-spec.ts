@@ -1,6 +1,6 @@
 import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import { ActivePolicies } from '../../src/governance/policies/active-policies';
-import type { PolicyResponse } from '../../src/governance/policies/dto/policy.response';
+import type { PolicyResponse } from '../../src/governance/policies/dto/policy.dto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';

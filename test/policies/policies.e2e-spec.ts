@@ -1,4 +1,4 @@
-import type { PolicyResponse } from '../../src/governance/policies/dto/policy.response';
+import type { PolicyResponse } from '../../src/governance/policies/dto/policy.dto';
 import { auditOf, createAgent, createPolicy, policySetOf } from '../support/application/factories';
 import { faults, send } from '../support/application/send';
 import { newName, POLICIES, policyStage, RULES } from './policy-stage';

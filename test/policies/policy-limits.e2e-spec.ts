@@ -99,7 +99,9 @@ describe('Policies in force', () => {
     for (const name of ['a', 'b', 'c']) await createPolicy(app, { name, version: '1' });
     await app.close();
     await start({ MAX_POLICIES: '2', MAX_POLICY_TEXT: '2' });
-    expect(log.join('')).toContain('3 policies with 9 patterns of 9 bytes are in force, and remain so');
+    expect(log.join('')).toContain(
+      '3 policies in force are more than the 2 that MAX_POLICIES allows. They remain in force',
+    );
     const body = { action: 'read', resourceType: 'file', resourceId: 'a' };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body.policies).toHaveLength(3);
     expect((await create('d')).status).toBe(409);

@@ -19,6 +19,15 @@ export const ANY_JSON_SCHEMA = {
   ],
 } satisfies SchemaObject;
 
+/** Undefined for a text that is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const MAX_DEPTH = 32;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -7,7 +7,7 @@ import { DECISION } from '../../governance/decisions/decision.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
-import { PastRules, type PastRuleSets } from '../../governance/policies/past-policies';
+import { PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
@@ -45,7 +45,7 @@ export class DecisionFiles {
     private readonly records: RecordReader,
     private readonly entries: EntryReader,
     private readonly past: PastRecords,
-    private readonly rules: PastRules,
+    private readonly policies: PastPolicies,
     private readonly checkpoints: Checkpoints,
     private readonly proofs: TreeProofs,
     private readonly streams: StreamedAnswers,
@@ -93,7 +93,7 @@ export class DecisionFiles {
     );
     for (const decisionId of new Set(ids))
       for (const sequence of await this.registrations(decisionId, checkpoint.size, leaving)) sequences.add(sequence);
-    const rules = await this.rules.find(named.rules, leaving);
+    const rules = await this.policies.rules(named.rules, leaving);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }
 

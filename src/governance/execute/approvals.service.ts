@@ -126,7 +126,7 @@ export class ApprovalsService {
     if (first.outcome !== 'authorized' && !isStopped) return null;
     // It has taken from limits what it takes.
     const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
-      this.permissions.limitsAside(transaction, agent, execution, principal, execution.id);
+      this.permissions.of(transaction, agent, execution, principal, execution.id);
     const held = await this.held(transaction, execution, aside);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
   }

@@ -138,7 +138,7 @@ export class ExecuteService {
     const { agent, principal } = asker;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
     // It has taken from limits what it takes.
-    const aside = await this.permissions.limitsAside(transaction, agent, request, principal, first.id);
+    const aside = await this.permissions.of(transaction, agent, request, principal, first.id);
     const { refusal, requirement, basis } = aside;
     // What policies have allowed is another answer than what is only observed.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);

@@ -6,7 +6,7 @@ import type { ActionRequest } from '../execute/asked-execution';
 import { ExecuteService } from '../execute/execute.service';
 import type { Execution } from '../executions/execution.entity';
 import { answersTo, Evaluations } from '../permissions/evaluation/evaluations.service';
-import type { PermissionAnswer } from '../permissions/permissions';
+import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import type { ForwardedRequest } from './forwarded-request';
 import type { AdmissionRule } from '../../http/request/routes';
 
@@ -70,13 +70,10 @@ export class ForwardAuthService {
   private async evaluated(caller: Caller, agent: string, asked: Asked): Promise<void> {
     const questions = [{ who: { agent, field: 'agent' }, ...asked }];
     const { answers } = await this.evaluations.ask({
-      caller,
-      everybody: questions,
-      questions,
-      field: 'query.record',
+      ...{ caller, questions, field: 'query.record' },
       answers: (asking) => answersTo(questions, asking),
     });
-    for (const { answer } of answers) requireAllowed(answer);
+    answers.forEach(requireAllowed);
   }
 }
 
@@ -86,7 +83,7 @@ function waiting({ decisionId }: Execution): DomainError {
   return permissionDenied('approval_required', message, { decisionId });
 }
 
-function requireAllowed({ reason, policies: [first] }: PermissionAnswer): void {
+function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
   if (reason === null) return;
   if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request as things are.');
   if (first === undefined) throw new Error('A denial by policies names none.');

@@ -3,6 +3,7 @@ import { parsedDecimal } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
+import { SumReader } from '../../ledger/reading/sum-reader';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
 import type { DecisionBasis } from '../executions/execution.entity';
@@ -33,20 +34,26 @@ export class FactReader {
   constructor(
     private readonly earlier: EarlierExecutions,
     private readonly claims: KnownClaims,
+    private readonly sums: SumReader,
   ) {}
 
-  /** @param upTo the sequence of an entry; undefined: now. */
+  /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
   at(upTo?: number): FactSource {
     return {
+      ...(upTo === undefined && { sums: (keys) => this.sums.values(keys) }),
       earlier: (keys) => this.earlier.find(keys, upTo),
       claims: (keys) => this.claims.find(keys, upTo),
     };
   }
 
-  /** Inside a command. @param besides the id of the execution that is decided on, which is not earlier than itself. */
-  within(transaction: Pick<LedgerTransaction, 'asked'>, besides?: string): FactSource {
+  /**
+   * Inside a command.
+   * @param replayedId of the execution that is replayed, which is not earlier than itself, as if no limit had been reached.
+   */
+  within(transaction: Pick<LedgerTransaction, 'sums' | 'asked'>, replayedId?: string): FactSource {
     return {
-      earlier: (keys) => this.earlier.findIn(transaction, keys, besides),
+      ...(replayedId === undefined && { sums: (keys) => transaction.sums(keys) }),
+      earlier: (keys) => this.earlier.findIn(transaction, keys, replayedId),
       claims: (keys) => this.claims.findIn(transaction, keys),
     };
   }

@@ -1,17 +1,22 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { DecisionsModule } from '../decisions/decisions.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { StopsModule } from '../stops/stops.module';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
+import { EvaluateController } from './evaluation/evaluate.controller';
+import { Evaluations } from './evaluation/evaluations.service';
+import { GrantedAnswers } from './evaluation/granted-answers';
 import { FactReader } from './facts';
 import { ActionGuards } from './action-guards';
 import { Permissions } from './permissions';
 
-/** What an agent may do. */
+/** What an agent may do, and asking that without doing it. */
 @Module({
-  imports: [PoliciesModule, StopsModule, DiscoveryModule],
-  providers: [Permissions, ActionGuards, EarlierExecutions, KnownClaims, FactReader],
-  exports: [Permissions, ActionGuards, FactReader],
+  imports: [DecisionsModule, PoliciesModule, StopsModule, DiscoveryModule],
+  controllers: [EvaluateController],
+  providers: [Permissions, ActionGuards, EarlierExecutions, KnownClaims, FactReader, Evaluations, GrantedAnswers],
+  exports: [Permissions, ActionGuards, FactReader, Evaluations],
 })
 export class PermissionsModule {}

@@ -18,8 +18,7 @@ import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
 import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { SumKey } from '../../ledger/records/sum-key';
-import { FactReader, type FactSource, gatheredFacts, recordedFacts } from './facts';
+import { FactReader, gatheredFacts, recordedFacts } from './facts';
 import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import type { DecisionBasis } from '../executions/execution.entity';
@@ -81,21 +80,29 @@ interface DecidingRules {
   readonly at: string;
 }
 
+/** Who asks, as policies see it. */
+export interface Somebody {
+  /** Null if it is not registered. */
+  readonly agent: Agent | null;
+  readonly subject: EvaluationSubject;
+}
+
 /**
  * Considers the agent first: one that is suspended, is stopped, or lacks the capability, is refused whatever the policies
- * say; so is one that acts for a person who is suspended.
+ * say; so is one that acts for a person who is suspended. For others only stops and policies count.
  */
-export function answerForAgent(
-  agent: Agent,
+export function answerFor(
+  { agent, subject }: Somebody,
   requested: RequestedAction,
   principal: Principal | null,
   rules: DecidingRules,
-  subject = subjectOf(agent),
 ): PermissionAnswer {
-  if (agent.status !== 'active') return refused('agent_suspended');
-  const stop = stopCovering(rules.stops, { agentId: agent.id, roles: agent.roles }, requested.action);
+  if (agent !== null && agent.status !== 'active') return refused('agent_suspended');
+  const stoppable = agent === null ? { roles: subject.roles } : { agentId: agent.id, roles: agent.roles };
+  const stop = stopCovering(rules.stops, stoppable, requested.action);
   if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
-  if (isSuspended(principal)) return refused('principal_suspended');
+  if (principal?.person?.status === 'suspended') return refused('principal_suspended');
+  if (agent === null) return answerOfPolicies(subject, requested, principal, rules);
   if (!hasCapability(agent, requested.action)) return refused('capability_missing');
   const answer = observed(agent, answerOfPolicies(subject, requested, principal, rules), rules.at);
   const { effect: verdict, policies } = answer;
@@ -105,23 +112,6 @@ export function answerForAgent(
   const asked = { ...who, action, resourceType, resourceId, parameters };
   const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
   return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
-}
-
-/** Considers only stops and policies, for a subject about which nothing else is known. */
-export function answerForSubject(
-  subject: EvaluationSubject,
-  requested: RequestedAction,
-  principal: Principal | null,
-  rules: DecidingRules,
-): PermissionAnswer {
-  const stop = stopCovering(rules.stops, { roles: subject.roles }, requested.action);
-  if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
-  if (isSuspended(principal)) return refused('principal_suspended');
-  return answerOfPolicies(subject, requested, principal, rules);
-}
-
-function isSuspended(principal: Principal | null): boolean {
-  return principal?.person?.status === 'suspended';
 }
 
 /** While an agent is observed, it may do what no policy decides. */
@@ -160,15 +150,6 @@ function answerOfPolicies(
   if (requirement !== null && isTooLarge(requirement)) return denied('approval_too_large');
   const asked = requirement && requirementFor(requirement, principal?.person?.id ?? null);
   return { ...evaluation, effect, reason: 'approval_required', requirement: asked };
-}
-
-function questionOf(
-  agent: Agent,
-  requested: RequestedAction,
-  principal: Principal | null,
-  at: string,
-): EvaluationRequest {
-  return { ...requested, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
 }
 
 /**
@@ -260,20 +241,17 @@ function allowedByNone(
     );
   }
   const { agentName, agentId, kind, roles } = subject;
-  const subjects = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`)];
+  const names = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`), '*'];
+  const subjects = names.map((name) => `"${name}"`).join(', ');
   const path = withoutLeadingSlash(resourceId);
   const resource = path.includes('/')
     ? `"${path}" of the type "${resourceType}", or "${resourceType}/${path}" with that type among its resourceTypes`
     : `"${path}" or "${resourceType}/${path}" of the type "${resourceType}"`;
   return permissionDenied(
     'no_policy_allows',
-    `No policy in force allows this. One would have to allow one of the subjects ${quotedList([...subjects, '*'])}, ` +
+    `No policy in force allows this. One would have to allow one of the subjects ${subjects}, ` +
       `the action "${action}", and the resource ${resource}.`,
   );
-}
-
-function quotedList(texts: readonly string[]): string {
-  return texts.map((text) => `"${text}"`).join(', ');
 }
 
 /** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
@@ -298,55 +276,27 @@ export class Permissions {
     private readonly facts: FactReader,
   ) {}
 
-  /** By what was used of limits up to now. */
+  /**
+   * By what was used of limits up to now; for a replay, as if no limit had been reached.
+   * @param replayedId of the execution that is replayed, which is not earlier than itself.
+   */
   async of(
     transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
-  ): Promise<Permission> {
-    const source = { ...this.facts.within(transaction), sums: (keys: readonly SumKey[]) => transaction.sums(keys) };
-    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
-  }
-
-  /** Whether a stop covers what an agent asks for. */
-  isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
-    return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
-  }
-
-  /** For a replay: as if no limit had been reached. @param executionId what is replayed, which is not earlier than itself. */
-  async limitsAside(
-    transaction: Pick<LedgerTransaction, 'now' | 'asked'>,
-    agent: Agent,
-    asked: RequestedAction,
-    principal: Principal | null,
-    executionId: string,
-  ): Promise<Permission> {
-    const source = this.facts.within(transaction, executionId);
-    return this.decided(questionOf(agent, asked, principal, transaction.now), agent, principal, source);
-  }
-
-  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
-  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
-    const { uses, facts } =
-      agent === undefined ? NOTHING_ASKED : this.policies.inForce.asks(questionOf(agent, asked, null, at));
-    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
-  }
-
-  private async decided(
-    question: EvaluationRequest,
-    agent: Agent,
-    principal: Principal | null,
-    source: FactSource,
+    replayedId?: string,
   ): Promise<Permission> {
     const { inForce } = this.policies;
+    const { now: at } = transaction;
+    const question = { ...asked, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
     const asks = inForce.asks(question);
-    const facts = await gatheredFacts([asks], source);
+    const facts = await gatheredFacts([asks], this.facts.within(transaction, replayedId));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;
-    const rules = { evaluate, defaultEffect, at: question.at, guards: this.guards, stops };
-    const answer = answerForAgent(agent, question, principal, rules);
+    const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
+    const answer = answerFor({ agent, subject: question.subject }, question, principal, rules);
     const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
     const refusal = refusalOf(answer, agent, question, principal, otherwise);
@@ -361,5 +311,19 @@ export class Permissions {
       ...recordedFacts(looked, facts),
     };
     return { refusal, requirement, policies, basis, used };
+  }
+
+  /** Whether a stop covers what an agent asks for. */
+  isStopped({ id: agentId, roles }: Agent, { action }: Pick<RequestedAction, 'action'>): boolean {
+    return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
+  }
+
+  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
+  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
+    const { uses, facts } =
+      agent === undefined
+        ? NOTHING_ASKED
+        : this.policies.inForce.asks({ ...asked, subject: subjectOf(agent), principal: null, at });
+    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
   }
 }

@@ -99,7 +99,9 @@ function tokenPrincipal(
   if (claim === null && given === null) return null;
   const claimed = claim === null ? undefined : personAmong(people, claim);
   const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
-  const principal = person === undefined ? userPrincipal(claim, roles) : personPrincipal(person);
+  // Nobody if the roles are unusable: without them, the principal could evade a rule.
+  const user = claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
+  const principal = person === undefined ? user : personPrincipal(person);
   if (given !== null && (principal === null || !isSame(principal, given, people))) return NOT_VOUCHED;
   return principal;
 }
@@ -135,11 +137,6 @@ function isAmong(patterns: ReadonlySet<string>, texts: readonly string[]): boole
 
 function isToken(principals: Vouching): principals is TokenPrincipal {
   return typeof principals === 'object' && 'claim' in principals;
-}
-
-/** Nobody if the roles are unusable: without them, the principal could evade a rule. */
-function userPrincipal(claim: string | null, roles: readonly string[] | null): Principal | null {
-  return claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
 }
 
 /** On whose behalf an execution is. @param person as it was at some time; undefined unless it is a registered one. */

@@ -54,9 +54,7 @@ interface CarriedOut {
 export class ActivePolicies implements OnModuleInit {
   private readonly logger = new Logger('Policies');
   private readonly evaluator = new PolicyEvaluator();
-  private readonly extents = new Map<string, Extent>();
-  /** Of the content of each, as the `rules` of decisions name it. */
-  private readonly hashes = new Map<string, string>();
+  private readonly kept = new Map<string, KeptPolicy>();
   private knownRules: string | null = null;
   private readonly rows = new LiveRows<Policy>({
     kind: POLICY,
@@ -75,8 +73,9 @@ export class ActivePolicies implements OnModuleInit {
     const upTo = await this.counters.headSequence();
     const policies = await this.stored();
     await this.change(policies, []);
-    const excess = excessOver(totalOf(this.extents.values()), this.configuration);
-    if (excess !== undefined) this.logger.warn(excess);
+    const excess = capacityFault(NOTHING, totalOf(this.kept.values()), this.configuration);
+    if (excess !== undefined)
+      this.logger.warn(`${excess} They remain in force, and no further policy can come into force.`);
     await this.warnOf(policies);
     this.ledger.follow(this.rows, upTo);
   }
@@ -88,7 +87,7 @@ export class ActivePolicies implements OnModuleInit {
 
   /** The `rules` of decisions: what the policies in force say, and the default effect. Asked inside a command as well. */
   get rules(): string {
-    this.knownRules ??= rulesHash(this.hashes, this.configuration.policyDefaultEffect);
+    this.knownRules ??= rulesHash(this.kept, this.configuration.policyDefaultEffect);
     return this.knownRules;
   }
 
@@ -115,11 +114,11 @@ export class ActivePolicies implements OnModuleInit {
 
   /** @throws CONFLICT when the changes would exceed a limit of the policies in force. */
   requireRoom(changes: readonly PolicyChange[]): void {
-    const left = new Map(this.extents);
+    const left = new Map<string, Extent>(this.kept);
     for (const { id } of goingOutOfForce(changes)) left.delete(id);
     const after = totalOf([...left.values(), ...comingIntoForce(changes).map(extentOf)]);
-    const fault = capacityFault(totalOf(this.extents.values()), after, this.configuration);
-    if (fault !== undefined) throw conflict(fault);
+    const fault = capacityFault(totalOf(this.kept.values()), after, this.configuration);
+    if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
   }
 
   /**
@@ -133,7 +132,10 @@ export class ActivePolicies implements OnModuleInit {
     warnings: ReadonlyMap<PolicyContent, readonly string[]>,
   ): Promise<CarriedOut> {
     this.requireRoom(changes);
-    const identified = changes.map((change) => ({ change, id: idOf(transaction, change) }));
+    const identified = changes.map((change) => ({
+      change,
+      id: change.change === 'create' ? transaction.newId(POLICY) : change.policy.id,
+    }));
     const staying = identified.flatMap(({ change: { change }, id }) => (change === 'deactivate' ? [] : id));
     const going = goingOutOfForce(changes).map(({ id }) => id);
     const policySet = this.evaluator.policySetWith(staying, going);
@@ -156,16 +158,9 @@ export class ActivePolicies implements OnModuleInit {
         changed.push(transaction.update(POLICY, { ...change.policy, status }, note));
       }
     }
-    if (changed.length > 0) this.follow(transaction, changed);
+    // At once: evaluations would see a set that was never in force.
+    if (changed.length > 0) this.rows.follow(transaction, changed);
     return { changed, ids: identified.map(({ id }) => id), policySet };
-  }
-
-  /**
-   * Puts policies in force, or removes them, according to their status, once the command is on disk. To be called once with
-   * all that a command changes: between two calls, evaluations would see a set that was never in force.
-   */
-  follow(transaction: LedgerTransaction, policies: readonly Policy[]): void {
-    this.rows.follow(transaction, policies);
   }
 
   private async apply(policies: readonly Policy[]): Promise<void> {
@@ -177,28 +172,20 @@ export class ActivePolicies implements OnModuleInit {
 
   private async change(added: readonly Policy[], removed: readonly string[]): Promise<void> {
     const turn = new Turn();
-    const hashes = new Map<string, string>();
+    const kept: [id: string, kept: KeptPolicy][] = [];
     for (const policy of added) {
       if (turn.isOver) await turn.next();
-      hashes.set(policy.id, sha256(hashedContent(policy)));
+      kept.push([policy.id, { ...extentOf(policy), hash: sha256(hashedContent(policy)) }]);
     }
     await this.evaluator.change(added, removed);
-    for (const id of removed) {
-      this.extents.delete(id);
-      this.hashes.delete(id);
-    }
-    for (const policy of added) this.extents.set(policy.id, extentOf(policy));
-    for (const [id, hash] of hashes) this.hashes.set(id, hash);
+    for (const id of removed) this.kept.delete(id);
+    for (const [id, policy] of kept) this.kept.set(id, policy);
     this.knownRules = null;
   }
 
   private async warnOf(policies: readonly Policy[]): Promise<void> {
     for (const line of await unreportedWarnings(policies)) this.logger.warn(line);
   }
-}
-
-function idOf(transaction: LedgerTransaction, change: PolicyChange): string {
-  return change.change === 'create' ? transaction.newId(POLICY) : change.policy.id;
 }
 
 /** The most patterns that all policies in force may have. */
@@ -213,6 +200,12 @@ interface PolicyLimits {
   readonly maxPolicyText: number;
 }
 
+/** What is kept of a policy in force. */
+interface KeptPolicy extends Extent {
+  /** Of its content, as the `rules` of decisions name it. */
+  readonly hash: string;
+}
+
 /** What policies take up. */
 interface Extent {
   readonly policies: number;
@@ -222,6 +215,8 @@ interface Extent {
   /** How many have limits. */
   readonly limited: number;
 }
+
+const NOTHING: Extent = { policies: 0, bytes: 0, patterns: 0, limited: 0 };
 
 function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
   const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
@@ -246,35 +241,16 @@ function totalOf(extents: Iterable<Extent>): Extent {
   return { policies, bytes, patterns, limited };
 }
 
-/** Why a change of the policies in force is refused; undefined if it is not. What shrinks never is. */
-function capacityFault(
-  before: Extent,
-  after: Extent,
-  { maxPolicies, maxPolicyText }: PolicyLimits,
-): string | undefined {
-  const exceeds = (member: keyof Extent, most: number): boolean =>
-    after[member] > before[member] && after[member] > most;
-  const { policies, bytes, patterns, limited } = after;
-  if (exceeds('policies', maxPolicies))
-    return `${policies} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force first.`;
-  if (exceeds('limited', MOST_LIMITED))
-    return `${limited} policies with limits would be in force, and ${MOST_LIMITED} may be. Take some out of force first.`;
-  if (exceeds('bytes', maxPolicyText))
-    return `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ${maxPolicyText}. ${REMEDY}`;
-  return exceeds('patterns', MOST_PATTERNS)
-    ? `All policies in force would have ${patterns} patterns together, and may have ${MOST_PATTERNS}. ${REMEDY}`
-    : undefined;
-}
-
-/** By how much the policies in force exceed the limits, because they are older; undefined if they do not. */
-function excessOver(
-  { policies, bytes, patterns }: Extent,
-  { maxPolicies, maxPolicyText }: PolicyLimits,
-): string | undefined {
-  if (policies <= maxPolicies && bytes <= maxPolicyText && patterns <= MOST_PATTERNS) return undefined;
-  return (
-    `${policies} policies with ${patterns} patterns of ${bytes} bytes are in force, and remain so; ` +
-    `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, and ${MOST_PATTERNS} patterns are the most, ` +
-    `so no further policy can come into force.`
-  );
+/** The first limit that the policies in force exceed; undefined if there is none. What shrinks never does. */
+function capacityFault(before: Extent, after: Extent, limits: PolicyLimits): string | undefined {
+  const bounds = [
+    ['policies', 'policies', limits.maxPolicies, 'MAX_POLICIES allows'],
+    ['limited', 'policies with limits', MOST_LIMITED, 'may be'],
+    ['bytes', 'bytes of patterns', limits.maxPolicyText, 'MAX_POLICY_TEXT allows'],
+    ['patterns', 'patterns', MOST_PATTERNS, 'may be'],
+  ] as const;
+  const exceeded = bounds.find(([member, , most]) => after[member] > before[member] && after[member] > most);
+  if (exceeded === undefined) return undefined;
+  const [member, what, most, allows] = exceeded;
+  return `${after[member]} ${what} in force are more than the ${most} that ${allows}.`;
 }

@@ -2,12 +2,13 @@ import { type PolicyCondition, isOnParameter, isReference } from './conditions/c
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from './patterns/subjects';
 import { normaliseAgentName } from '../agents/agent-name';
+import { splitSubject } from './patterns/principals';
 import { labelFault } from '../../core/values/label-fault';
 import { Turn } from '../../core/concurrency/turn';
 import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { type Agent, AGENT } from '../agents/agent.entity';
+import { AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -15,7 +16,7 @@ import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { PasskeyHolders } from '../passkeys/relying-party';
 import { ApproverGroups } from './approval/approver-groups';
-import { type ApprovalRequirement, type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
+import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';
 
 /** Who could approve for a group. */
@@ -23,16 +24,6 @@ interface Found {
   /** Whether an active agent matches. */
   readonly isMatched: boolean;
   readonly byMachines: boolean;
-}
-
-/** What subjects refer to. */
-interface Looked {
-  readonly agents: ReadonlyMap<string, Agent>;
-  /** The roles that an active person has. */
-  readonly roles: ReadonlySet<string>;
-  readonly isAnyMachine: boolean;
-  readonly isAnyPerson: boolean;
-  readonly isAnyPersonWithRoles: boolean;
 }
 
 const NOBODY: Found = { isMatched: false, byMachines: false };
@@ -74,16 +65,16 @@ export class CreationWarnings {
     }
     const agents = new Set((await findAgents(this.history, mistaken)).keys());
     const isWriting = policies.some(hasClaim) && this.modules.get(IssuedKeys, { strict: false }).someBoundHas(BOTH);
-    const looked = await this.looked(Array.from(approvers, parseSubject));
+    const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const warnings = new Map<PolicyContent, string[]>();
     for (const policy of policies) {
       if (turn.isOver) await turn.next();
-      const ofApprovers = (policy.approval?.approvers ?? []).flatMap((group, index) => {
-        const found = group.subjects.map((subject) =>
-          subject === PRINCIPAL ? SOME_PERSON : foundBy(parseSubject(subject), looked),
-        );
-        return approverWarnings(group, index, found, unheld.has(group));
+      const isCritical = policy.approval?.riskLevel === 'critical';
+      const groups = policy.approval?.approvers ?? [];
+      const ofApprovers = groups.flatMap((group, index) => {
+        const members = group.subjects.map((subject) => found.get(subject) ?? NOBODY);
+        return approverWarnings(group, index, members, unheld.has(group));
       });
       const ofSubjects = mistakenSubjects(policy.subjects, agents);
       warnings.set(policy, [
@@ -91,26 +82,48 @@ export class CreationWarnings {
         ...ofSubjects,
         ...conditionWarnings(policy),
         ...ofApprovers,
-        ...(policy.approval !== null && isUnsigned(policy.approval) ? [UNSIGNED] : []),
+        ...(isCritical && !groups.some(({ signed }) => signed === true) ? [UNSIGNED] : []),
         ...(isWriting && hasClaim(policy) ? [OWN_CLAIMS] : []),
       ]);
     }
     return warnings;
   }
 
-  private async looked(patterns: readonly SubjectPattern[]): Promise<Looked> {
+  /** Who could approve, by subject. */
+  private async found(subjects: ReadonlySet<string>): Promise<ReadonlyMap<string, Found>> {
+    const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
-    const roles = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
-    const areAsked = (...kinds: readonly SubjectPattern['kind'][]): boolean =>
-      patterns.some(({ kind }) => kinds.includes(kind));
-    const areKindsAsked = areAsked('everyone', 'anyAgent', 'agentKind');
-    return {
-      agents: await findAgents(this.history, new Set(idsOrNames)),
-      roles: await this.records.listedAmong(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
-      isAnyMachine: areKindsAsked && (await this.isAny([MACHINE])),
-      isAnyPerson: areKindsAsked && (await this.isAny([PERSON])),
-      isAnyPersonWithRoles: areAsked('anyRole') && (await this.isAnyPersonWithRoles()),
+    const agents = await findAgents(this.history, new Set(idsOrNames));
+    const named = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
+    const roles = await this.records.listedAmong(AGENT, 'roles', named, { kind: 'human', status: 'active' });
+    const foundBy = async (pattern: SubjectPattern): Promise<Found> => {
+      switch (pattern.kind) {
+        case 'agent': {
+          const agent = agents.get(pattern.idOrName);
+          return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
+        }
+        case 'agentKind': {
+          const byMachines = pattern.agentKind === 'machine';
+          return { isMatched: await this.isAny(byMachines ? MACHINE : PERSON), byMachines };
+        }
+        case 'role':
+          return { isMatched: roles.has(pattern.role), byMachines: false };
+        case 'anyRole':
+          return { isMatched: await this.isAnyPersonWithRoles(), byMachines: false };
+        case 'everyone':
+        case 'anyAgent':
+          return { isMatched: await this.isAny(PERSON), byMachines: false };
+        case 'other':
+          return NOBODY;
+      }
     };
+    const turn = new Turn();
+    const found = new Map<string, Found>();
+    for (const subject of subjects) {
+      if (turn.isOver) await turn.next();
+      found.set(subject, subject === PRINCIPAL ? SOME_PERSON : await foundBy(parseSubject(subject)));
+    }
+    return found;
   }
 
   /** The signed groups that nobody with a passkey belongs to. */
@@ -129,8 +142,8 @@ export class CreationWarnings {
     return unheld;
   }
 
-  private async isAny(conditions: readonly Condition[]): Promise<boolean> {
-    for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
+  private async isAny(kind: Condition): Promise<boolean> {
+    for await (const agents of this.records.chunks(AGENT, [kind, ACTIVE], 1)) return agents.length > 0;
     return false;
   }
 
@@ -143,10 +156,6 @@ export class CreationWarnings {
 
 function hasClaim({ conditions }: PolicyContent): boolean {
   return conditions.some((condition) => 'claim' in condition);
-}
-
-function isUnsigned({ riskLevel, approvers }: ApprovalRequirement): boolean {
-  return riskLevel === 'critical' && !approvers.some(({ signed }) => signed === true);
 }
 
 /** Says if currently nobody could approve for a group, or sign for it, or if a machine could. */
@@ -162,28 +171,6 @@ function approverWarnings(
     ...(isUnheld ? [`Nobody with a passkey matches ${group}, which is signed.`] : []),
     ...(found.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
   ];
-}
-
-function foundBy(pattern: SubjectPattern, looked: Looked): Found {
-  switch (pattern.kind) {
-    case 'agent': {
-      const agent = looked.agents.get(pattern.idOrName);
-      return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
-    }
-    case 'agentKind': {
-      const byMachines = pattern.agentKind === 'machine';
-      return { isMatched: byMachines ? looked.isAnyMachine : looked.isAnyPerson, byMachines };
-    }
-    case 'role':
-      return { isMatched: looked.roles.has(pattern.role), byMachines: false };
-    case 'anyRole':
-      return { isMatched: looked.isAnyPersonWithRoles, byMachines: false };
-    case 'everyone':
-    case 'anyAgent':
-      return { isMatched: looked.isAnyPerson, byMachines: false };
-    case 'other':
-      return NOBODY;
-  }
 }
 
 /**
@@ -261,11 +248,9 @@ function mistakenName(subject: string): string | null {
 
 /** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
 function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
-  return subjects.flatMap((subject) => {
-    const name = mistakenName(subject);
-    const pattern = parseSubject(subject);
-    if (pattern.kind !== 'other' || name === null || !agents.has(name)) return [];
-    const { type, id } = pattern;
+  const mistaken = subjects.filter((subject) => agents.has(mistakenName(subject) ?? ''));
+  return mistaken.map((subject) => {
+    const { type, id } = splitSubject(subject);
     return `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`;
   });
 }

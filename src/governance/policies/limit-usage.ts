@@ -2,11 +2,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember } from '../../http/openapi/answer-members';
 import { LARGEST_OFFSET, MOST_ROWS } from '../../http/lists/list.query';
 import { QueryInteger } from '../../http/validation/query-fields';
-import { Injectable } from '@nestjs/common';
 import { ZERO, decimalOf, decimalText } from '../../core/values/decimal';
-import { Database } from '../../ledger/database/database';
-import type { SqlValue } from '../../ledger/database/sql-connection';
-import { LedgerService } from '../../ledger/ledger.service';
+import type { SqlSessions, SqlValue } from '../../ledger/database/sql-connection';
+import type { Policy } from './policy.entity';
 import { type PolicyLimit, sumOfLimit, windowAt } from './limits/limit';
 
 export class UsageQuery {
@@ -49,39 +47,30 @@ interface UsedRow {
   readonly used: string;
 }
 
-/** Reads what is used of the limits of a policy now. */
-@Injectable()
-export class LimitUsage {
-  constructor(
-    private readonly database: Database,
-    private readonly ledger: LedgerService,
-  ) {}
-
-  /** Those of which something is used, the fullest first. */
-  async of(
-    { name, limits }: { readonly name: string; readonly limits: readonly PolicyLimit[] },
-    { limit: most, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<UsageResponse> {
-    if (limits.length === 0) return { data: [], total: 0 };
-    const { now } = this.ledger;
-    const windows = limits.map(({ per }) => windowAt(per, now));
-    const parameters = limits.flatMap((limit, index) => [sumOfLimit(name, limit), windows[index]?.start ?? '']);
-    const used = limits.map(usedSql).join(' UNION ALL ');
-    const page = `SELECT * FROM (${used}) AS used ORDER BY "share" DESC, "limit", "key" LIMIT ${most} OFFSET ${offset}`;
-    const { lists } = this.database;
-    const [rows, [counted]] = await Promise.all([
-      lists.all<UsedRow>(page, parameters),
-      lists.all<{ count: SqlValue }>(`SELECT count(*) AS "count" FROM (${used}) AS used`, parameters),
-    ]);
-    const data = rows.map(({ limit, key, used: amount }) => ({
-      limit,
-      key: key === '' ? null : key,
-      used: amount,
-      max: decimalText(decimalOf(limits[limit]?.max) ?? ZERO),
-      resetsAt: windows[limit]?.end ?? '',
-    }));
-    return { data, total: Number(counted?.count ?? 0) };
-  }
+/** What is used of the limits of a policy at a time: those of which something is, the fullest first. */
+export async function usageOf(
+  connection: Pick<SqlSessions, 'all'>,
+  { name, limits }: Pick<Policy, 'name' | 'limits'>,
+  now: string,
+  { limit: most = 50, offset = 0 }: UsageQuery,
+): Promise<UsageResponse> {
+  if (limits.length === 0) return { data: [], total: 0 };
+  const windows = limits.map(({ per }) => windowAt(per, now));
+  const parameters = limits.flatMap((limit, index) => [sumOfLimit(name, limit), windows[index]?.start ?? '']);
+  const used = limits.map(usedSql).join(' UNION ALL ');
+  const page = `SELECT * FROM (${used}) AS used ORDER BY "share" DESC, "limit", "key" LIMIT ${most} OFFSET ${offset}`;
+  const [rows, [counted]] = await Promise.all([
+    connection.all<UsedRow>(page, parameters),
+    connection.all<{ count: SqlValue }>(`SELECT count(*) AS "count" FROM (${used}) AS used`, parameters),
+  ]);
+  const data = rows.map(({ limit, key, used: amount }) => ({
+    limit,
+    key: key === '' ? null : key,
+    used: amount,
+    max: decimalText(decimalOf(limits[limit]?.max) ?? ZERO),
+    resetsAt: windows[limit]?.end ?? '',
+  }));
+  return { data, total: Number(counted?.count ?? 0) };
 }
 
 /** The order needs no exact share: rounded, it differs only between those that are as good as equal. */

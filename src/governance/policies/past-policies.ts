@@ -9,40 +9,6 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 
-/** The policies that were in force earlier. */
-@Injectable()
-export class PastPolicies {
-  constructor(
-    private readonly past: PastRecords,
-    private readonly gates: Gates,
-  ) {}
-
-  /**
-   * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as
-   * much memory as the policies now in force.
-   * @param leaving aborted when nobody waits for the result any more.
-   * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `leaving`.
-   */
-  inForceAfter<Result>(
-    caller: Caller,
-    sequence: number,
-    work: (policies: PolicySet) => Promise<Result>,
-    leaving: AbortSignal,
-  ): Promise<Result> {
-    const answered = async (): Promise<Result> => work(await this.read(sequence, leaving));
-    return this.gates.of('pastQuestions').run(nameOf(caller), answered, { leaving });
-  }
-
-  private async read(sequence: number, leaving: AbortSignal): Promise<PolicySet> {
-    const inForce: Policy[] = [];
-    for await (const policies of this.past.chunks(POLICY, sequence)) {
-      leaving.throwIfAborted();
-      inForce.push(...policies.filter(({ status }) => status === 'active'));
-    }
-    return PolicyEvaluator.of(inForce);
-  }
-}
-
 /** Policies read at once. */
 const CHUNK = 50;
 
@@ -61,31 +27,63 @@ interface FoundRules {
   readonly policies: readonly string[];
 }
 
-/** Finds the rules that earlier entries name by their hash, and the contents of their policies. */
+/** The policies that were in force earlier, and the rules that earlier entries name by their hash. */
 @Injectable()
-export class PastRules {
+export class PastPolicies {
   constructor(
     private readonly past: PastRecords,
     private readonly records: RecordReader,
+    private readonly gates: Gates,
   ) {}
 
-  /** @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`. */
-  async find(named: readonly NamedRules[], leaving: AbortSignal): Promise<PastRuleSets> {
-    const inForce = new Map<string, string>();
-    const contents = new Map<string, string>();
+  /**
+   * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as
+   * much memory as the policies now in force.
+   * @param leaving aborted when nobody waits for the result any more.
+   * @throws UNAVAILABLE when too many uses wait, or this one has waited too long; the reason of `leaving`.
+   */
+  inForceAfter<Result>(
+    caller: Caller,
+    sequence: number,
+    work: (policies: PolicySet) => Promise<Result>,
+    leaving: AbortSignal,
+  ): Promise<Result> {
+    const answered = async (): Promise<Result> => {
+      const inForce: Policy[] = [];
+      for await (const policy of this.allAfter(sequence)) {
+        leaving.throwIfAborted();
+        inForce.push(policy);
+      }
+      return work(await PolicyEvaluator.of(inForce));
+    };
+    return this.gates.of('pastQuestions').run(nameOf(caller), answered, { leaving });
+  }
+
+  private async *allAfter(sequence: number): AsyncGenerator<Policy> {
+    for await (const policies of this.past.chunks(POLICY, sequence))
+      yield* policies.filter(({ status }) => status === 'active');
+  }
+
+  /**
+   * The rules, and the contents of their policies.
+   * @throws Error when the ledger leads to other rules than the entries name; the reason of `leaving`.
+   */
+  async rules(named: readonly NamedRules[], leaving: AbortSignal): Promise<PastRuleSets> {
+    const inForce = new Map<string, { readonly hash: string }>();
+    const contents = new Map<string, { readonly hash: string }>();
     const sets: FoundRules[] = [];
     let after = 0;
     for (const { hash, sequence } of [...named].sort((one, other) => one.sequence - other.sequence)) {
       const upTo = sequence - 1;
       for await (const policy of sets.length === 0
-        ? this.allAt(upTo)
+        ? this.allAfter(upTo)
         : this.past.changes(POLICY, POLICY_ACTIONS, { after, upTo })) {
         leaving.throwIfAborted();
         if (policy.status !== 'active') {
           inForce.delete(policy.id);
           continue;
         }
-        const content = sha256(hashedContent(policy));
+        const content = { hash: sha256(hashedContent(policy)) };
         inForce.set(policy.id, content);
         contents.set(policy.id, content);
       }
@@ -93,12 +91,6 @@ export class PastRules {
       after = upTo;
     }
     return { sets, policies: this.contentsOf(sets, contents) };
-  }
-
-  private async *allAt(sequence: number): AsyncGenerator<Policy> {
-    for await (const policies of this.past.chunks(POLICY, sequence)) {
-      yield* policies.filter(({ status }) => status === 'active');
-    }
   }
 
   /** The content of a policy never changes, so it is read as it is now. */
@@ -114,7 +106,7 @@ export class PastRules {
       const contents = new Map(found.map((policy) => [policy.id, hashedContent(policy)]));
       yield some.map((id) => {
         const content = contents.get(id);
-        if (content !== undefined && sha256(content) === hashes.get(id)) return content;
+        if (content !== undefined && sha256(content) === hashes.get(id)?.hash) return content;
         throw new Error(`The policy ${id} is not as its entries sealed it: the database was altered.`);
       });
     }

@@ -10,9 +10,9 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { CreatePolicyRequest, PolicyListQuery } from './dto/policy.requests';
-import { PolicyResponse } from './dto/policy.response';
-import { LimitUsage, UsageQuery, UsageResponse } from './limit-usage';
+import { CreatePolicyRequest, PolicyListQuery } from './dto/policy.dto';
+import { PolicyResponse } from './dto/policy.dto';
+import { UsageQuery, UsageResponse } from './limit-usage';
 import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 
@@ -22,7 +22,6 @@ export class PoliciesController {
   constructor(
     private readonly policies: PoliciesService,
     private readonly lists: Lists,
-    private readonly used: LimitUsage,
   ) {}
 
   @Get()
@@ -101,8 +100,8 @@ export class PoliciesController {
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: UsageResponse, description: 'What is used; amounts are text.' })
   @ApiErrors('NOT_FOUND')
-  async usage(@Param('id') id: string, @Query() { limit = 50, offset = 0 }: UsageQuery): Promise<UsageResponse> {
-    return this.used.of(await this.policies.get(id, undefined), { limit, offset });
+  async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<UsageResponse> {
+    return this.policies.usage(id, query);
   }
 
   @Post(':id/activate')

@@ -2,12 +2,11 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { CreationWarnings } from './creation-warnings';
-import { LimitUsage } from './limit-usage';
 import { MissingSums } from './limits/recorded-uses';
 import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
-import { PastPolicies, PastRules } from './past-policies';
+import { PastPolicies } from './past-policies';
 import { Limits1765200000000 } from './limits/limits.migration';
 import { POLICY } from './policy.entity';
 
@@ -20,7 +19,7 @@ import { POLICY } from './policy.entity';
     PasskeysModule,
   ],
   controllers: [PoliciesController],
-  providers: [PoliciesService, ActivePolicies, PastPolicies, PastRules, CreationWarnings, MissingSums, LimitUsage],
-  exports: [ActivePolicies, PastPolicies, PastRules, CreationWarnings],
+  providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums],
+  exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

@@ -7,8 +7,10 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { CreatePolicyRequest } from './dto/policy.requests';
+import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
+import { Database } from '../../ledger/database/database';
+import { type UsageQuery, type UsageResponse, usageOf } from './limit-usage';
 import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
@@ -29,6 +31,7 @@ export class PoliciesService {
     private readonly activePolicies: ActivePolicies,
     private readonly warnings: CreationWarnings,
     private readonly configuration: Configuration,
+    private readonly database: Database,
   ) {}
 
   list(request: PageRequest): Promise<Page<Policy>> {
@@ -40,6 +43,10 @@ export class PoliciesService {
     const policy = await this.history.find(POLICY, id, asOf);
     if (policy === undefined) throw notFound('policy');
     return policy;
+  }
+
+  async usage(id: string, query: UsageQuery): Promise<UsageResponse> {
+    return usageOf(this.database.lists, await this.get(id, undefined), this.ledger.now, query);
   }
 
   /**
@@ -76,7 +83,10 @@ export class PoliciesService {
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
-      if (policy.status === 'superseded') throw notInForce(policy);
+      if (policy.status === 'superseded')
+        throw conflict(
+          `Version ${policy.version} of the policy "${policy.name}" is superseded, so there is nothing to take out of force.`,
+        );
       if (policy.status === 'inactive') return policy;
       return this.changed(transaction, { change: 'deactivate', policy, replaced: null });
     });
@@ -120,10 +130,4 @@ function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
         `POST /api/v1/policies/${id}/activate puts it back.`,
     );
   return { ...policy, wasInForce: true };
-}
-
-function notInForce({ name, version }: Policy): Error {
-  return conflict(
-    `Version ${version} of the policy "${name}" is superseded, so there is nothing to take out of force.`,
-  );
 }

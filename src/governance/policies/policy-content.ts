@@ -5,7 +5,7 @@ import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { filledLimits } from './limits/given-limits';
 import { filledApproval } from './approval/given-approval';
-import type { CreatePolicyRequest } from './dto/policy.requests';
+import type { CreatePolicyRequest } from './dto/policy.dto';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type Policy, POLICY } from './policy.entity';
 import type { FieldFault } from '../../core/errors/domain-error';
@@ -14,41 +14,19 @@ import { Turn } from '../../core/concurrency/turn';
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
 
-const COMPARED: readonly (keyof PolicyContent)[] = [
-  'effect',
-  'subjects',
-  'actions',
-  'resources',
-  'resourceTypes',
-  'priority',
-  'description',
-  'conditions',
-  'limits',
-  'onBehalfOf',
-  'approval',
-];
-
 export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
   const { name, version, description = '', effect, subjects, actions, resources } = request;
   const { resourceTypes = [], priority = 0, conditions = [], limits = [], onBehalfOf = [], approval = {} } = request;
-  const rules = {
-    effect,
-    subjects,
-    actions,
-    resources,
-    resourceTypes,
-    priority,
-    conditions,
-    limits: filledLimits(limits),
-    onBehalfOf,
+  return {
+    ...{ name, version, effect, subjects, actions, resources, resourceTypes, priority, description, conditions },
+    ...{ limits: filledLimits(limits), onBehalfOf },
+    approval: effect === 'require_approval' ? filledApproval(approval, required) : null,
   };
-  const filled = effect === 'require_approval' ? filledApproval(approval, required) : null;
-  return { name, version, description, ...rules, approval: filled };
 }
 
 /** The first member in which two contents differ, comparing lists in order; undefined if they are equal. */
 export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
-  return COMPARED.find((member) => !areEqual(left[member], right[member]));
+  return (Object.keys(right) as (keyof PolicyContent)[]).find((member) => !areEqual(left[member], right[member]));
 }
 
 /** A zero has no sign once it is stored. */
@@ -79,7 +57,7 @@ export const EVALUATIONS = [1, 2] as const;
 const CURRENT = 2;
 
 /** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
-export type ContentHashes = ReadonlyMap<string, string>;
+export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
 
 /**
  * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
@@ -90,7 +68,9 @@ export function rulesHash(
   defaultEffect: PolicyDefaultEffect,
   evaluation: (typeof EVALUATIONS)[number] = CURRENT,
 ): string {
-  const policies = [...hashes].sort(([one], [other]) => (one < other ? -1 : 1));
+  const policies = Array.from(hashes, ([id, { hash }]) => [id, hash] as const).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
   return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
 }
 
@@ -119,15 +99,17 @@ function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string
 
 /**
  * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
- * @param others those of {@link notInForce} that exist.
+ * @param find finds those that exist among the versions that are not in force.
  */
 export async function policyChanges(
   { policies, prune }: WantedPolicies,
   inForce: readonly Policy[],
-  others: readonly Policy[],
+  find: (versions: readonly (readonly [name: string, version: string])[]) => Promise<readonly Policy[]>,
 ): Promise<FoundChanges> {
   const byName = new Map(inForce.map((policy) => [policy.name, policy]));
-  const outOfForce = new Map(others.map((policy) => [versionKey(policy), policy]));
+  const others = policies.filter(({ name, version }) => byName.get(name)?.version !== version);
+  const existing = await find(others.map(({ name, version }) => [name, version]));
+  const outOfForce = new Map(existing.map((policy) => [versionKey(policy), policy]));
   const turn = new Turn();
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
@@ -135,26 +117,18 @@ export async function policyChanges(
     if (turn.isOver) await turn.next();
     const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
-    const existing = isCurrent ? current : outOfForce.get(versionKey(policy));
-    if (existing === undefined) {
+    const same = isCurrent ? current : outOfForce.get(versionKey(policy));
+    if (same === undefined) {
       changes.push({ change: 'create', policy, replaced: current });
       continue;
     }
-    const member = firstDifference(existing, policy);
-    if (member !== undefined) faults.push({ field: `policies[${index}].${member}`, message: differs(existing) });
-    if (isCurrent) changes.push({ change: 'keep', policy: existing, replaced: null });
-    else changes.push({ change: 'activate', policy: existing, replaced: current });
+    const member = firstDifference(same, policy);
+    const message = `differs from version ${same.version} of "${same.name}": a version is never edited, so give the change a new one`;
+    if (member !== undefined) faults.push({ field: `policies[${index}].${member}`, message });
+    if (isCurrent) changes.push({ change: 'keep', policy: same, replaced: null });
+    else changes.push({ change: 'activate', policy: same, replaced: current });
   }
   return { changes: prune ? [...changes, ...pruned(inForce, policies)] : changes, faults };
-}
-
-/** The versions of the set that are not in force: whether they exist has to be looked up. */
-export function notInForce(
-  wanted: readonly PolicyContent[],
-  inForce: readonly Policy[],
-): [name: string, version: string][] {
-  const versions = new Map(inForce.map(({ name, version }) => [name, version]));
-  return wanted.flatMap(({ name, version }) => (versions.get(name) === version ? [] : [[name, version]]));
 }
 
 /** The policies that were not in force before. */
@@ -173,8 +147,4 @@ function pruned(inForce: readonly Policy[], wanted: readonly PolicyContent[]): P
     .filter(({ name }) => !names.has(name))
     .sort((left, right) => (left.name < right.name ? -1 : 1))
     .map((policy) => ({ change: 'deactivate', policy, replaced: null }));
-}
-
-function differs({ name, version }: Policy): string {
-  return `differs from version ${version} of "${name}": a version is never edited, so give the change a new one`;
 }

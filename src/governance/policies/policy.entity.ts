@@ -1,5 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { ApprovalRequirement } from './approval/approval-requirement';
+import { ApprovalResponse } from './approval/given-approval';
+import { ConditionResponse } from './conditions/given-conditions';
+import { PolicyLimitResponse } from './limits/given-limits';
 import type { PolicyCondition } from './conditions/condition';
 import type { PolicyLimit } from './limits/limit';
 import { POLICY_EFFECTS, type PolicyEffect } from './evaluation/evaluation';
@@ -18,6 +24,7 @@ export type PolicyStatus = (typeof POLICY_STATUSES)[number];
 @Index(['effect', 'createdSequence'])
 export class Policy {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('pol') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -25,58 +32,75 @@ export class Policy {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: 'collections-may-remind' })
   readonly name!: string;
 
   @Column('text')
+  @ApiProperty({ example: '1.0' })
   readonly version!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'Collections agents may send reminders.' })
   readonly description!: string;
 
   @Column('text')
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
   readonly effect!: PolicyEffect;
 
   @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['role:collections'] })
   readonly subjects!: readonly string[];
 
   @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['send-reminder'] })
   readonly actions!: readonly string[];
 
   @Column('simple-json')
+  @ApiProperty({ type: [String], example: ['invoices/*'] })
   readonly resources!: readonly string[];
 
-  /** Empty: resources of any type. */
   @Column('simple-json')
+  @ApiMember('None: any type.', { type: [String], example: ['document'] })
   readonly resourceTypes!: readonly string[];
 
   @Column('integer')
+  @ApiProperty({ type: 'integer', example: 10 })
   readonly priority!: number;
 
-  /** All of them must hold. */
   @Column('simple-json', { default: '[]' })
+  @ApiMember('All of them must hold.', { type: [ConditionResponse], example: [] })
   readonly conditions!: readonly PolicyCondition[];
 
-  /** How much it allows by itself; empty unless the effect is `allow`. */
   @Column('simple-json', { default: '[]' })
+  @ApiMember('How much it allows by itself.', { type: [PolicyLimitResponse], example: [] })
   readonly limits!: readonly PolicyLimit[];
 
-  /** Patterns of the principals that it is about; none: anybody, or nobody. */
   @Column('simple-json', { default: '[]' })
+  @ApiMember('On whose behalf; none: anybody’s, or nobody’s.', { type: [String], example: [] })
   readonly onBehalfOf!: readonly string[];
 
-  /** What has to be approved; null unless the effect is `require_approval`. */
   @Column('simple-json', { nullable: true })
+  @ApiMember('What has to be approved; null unless the effect is `require_approval`.', {
+    type: ApprovalResponse,
+    nullable: true,
+    example: null,
+  })
   readonly approval!: ApprovalRequirement | null;
 
-  /** `active`: in force. `superseded`: replaced by another version. `inactive`: taken out of force. */
   @Column('text')
+  @ApiChoice(
+    ['PolicyStatus', POLICY_STATUSES],
+    'active',
+    '`active`: in force. `superseded`: another version took its place. `inactive`: taken out of force by `/deactivate`.',
+  )
   readonly status!: PolicyStatus;
 
-  /** Warnings about parts of the policy that match nothing. */
   @Column('simple-json')
+  @ApiMember('Parts of the policy that match nothing, and why.', { type: [String], example: [] })
   readonly warnings!: readonly string[];
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 }
 

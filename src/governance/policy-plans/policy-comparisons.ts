@@ -1,13 +1,14 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Agent, AGENT } from '../agents/agent.entity';
+import { AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
-import { type CapableAgent, Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
-import type { PlannedPolicy } from './effects/effect';
+import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
+import type { PlannedPolicy } from './effects/planned-match';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-process.js');
 /** Policies sent to the process at once. */
@@ -42,7 +43,8 @@ export class PolicyComparisons implements OnApplicationShutdown {
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
     for (let start = 0; start < policies.length; start += CHUNK)
       yield { policies: policies.slice(start, start + CHUNK) };
-    for await (const agents of this.records.chunks(AGENT, [], CHUNK)) yield { agents: agents.map(capableAgent) };
+    for await (const agents of this.records.chunks(AGENT, [], CHUNK))
+      yield { agents: agents.map((agent) => ({ ...subjectOf(agent), capabilities: agent.capabilities })) };
     yield { timeout: this.configuration.planTimeout };
   }
 
@@ -54,17 +56,26 @@ export class PolicyComparisons implements OnApplicationShutdown {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.child = child;
+    const { planTimeout } = this.configuration;
+    const late = AbortSignal.timeout(2 * planTimeout + GRACE);
     try {
-      const answer = answerOf(child, this.configuration.planTimeout, leaving);
-      const sent = send(parts, child, leaving);
-      // What ends the process early is in its answer.
-      sent.catch(() => undefined);
-      return await Promise.race([answer, sent.then(() => answer)]);
+      const answer = once(child, 'message', { signal: AbortSignal.any([leaving, late]) });
+      const answered = answer.then(([compared]) => compared as ComparedPolicies);
+      const ended = once(child, 'exit').then(() => nothingFound('The plan needed too much memory.'));
+      return await Promise.race([answered, ended, send(parts, child, leaving).then(() => answered)]);
+    } catch (error) {
+      leaving.throwIfAborted();
+      if (!late.aborted) throw error;
+      return nothingFound(`The plan took longer than PLAN_TIMEOUT allows (${planTimeout} ms).`);
     } finally {
       this.child = null;
       child.kill('SIGKILL');
     }
   }
+}
+
+function nothingFound(reason: string): ComparedPolicies {
+  return { effects: [], reason, shadowed: [], warnings: [] };
 }
 
 async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
@@ -81,26 +92,4 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
     if (answer !== null) return answer;
   }
   throw new Error('The comparison was not asked for its answer.');
-}
-
-function capableAgent(agent: Agent): CapableAgent {
-  return { ...subjectOf(agent), capabilities: agent.capabilities };
-}
-
-/** An empty result with the reason, if the process does not finish on its own. */
-function answerOf(child: ChildProcess, timeout: number, leaving: AbortSignal): Promise<ComparedPolicies> {
-  return new Promise((resolve, reject) => {
-    const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [], warnings: [] });
-    const late = setTimeout(
-      () => none(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`),
-      2 * timeout + GRACE,
-    ).unref();
-    leaving.addEventListener('abort', () => reject(leaving.reason as Error), { once: true });
-    child.on('message', (answer) => resolve(answer as ComparedPolicies));
-    child.on('error', reject);
-    child.on('exit', () => {
-      clearTimeout(late);
-      none('The plan needed too much memory.');
-    });
-  });
 }

@@ -1,19 +1,17 @@
 import { Module } from '@nestjs/common';
-import { EvaluationModule } from '../permissions/evaluation/evaluation.module';
 import { PermissionsModule } from '../permissions/permissions.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
-import { ApplyService } from './apply.service';
 import { PolicySetsController } from './policy-sets.controller';
-import { PlanService } from './plan.service';
+import { PolicySetsService } from './policy-sets.service';
 import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
 import { Replays } from './replays';
 
 /** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
-  imports: [LedgerModule, PoliciesModule, PermissionsModule, EvaluationModule],
+  imports: [LedgerModule, PoliciesModule, PermissionsModule],
   controllers: [PolicySetsController],
-  providers: [PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
+  providers: [PolicyComparisons, PolicyTests, Replays, PolicySetsService],
 })
 export class PolicyPlansModule {}

@@ -12,8 +12,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
 import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
-import { ApplyService } from './apply.service';
-import { PlanService } from './plan.service';
+import { PolicySetsService } from './policy-sets.service';
 
 /** The most values in a set of policies. */
 const MOST_VALUES = 500_000;
@@ -21,10 +20,7 @@ const MOST_VALUES = 500_000;
 @ApiTags('Policies')
 @Controller('policies')
 export class PolicySetsController {
-  constructor(
-    private readonly plans: PlanService,
-    private readonly applies: ApplyService,
-  ) {}
+  constructor(private readonly sets: PolicySetsService) {}
 
   @Post('plan')
   @IgnoresIdempotencyKey()
@@ -46,7 +42,7 @@ export class PolicySetsController {
     @ClientLeft() leaving: AbortSignal,
     @Body() body: PlanPoliciesRequest,
   ): Promise<PolicyPlanResponse> {
-    return this.plans.plan(caller, body, leaving);
+    return this.sets.plan(caller, body, leaving);
   }
 
   @Post('apply')
@@ -66,6 +62,6 @@ export class PolicySetsController {
     @ClientLeft() leaving: AbortSignal,
     @Body() body: ApplyPoliciesRequest,
   ): Promise<AppliedPoliciesResponse> {
-    return this.applies.apply(caller, body, leaving);
+    return this.sets.apply(caller, body, leaving);
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { PermissionAnswer } from '../permissions/permissions';
 import type { FieldFault } from '../../core/errors/domain-error';
 import {
   type Agents,
@@ -9,7 +8,9 @@ import {
   type AskedPermission,
   requireMayAsk,
 } from '../permissions/evaluation/questions';
-import { type Basis, Evaluations } from '../permissions/evaluation/evaluations.service';
+import { Asking, type Basis } from '../permissions/evaluation/evaluations.service';
+import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
+import { Configuration } from '../../core/config/configuration';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
@@ -23,18 +24,18 @@ import {
 import { NO_FACTS } from '../policies/conditions/condition';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
-import type { PlannedPolicy } from './effects/effect';
+import type { PlannedPolicy } from './effects/planned-match';
 
 /** Tests as questions, and the agents that they are about. */
 interface AskedTests {
-  readonly tests: readonly PolicyTestRequest[];
   readonly questions: readonly AskedPermission[];
   readonly agents: Agents;
-  readonly principals: Caller['principals'];
   /** Of tests that are about agents that do not exist: they have no results. */
   readonly faults: readonly FieldFault[];
 }
 
+/** A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says. */
+const ANYBODY = { principals: 'anybody' } as const;
 /** Nothing has been done in a test, or is claimed. */
 const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
 /** No id of an agent: no pattern names it. */
@@ -46,27 +47,27 @@ const MOST_EXPLAINED = 50;
 @Injectable()
 export class PolicyTests {
   constructor(
-    private readonly evaluations: Evaluations,
+    private readonly configuration: Configuration,
     private readonly history: RecordHistory,
   ) {}
 
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async asked(caller: Caller, tests: readonly PolicyTestRequest[]): Promise<AskedTests> {
     const questions = tests.map((test, index) => asOneOfMany(askedPermission(test, {}, `tests[${index}].`)));
-    // A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says.
-    const asker = { ...caller, principals: 'anybody' } as const;
+    const asker = { ...caller, ...ANYBODY };
     const agents = await agentsOf(this.history, asker, questions);
     requireMayAsk(asker, questions, agents);
-    const faults = questions.flatMap((question) => unknownFaults(asker, question, agents));
-    return { tests, questions, agents, principals: asker.principals, faults };
+    return { questions, agents, faults: questions.flatMap((question) => unknownFaults(asker, question, agents)) };
   }
 
   /** @param target the policies of the set. */
   async results(
-    { tests, questions, agents, principals }: AskedTests,
+    tests: readonly PolicyTestRequest[],
+    { questions, agents }: AskedTests,
     target: readonly PlannedPolicy[],
   ): Promise<PolicyTestsResponse> {
     const { now } = this.history;
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
     const policies = await PolicyEvaluator.of(target);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
@@ -79,9 +80,9 @@ export class PolicyTests {
       const question = questions[index];
       if (question === undefined) throw new Error('A test has no question.');
       if (turn.isOver) await turn.next();
-      const basis = { agents, principals, at: at ?? now, facts: NOTHING_USED };
-      const asking = this.evaluations.askingOf({ policies, ...basis });
-      const { answer } = asking.answer(question, false);
+      const basis = { ...ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
+      const asking = new Asking({ policies, ...basis });
+      const answer = asking.answer(question);
       const isAsExpected =
         answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
       if (isAsExpected) continue;
@@ -103,7 +104,7 @@ export class PolicyTests {
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
     question: AskedPermission,
-    { policies }: PermissionAnswer,
+    { policies }: AnswerResponse,
     basis: Omit<Basis, 'policies'>,
   ): Promise<boolean> {
     const policy = target.get(name);
@@ -111,8 +112,8 @@ export class PolicyTests {
     const deciding = first === undefined ? undefined : target.get(first.name);
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
-    const two = this.evaluations.askingOf({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
-    return two.answer(question, false).answer.policies.some(({ id }) => id === policy.id);
+    const two = new Asking({ policies: await PolicyEvaluator.of([deciding, policy]), ...basis });
+    return two.answer(question).policies.some(({ id }) => id === policy.id);
   }
 }
 

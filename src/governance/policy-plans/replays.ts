@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
-import { answerForAgent, type PermissionAnswer } from '../permissions/permissions';
+import { answerFor, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
@@ -12,7 +12,6 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import { Gates, nameOf } from '../../http/gates';
 import { Turn } from '../../core/concurrency/turn';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
 import type {
@@ -20,7 +19,7 @@ import type {
   PolicyReplayResponse,
   ReplayedExecutionResponse,
 } from './dto/policy-plan.response';
-import type { PlannedPolicy } from './effects/effect';
+import type { PlannedPolicy } from './effects/planned-match';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
@@ -50,7 +49,6 @@ export class Replays {
     private readonly records: RecordReader,
     private readonly past: PastRecords,
     private readonly configuration: Configuration,
-    private readonly gates: Gates,
     private readonly facts: FactReader,
   ) {}
 
@@ -58,20 +56,9 @@ export class Replays {
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
    * @param planned the policies in force before and after.
-   * @param leaving aborted when nobody waits for the result any more.
-   * @throws UNAVAILABLE when another replay of the caller is already waiting; the reason of `leaving`.
+   * @param leaving aborted when nobody waits for the result any more; its reason is thrown.
    */
-  run(
-    caller: Caller,
-    period: ReplayPeriod,
-    planned: readonly PlannedPolicy[],
-    leaving: AbortSignal,
-  ): Promise<PolicyReplayResponse> {
-    const replayed = (): Promise<PolicyReplayResponse> => this.replay(caller, period, planned, leaving);
-    return this.gates.of('replays').run(nameOf(caller), replayed, { leaving });
-  }
-
-  private async replay(
+  async run(
     caller: Caller,
     period: ReplayPeriod,
     planned: readonly PlannedPolicy[],
@@ -105,7 +92,7 @@ export class Replays {
         const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
         const facts = await gatheredFacts([asksBefore, asksAfter], source);
         const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
-          answerForAgent(agent, execution, principal, {
+          answerFor({ agent, subject: request.subject }, execution, principal, {
             evaluate: (asked) => policies.evaluate(asked, facts, asks),
             defaultEffect,
             at,

@@ -7,7 +7,7 @@ import { grantsOf, type Identity } from '../../ledger/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { KeySet } from './token-key';
-import { isOver, type Members, readClaims, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
+import { isOver, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
 import { issuersIn, type TokenIssuer } from './token-issuer';
 
 /** Milliseconds between checks whether keys are due. */
@@ -24,8 +24,11 @@ interface KnownIssuer {
   readonly keys: KeySet;
 }
 
+/** A token that was valid when it was verified. */
 interface VerifiedToken {
-  readonly claims: Members;
+  readonly holder: TokenHolder;
+  readonly known: KnownIssuer;
+  /** Of the key that signed it. */
   readonly thumbprint: string;
 }
 
@@ -66,34 +69,35 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   async holderOf(text: string, digest: Buffer): Promise<Identity | null> {
     const name = digest.toString('base64');
-    const claims = this.verified.get(name)?.claims ?? readToken(text)?.claims;
-    const known = typeof claims?.['iss'] === 'string' ? this.issuers.get(claims['iss']) : undefined;
-    if (claims === undefined || known === undefined) return null;
-    const holder = tokenHolder(claims, known.issuer, Date.now());
-    if (holder === undefined) return null;
-    const thumbprint = await this.signerOf(name, text, known);
-    return thumbprint === null ? null : this.identityOf(holder, known, thumbprint);
+    const before = this.verified.get(name);
+    const isListed = before?.known.keys.lists(before.thumbprint) === true;
+    const verified = isListed ? before : await this.verify(text);
+    if (!isListed) this.remember(name, verified);
+    if (verified === null || isOver(verified.holder.expiresAt, Date.now())) return null;
+    return this.identityOf(verified);
   }
 
-  /** The thumbprint of the key that signed it; null if no listed key did. */
-  private async signerOf(name: string, text: string, { issuer, keys }: KnownIssuer): Promise<string | null> {
-    const before = this.verified.get(name);
-    if (before !== undefined && keys.lists(before.thumbprint)) return before.thumbprint;
-    this.verified.delete(name);
+  /** Null unless it is valid here and now, and a listed key of its issuer has signed it. */
+  private async verify(text: string): Promise<VerifiedToken | null> {
     const token = readToken(text);
-    const key = token && signingKey(token, await keys.keysFor(token.kid));
-    if (token === undefined || key === undefined) return null;
+    const issuer = token?.claims['iss'];
+    const known = typeof issuer === 'string' ? this.issuers.get(issuer) : undefined;
+    const holder = token && known && tokenHolder(token.claims, known.issuer, Date.now());
+    if (token === undefined || known === undefined || holder === undefined) return null;
+    const key = signingKey(token, await known.keys.keysFor(token.kid));
+    return key === undefined ? null : { holder, known, thumbprint: key.thumbprint };
+  }
+
+  private remember(name: string, verified: VerifiedToken | null): void {
+    this.verified.delete(name);
+    if (verified === null) return;
     const [oldest] = this.verified.keys();
     if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
-    this.verified.set(name, { claims: readClaims(token.claims, issuer), thumbprint: key.thumbprint });
-    return key.thumbprint;
+    this.verified.set(name, verified);
   }
 
-  private async identityOf(
-    holder: TokenHolder,
-    { agents, people, keys }: KnownIssuer,
-    thumbprint: string,
-  ): Promise<Identity> {
+  private async identityOf({ holder, known, thumbprint }: VerifiedToken): Promise<Identity> {
+    const { agents, people, keys } = known;
     const found = holder.agent === null ? undefined : await this.agents.watch(holder.agent);
     const mayActAs = ({ now }: WatchedAgent): boolean =>
       agents.has('*') || textsOf(subjectOf(now)).some((text) => agents.has(text));

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Scope, SCOPES } from '../../ledger/caller';
 import { subjectFault } from '../policies/patterns/subjects';
+import { parsedJson } from '../../core/json/json-value';
 import { ConfigurationError } from '../../core/config/read-configuration';
+import { choiceShape, faultsAt, listShape, objectShape, textShape } from '../../http/validation/shapes';
 
 /** An issuer whose tokens are accepted, and what they are good for. */
 export interface TokenIssuer {
@@ -25,98 +27,65 @@ export interface TokenIssuer {
   readonly principalAgents: readonly string[];
 }
 
-type Members = Readonly<Record<string, unknown>>;
+/** As the file has it. */
+type GivenIssuer = Pick<TokenIssuer, 'issuer' | 'audience' | 'jwks' | 'agents' | 'scopes'> &
+  Partial<{ readonly [Member in keyof TokenIssuer]: TokenIssuer[Member] | null }>;
 
-const PRINCIPAL_MEMBERS = ['principalClaim', 'principalRolesClaim', 'principalAgents'];
-const MEMBERS = ['issuer', 'audience', 'jwks', 'agentClaim', 'agents', 'scopes', 'scopesClaim', ...PRINCIPAL_MEMBERS];
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const LONGEST_TEXT = 4_096;
+const GRANTED = SCOPES.filter((scope) => scope !== 'admin');
+
+const TEXT = textShape({ max: LONGEST_TEXT });
+const SUBJECTS = listShape(textShape({ max: LONGEST_TEXT, rule: subjectFault }), 1, 1_000, 'texts');
+const OPTIONAL_TEXT = { ...TEXT, optional: true };
+
+const ISSUER = objectShape(
+  {
+    // An actor is `<issuer>#<subject>`, which must be unambiguous.
+    issuer: textShape({ max: LONGEST_TEXT, rule: (text) => (text.includes('#') ? 'must not contain "#"' : undefined) }),
+    audience: TEXT,
+    jwks: textShape({ max: LONGEST_TEXT, rule: jwksFault }),
+    agentClaim: OPTIONAL_TEXT,
+    agents: SUBJECTS,
+    scopes: listShape(choiceShape(GRANTED), 1, GRANTED.length, 'scopes'),
+    scopesClaim: OPTIONAL_TEXT,
+    principalClaim: OPTIONAL_TEXT,
+    principalRolesClaim: OPTIONAL_TEXT,
+    principalAgents: { ...SUBJECTS, optional: true },
+  },
+  ({ principalClaim, ...members }) => {
+    // Without the claim itself the other two would mean nothing.
+    const alone = ['principalRolesClaim', 'principalAgents'].filter((name) => (members[name] ?? null) !== null);
+    return (principalClaim ?? null) !== null
+      ? []
+      : alone.map((name) => ({ at: `.${name}`, message: 'goes with principalClaim' }));
+  },
+);
+const ISSUERS = listShape(ISSUER, 1, 100, 'issuers');
 
 /** Parses the issuers in the text of a file, or returns what is wrong with it. */
 export function parseTokenIssuers(
   text: string,
 ): { readonly issuers: readonly TokenIssuer[] } | { readonly fault: string } {
-  try {
-    const list: unknown = JSON.parse(text);
-    if (!Array.isArray(list) || list.length === 0) return { fault: 'must be a list of at least one issuer' };
-    const issuers = list.map((item: unknown, index) => read(item, `[${index}]`));
-    const names = issuers.map(({ issuer }) => issuer);
-    if (new Set(names).size < names.length) return { fault: 'names an issuer twice' };
-    return { issuers };
-  } catch (error) {
-    if (error instanceof IssuerFault) return { fault: error.message };
-    if (error instanceof SyntaxError) return { fault: 'is not JSON' };
-    throw error;
-  }
+  const list = parsedJson(text);
+  if (list === undefined) return { fault: 'is not JSON' };
+  const [first] = faultsAt('', ISSUERS.rule, list);
+  if (first !== undefined) return { fault: `${first.at} ${first.message}`.trim() };
+  const issuers = (list as readonly GivenIssuer[]).map(filled);
+  const names = new Set(issuers.map(({ issuer }) => issuer));
+  return names.size < issuers.length ? { fault: 'names an issuer twice' } : { issuers };
 }
 
-class IssuerFault extends Error {}
-
-function read(item: unknown, at: string): TokenIssuer {
-  if (typeof item !== 'object' || item === null || Array.isArray(item))
-    throw new IssuerFault(`${at} must be an object`);
-  const members = item as Members;
-  const unknown = Object.keys(members).find((name) => !MEMBERS.includes(name));
-  if (unknown !== undefined) throw new IssuerFault(`${at}.${unknown} is not a member of an issuer`);
-  const issuer = text(members, 'issuer', at);
-  // An actor is `<issuer>#<subject>`, which must be unambiguous.
-  if (issuer.includes('#')) throw new IssuerFault(`${at}.issuer must not contain "#"`);
-  const jwks = text(members, 'jwks', at);
-  const fault = jwksFault(jwks);
-  if (fault !== undefined) throw new IssuerFault(`${at}.jwks ${fault}`);
+function filled(given: GivenIssuer): TokenIssuer {
+  const { agentClaim, scopesClaim, principalClaim, principalRolesClaim, principalAgents } = given;
   return {
-    issuer,
-    audience: text(members, 'audience', at),
-    jwks,
-    agentClaim: members['agentClaim'] === undefined ? 'sub' : text(members, 'agentClaim', at),
-    agents: texts(members, 'agents', at, subjectFault),
-    scopes: texts(members, 'scopes', at, scopeFault) as Scope[],
-    scopesClaim: optionalText(members, 'scopesClaim', at),
-    ...readPrincipal(members, at),
+    ...given,
+    agentClaim: agentClaim ?? 'sub',
+    scopesClaim: scopesClaim ?? null,
+    principalClaim: principalClaim ?? null,
+    principalRolesClaim: principalRolesClaim ?? null,
+    principalAgents: principalAgents ?? [],
   };
-}
-
-/** Without the claim itself the other two would mean nothing. */
-function readPrincipal(
-  members: Members,
-  at: string,
-): Pick<TokenIssuer, 'principalClaim' | 'principalRolesClaim' | 'principalAgents'> {
-  const alone = PRINCIPAL_MEMBERS.find((name) => members[name] !== undefined);
-  if (members['principalClaim'] === undefined && alone !== undefined)
-    throw new IssuerFault(`${at}.${alone} goes with principalClaim`);
-  return {
-    principalClaim: optionalText(members, 'principalClaim', at),
-    principalRolesClaim: optionalText(members, 'principalRolesClaim', at),
-    principalAgents:
-      members['principalAgents'] === undefined ? [] : texts(members, 'principalAgents', at, subjectFault),
-  };
-}
-
-function optionalText(members: Members, name: string, at: string): string | null {
-  return members[name] === undefined ? null : text(members, name, at);
-}
-
-function text(members: Members, name: string, at: string): string {
-  const value = members[name];
-  if (typeof value === 'string' && value.trim() !== '') return value;
-  throw new IssuerFault(`${at}.${name} must be a text`);
-}
-
-function texts(members: Members, name: string, at: string, fault: (item: string) => string | undefined): string[] {
-  const list = members[name];
-  if (!Array.isArray(list) || list.length === 0)
-    throw new IssuerFault(`${at}.${name} must be a list of at least one text`);
-  return list.map((item: unknown, index) => {
-    const place = `${at}.${name}[${index}]`;
-    if (typeof item !== 'string') throw new IssuerFault(`${place} must be a text`);
-    const message = fault(item);
-    if (message !== undefined) throw new IssuerFault(`${place} ${message}`);
-    return item;
-  });
-}
-
-function scopeFault(scope: string): string | undefined {
-  const allowed = SCOPES.filter((known) => known !== 'admin');
-  return allowed.some((known) => known === scope) ? undefined : `must be one of ${allowed.join(', ')}`;
 }
 
 function jwksFault(jwks: string): string | undefined {

@@ -1,6 +1,7 @@
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { unavailable } from '../../core/errors/domain-error';
+import { parsedJson } from '../../core/json/json-value';
 
 /** The accepted algorithms, each only with a key of its own type; never `none` or those with a shared secret. */
 export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
@@ -21,17 +22,9 @@ export interface TokenKey {
 
 /** The usable keys of a key set; others are skipped. Undefined if it is not a key set. */
 export function tokenKeys(text: string): readonly TokenKey[] | undefined {
-  const set = parsed(text) as { readonly keys?: unknown } | null | undefined;
+  const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
   if (!Array.isArray(set?.keys)) return undefined;
   return set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function tokenKey(value: unknown): TokenKey | undefined {

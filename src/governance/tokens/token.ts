@@ -1,6 +1,8 @@
 import { type Scope, SCOPES } from '../../ledger/caller';
 import { labelFault } from '../../core/values/label-fault';
 import { principalIdFault } from '../policies/patterns/principals';
+import { parsedJson } from '../../core/json/json-value';
+import { isObject } from '../../http/validation/shapes';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 
@@ -19,7 +21,7 @@ const PART = /^[A-Za-z0-9_-]+$/;
 const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
 
-export type Members = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, unknown>>;
 
 /** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {
@@ -57,12 +59,8 @@ function isPart(part: string): boolean {
 }
 
 function membersOf(part: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(Buffer.from(part, 'base64url').toString('utf8'));
+  return isObject(value) ? value : undefined;
 }
 
 /** The key that signed the token, if exactly one candidate fits; otherwise undefined. */
@@ -86,14 +84,6 @@ export interface TokenHolder {
   readonly principalRoles: readonly string[] | null;
   /** Seconds since 1970. */
   readonly expiresAt: number;
-}
-
-/** The claims that `tokenHolder` reads: of a token that is remembered, the others would only take memory. */
-export function readClaims(claims: Members, issuer: TokenIssuer): Members {
-  const { agentClaim, scopesClaim, principalClaim, principalRolesClaim } = issuer;
-  const named = [agentClaim, scopesClaim, principalClaim, principalRolesClaim];
-  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', ...named]);
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => read.has(name)));
 }
 
 /** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */

@@ -1,3 +1,5 @@
+import { parsedJson } from '../../core/json/json-value';
+
 /** Parsed JSON, which tests read member by member. */
 export type Parsed = ReturnType<typeof JSON.parse>;
 
@@ -31,7 +33,7 @@ export async function sendRequest(url: string, method: string, path: string, sen
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await textOf(answer);
-  return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
+  return { status: answer.status, headers: answer.headers, text, body: parsedJson(text) };
 }
 
 /** A stream of events has no end: its first chunk is returned. */
@@ -39,12 +41,4 @@ async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
   await answer.body?.cancel();
   return '';
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

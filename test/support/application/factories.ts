@@ -4,7 +4,7 @@ import type { IssuedApiKeyResponse } from '../../../src/governance/api-keys/dto/
 import type { AuditEntryResponse } from '../../../src/evidence/audit/dto/audit-entry.response';
 import type { DecisionResponse } from '../../../src/governance/decisions/dto/decision.response';
 import type { ClaimResponse, EntityResponse } from '../../../src/governance/entities/dto/entity.dto';
-import type { PolicyResponse } from '../../../src/governance/policies/dto/policy.response';
+import type { PolicyResponse } from '../../../src/governance/policies/dto/policy.dto';
 import type { TestApp } from './create-test-app';
 import { keepSecret } from './secret-watch';
 import { send } from './send';

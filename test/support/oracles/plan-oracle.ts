@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
-import { NO_FACTS, compileConditions, truthOf } from '../../../src/governance/policies/conditions/condition';
+import { NO_FACTS, compileCondition, truthOf } from '../../../src/governance/policies/conditions/condition';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
@@ -10,7 +10,7 @@ import type {
   PlannedVerdictResponse as PlannedVerdict,
   PolicyVersionResponse as PolicyVersion,
 } from '../../../src/governance/policy-plans/dto/policy-plan.response';
-import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/planned-match';
 
 // With one text for whatever lies in a pattern and in none inside it.
 export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
@@ -173,7 +173,7 @@ export type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   return new Map(
     policies.map((policy) => {
-      const conditions = compileConditions(policy.conditions);
+      const conditions = policy.conditions.map(compileCondition);
       const lets = (parameters: JsonObject): boolean => {
         const truth = truthOf(conditions, { ...ANYTHING, parameters }, NO_FACTS);
         return policy.effect === 'allow' ? truth === true : truth !== false;

@@ -1,5 +1,5 @@
 import type { ApproverGroup } from '../../../src/governance/policies/approval/approval-requirement';
-import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/effect';
+import type { PlannedPolicy } from '../../../src/governance/policy-plans/effects/planned-match';
 
 export const TYPES = ['a', 'b', 'doc', 'other', 'c d'];
 const ACTION_PATTERNS = ['*', 'send-*', 'send-mail*', 'send-mail', 'read', 's*', 'x'];

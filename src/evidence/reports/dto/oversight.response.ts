@@ -2,7 +2,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ApiCount, ApiMember, ApiNullableText } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OrderedPeriod, QueryOneOf, QueryTimestamp } from '../../../http/validation/query-fields';
-import { PolicyResponse } from '../../../governance/policies/dto/policy.response';
+import { PolicyResponse } from '../../../governance/policies/dto/policy.dto';
 import { type Bucket, BUCKETS } from '../period';
 
 class RequestsResponse {

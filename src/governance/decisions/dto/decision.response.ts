@@ -5,7 +5,7 @@ import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
-import { GrantAllowanceResponse } from '../../policies/dto/policy.response';
+import { GrantAllowanceResponse } from '../../policies/approval/given-approval';
 import {
   DECISION_STATUSES,
   VERDICTS,

@@ -1,48 +1,47 @@
 import { type AskedPermission, type Asker, ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/questions';
 import type { FieldFault } from '../../../core/errors/domain-error';
+import { isObject } from '../../../http/validation/shapes';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
-/** Why an evaluation is refused regardless of policies. */
-type InvalidReason = 'subject_invalid' | 'resource_invalid';
-
-/** An evaluation converted to our terms. */
+/**
+ * An evaluation in our terms; why it is refused regardless of policies; or what is missing, or not of the type that the
+ * standard requires.
+ */
 export type ReadEvaluation =
-  { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
+  | { readonly question: AskedPermission }
+  | { readonly invalid: 'subject_invalid' | 'resource_invalid'; readonly who: AskedPermission['who'] }
+  | { readonly faults: readonly FieldFault[] };
 
-/** One part of an evaluation, converted; or what is missing, or not of the type that the standard requires. */
-type ReadPart<Value> = { readonly value: Value } | { readonly faults: readonly FieldFault[] };
-
-/** Who asks, and for whom. Invalid if no policy can refer to it. */
-interface ReadAsker extends Asker {
+/** One part of an evaluation. With faults, its value means nothing. */
+interface ReadPart<Value> {
+  readonly value: Value;
+  readonly faults: readonly FieldFault[];
+  /** Whether policies can refer to it. */
   readonly isValid: boolean;
 }
 
-/** With what it is as a principal, where the context names the agent. */
-interface ReadSubject extends ReadAsker {
-  readonly given: GivenPrincipal;
-}
+/** Who asks, and what that is as a principal, where the context names the agent. */
+type ReadSubject = Pick<Asker, 'who'> & { readonly given: GivenPrincipal };
 
 /** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 interface EvaluationParts {
   readonly subject: ReadPart<ReadSubject>;
-  readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
-  readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
+  readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'>>;
+  readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'>>;
   /** With the agent that acts, by id or name, and the run; null if it names none. */
   readonly context: ReadPart<Record<'agent' | 'run', string | null>>;
 }
 
 const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
-
-const LONGEST_TYPE = 100;
-const LONGEST_ID = 500;
 /** In a policy's subjects, these mean something else. */
-const RESERVED_TYPES = ['role', 'kind'];
-/** The texts that a subject and a resource must have. */
-const IDENTIFIED = ['type', 'id'] as const;
+const RESERVED_TYPE = /^(?:role|kind)$|[:*]/;
+const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
+const SUBJECT_TYPE = { max: 100, rule: subjectTypeFault };
+const SUBJECT_ID = { max: 500, rule: charactersFault };
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
 /**
@@ -59,30 +58,18 @@ export function readParts(members: JsonObject, defaults?: EvaluationParts): Eval
   };
 }
 
-/** The evaluation that the parts make up, or what is wrong with them. */
-export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonly faults: readonly FieldFault[] } {
-  const { subject, action, resource, context } = parts;
-  if ('faults' in subject || 'faults' in action || 'faults' in resource || 'faults' in context)
-    return { faults: [subject, action, resource, context].flatMap((part) => ('faults' in part ? part.faults : [])) };
-  const { who, onBehalfOf, isValid } = askerOf(subject.value, context.value.agent);
-  if (!isValid) return { invalid: 'subject_invalid', who };
-  if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
-  const { action: name, parameters } = action.value;
-  const { resourceType, resourceId } = resource.value;
-  const { run } = context.value;
-  return { question: { who, onBehalfOf, action: name, resourceType, resourceId, parameters, run } };
-}
-
-function askerOf(subject: ReadSubject, agent: string | null): ReadAsker {
-  if (agent === null) return subject;
-  const { given, isValid } = subject;
+export function evaluationOf({ subject, action, resource, context }: EvaluationParts): ReadEvaluation {
+  const faults = [subject, action, resource, context].flatMap((part) => part.faults);
+  if (faults.length > 0) return { faults };
+  const { agent, run } = context.value;
+  const { who: itself, given } = subject.value;
+  const who = agent === null ? itself : { agent, field: 'context.agent' };
   // By the rules of execute.
-  const isPrincipal = isValid && (ON_BEHALF_OF.rule(given) ?? []).length === 0;
-  return { who: { agent, field: 'context.agent' }, onBehalfOf: { ...given, field: 'subject' }, isValid: isPrincipal };
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isPrincipal = agent === null || (ON_BEHALF_OF.rule(given) ?? []).length === 0;
+  if (!subject.isValid || !isPrincipal) return { invalid: 'subject_invalid', who };
+  if (!action.isValid || !resource.isValid) return { invalid: 'resource_invalid', who };
+  const onBehalfOf = agent === null ? undefined : { ...given, field: 'subject' };
+  return { question: { who, onBehalfOf, ...action.value, ...resource.value, run } };
 }
 
 /** Null counts as left out. */
@@ -92,91 +79,85 @@ function objectFaults(field: string, value: JsonValue | undefined): readonly Fie
 }
 
 function readSubject(subject: JsonValue): EvaluationParts['subject'] {
-  const faults = subjectFaults(subject);
-  if (faults.length > 0) return { faults };
-  const { type, id } = subject as { type: string; id: string };
+  const { texts, properties, faults } = partIn('subject', subject, ['type', 'id']);
+  const [type = '', id = ''] = texts;
+  const { roles = null } = properties;
+  const message = 'must be an array of strings';
+  const all = [...faults, ...(areRoles(roles) ? [] : [{ field: 'subject.properties.roles', message }])];
   if (type === 'agent') {
-    const who = { agent: id, field: 'subject.id' };
-    return { value: { who, isValid: true, given: { subject: `${type}:${id}`, roles: undefined } } };
+    const given = { subject: `${type}:${id}`, roles: undefined };
+    return { value: { who: { agent: id, field: 'subject.id' }, given }, faults: all, isValid: true };
   }
-  const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
-  const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
-  const roles = givenRoles(subject);
-  const given = { subject: `${type}:${id}`, roles: areTexts(roles) ? roles : undefined };
-  if (typeFault !== undefined || idFault !== undefined) return { value: { who: NOBODY, isValid: false, given } };
-  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: rolesOf(roles) };
-  return { value: { who, isValid: true, given } };
+  const given = { subject: `${type}:${id}`, roles: areRoles(roles) ? (roles ?? undefined) : undefined };
+  const isValid = textFault(type, SUBJECT_TYPE) === undefined && textFault(id, SUBJECT_ID) === undefined;
+  const who = { type: type.normalize('NFC'), id: id.normalize('NFC'), roles: validRoles(given.roles ?? []) };
+  return { value: { who: isValid ? who : NOBODY, given }, faults: all, isValid };
+}
+
+function areRoles(value: JsonValue): value is readonly string[] | null {
+  return value === null || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
 }
 
 /** Each once, in Unicode normal form C. As for agents, an invalid one is ignored. */
-function rolesOf(given: JsonValue): readonly string[] {
-  if (!areTexts(given)) return [];
+function validRoles(given: readonly string[]): readonly string[] {
   return [...new Set(given.map((role) => role.normalize('NFC')))].filter((role) => labelFault(role) === undefined);
 }
 
-/** Null if there are none. */
-function givenRoles(subject: JsonValue): JsonValue {
-  const properties = isObject(subject) ? subject['properties'] : undefined;
-  return isObject(properties) ? (properties['roles'] ?? null) : null;
-}
-
 function readAction(action: JsonValue): EvaluationParts['action'] {
-  const faults = partFaults('action', action, ['name']);
-  if (faults.length > 0) return { faults };
-  const { name, properties } = action as { name: string; properties?: JsonObject | null };
-  const isValid = textFault(name, ACTION) === undefined;
-  return { value: { action: name, parameters: properties ?? {}, isValid } };
+  const { texts, properties, faults } = partIn('action', action, ['name']);
+  const [name = ''] = texts;
+  return { value: { action: name, parameters: properties }, faults, isValid: textFault(name, ACTION) === undefined };
 }
 
 function readResource(resource: JsonValue): EvaluationParts['resource'] {
-  const faults = partFaults('resource', resource, IDENTIFIED);
-  if (faults.length > 0) return { faults };
-  const { type, id } = resource as { type: string; id: string };
+  const { texts, faults } = partIn('resource', resource, ['type', 'id']);
+  const [type = '', id = ''] = texts;
   const isValid = textFault(type, RESOURCE_TYPE) === undefined && textFault(id, RESOURCE_ID) === undefined;
-  return { value: { resourceType: type, resourceId: id, isValid } };
+  return { value: { resourceType: type, resourceId: id }, faults, isValid };
 }
 
 function readContext(context: JsonValue): EvaluationParts['context'] {
-  if (!isObject(context)) {
-    const faults = objectFaults('context', context);
-    return faults.length > 0 ? { faults } : { value: { agent: null, run: null } };
-  }
-  const { agent = null, run = null } = context;
-  const named = typeof agent === 'string' ? agent : null;
+  const { agent = null, run = null } = isObject(context) ? context : {};
   const runFault = run === null ? undefined : textFault(run, RUN);
   const faults = [
-    ...(named === agent ? [] : [{ field: 'context.agent', message: 'must be a string' }]),
+    ...objectFaults('context', context),
+    ...(agent === null || typeof agent === 'string' ? [] : [{ field: 'context.agent', message: 'must be a string' }]),
     ...(runFault === undefined ? [] : [{ field: 'context.run', message: runFault }]),
   ];
-  return faults.length > 0 ? { faults } : { value: { agent: named, run: typeof run === 'string' ? run : null } };
+  return { value: { agent: textIn(agent), run: textIn(run) }, faults, isValid: true };
 }
 
-function reservedFault(type: string): string | undefined {
-  return RESERVED_TYPES.includes(type) || /[:*]/.test(type) ? 'is reserved' : undefined;
+function subjectTypeFault(type: string): string | undefined {
+  return RESERVED_TYPE.test(type) ? 'is reserved' : charactersFault(type);
 }
 
 function charactersFault(text: string): string | undefined {
-  return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
+  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-function partFaults(part: string, value: JsonValue, texts: readonly string[]): readonly FieldFault[] {
-  if (value === null) return [{ field: part, message: 'is required' }];
-  if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
-  const faults = texts.flatMap((name) =>
-    typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
+function textIn(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** The texts that a part must have, in their order, and its properties. */
+function partIn(
+  part: string,
+  given: JsonValue,
+  names: readonly string[],
+): { texts: readonly string[]; properties: JsonObject; faults: readonly FieldFault[] } {
+  if (!isObject(given)) {
+    const message = given === null ? 'is required' : 'must be an object';
+    return { texts: [], properties: {}, faults: [{ field: part, message }] };
+  }
+  const { properties } = given;
+  const faults = names.flatMap((name) =>
+    typeof given[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
   );
-  return [...faults, ...objectFaults(`${part}.properties`, value['properties'])];
-}
-
-function subjectFaults(subject: JsonValue): readonly FieldFault[] {
-  const faults = partFaults('subject', subject, IDENTIFIED);
-  const roles = givenRoles(subject);
-  if (roles === null || areTexts(roles)) return faults;
-  return [...faults, { field: 'subject.properties.roles', message: 'must be an array of strings' }];
-}
-
-function areTexts(value: JsonValue): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return {
+    texts: names.map((name) => textIn(given[name]) ?? ''),
+    properties: isObject(properties) ? properties : {},
+    faults: [...faults, ...objectFaults(`${part}.properties`, properties)],
+  };
 }
 
 export const MOST_EVALUATIONS = 1_000;
@@ -189,9 +170,6 @@ const ENDING: Readonly<Record<Semantic, boolean | null>> = {
   ...{ execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true },
 };
 
-/** An item of a list: an evaluation to answer, or what is wrong with it. */
-export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
-
 /** Whether a body is a single evaluation: it has no list, or an empty one. */
 export function isSingle({ evaluations = null }: JsonObject): boolean {
   return evaluations === null || (Array.isArray(evaluations) && evaluations.length === 0);
@@ -199,11 +177,16 @@ export function isSingle({ evaluations = null }: JsonObject): boolean {
 
 /** What is wrong with a body apart from its evaluations. */
 export function listFaults(body: JsonObject): FieldFault[] {
-  const { evaluations, options } = body;
+  const { evaluations = null, options } = body;
+  const isList = evaluations === null || (Array.isArray(evaluations) && evaluations.length <= MOST_EVALUATIONS);
+  const semantic = isObject(options) ? (options['evaluations_semantic'] ?? null) : null;
+  const isKnown = semantic === null || SEMANTICS.some((known) => known === semantic);
   return [
-    ...evaluationsFaults(evaluations),
+    ...(isList
+      ? []
+      : [{ field: 'evaluations', message: `must be an array of at most ${MOST_EVALUATIONS} evaluations` }]),
     ...objectFaults('options', options),
-    ...semanticFaults(isObject(options) ? options['evaluations_semantic'] : undefined),
+    ...(isKnown ? [] : [{ field: 'options.evaluations_semantic', message: `must be one of ${SEMANTICS.join(', ')}` }]),
     ...(isSingle(body) ? [] : EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part]))),
   ];
 }
@@ -217,7 +200,7 @@ export function semanticOf({ options }: JsonObject): Semantic {
 /**
  * The items of a list, with defaults from the members next to it: a member of an item replaces the default as a whole.
  */
-export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
+export function listedEvaluations(body: JsonObject): ReadEvaluation[] {
   const defaults = readParts(body);
   return ((body['evaluations'] ?? []) as readonly JsonValue[]).map((item) =>
     isObject(item)
@@ -229,17 +212,4 @@ export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
 /** Whether the list ends after an item with this decision. */
 export function endsList(semantic: Semantic, decision: boolean): boolean {
   return decision === ENDING[semantic];
-}
-
-function evaluationsFaults(evaluations: JsonValue | undefined): FieldFault[] {
-  if (evaluations === undefined || evaluations === null) return [];
-  const message = `must be an array of at most ${MOST_EVALUATIONS} evaluations`;
-  return Array.isArray(evaluations) && evaluations.length <= MOST_EVALUATIONS
-    ? []
-    : [{ field: 'evaluations', message }];
-}
-
-function semanticFaults(semantic: JsonValue | undefined): FieldFault[] {
-  if (semantic === undefined || semantic === null || SEMANTICS.some((known) => known === semantic)) return [];
-  return [{ field: 'options.evaluations_semantic', message: `must be one of ${SEMANTICS.join(', ')}` }];
 }

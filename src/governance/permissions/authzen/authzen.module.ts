@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { EvaluationModule } from '../evaluation/evaluation.module';
+import { PermissionsModule } from '../permissions.module';
 import { AuthzenController } from './authzen.controller';
 import { AuthzenService } from './authzen.service';
 
 /** The service as a policy decision point that implements the standard. Its routes are outside `/api/v1`. */
 @Module({
-  imports: [EvaluationModule],
+  imports: [PermissionsModule],
   controllers: [AuthzenController],
   providers: [AuthzenService],
 })

@@ -1,10 +1,10 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, PartialType } from '@nestjs/swagger';
 import { ApiMember, ApiNullableChoice } from '../../../http/openapi/answer-members';
 import { ANSWER_REASONS } from '../permissions';
 import { DecidingPolicyResponse } from '../../executions/execution.entity';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { ApprovalResponse } from '../../policies/dto/policy.response';
+import { ApprovalResponse } from '../../policies/approval/given-approval';
 import { RUN } from '../principals';
 import { MOST_EVALUATIONS, SEMANTICS, type Semantic } from './access-evaluations';
 
@@ -66,19 +66,7 @@ export class AccessEvaluation {
 }
 
 /** An item of a list: what it lacks is taken from the members next to the list. */
-export class AccessEvaluationItem {
-  @ApiProperty({ type: AccessSubject, required: false })
-  readonly subject?: AccessSubject;
-
-  @ApiProperty({ type: AccessAction, required: false })
-  readonly action?: AccessAction;
-
-  @ApiProperty({ type: AccessResource, required: false })
-  readonly resource?: AccessResource;
-
-  @ApiPropertyOptional(CONTEXT)
-  readonly context?: JsonObject;
-}
+export class AccessEvaluationItem extends PartialType(AccessEvaluation) {}
 
 class AccessEvaluationsOptions {
   @ApiMember('After which item the list ends; `execute_all` unless given.', {

@@ -1,17 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { invalid } from '../../../core/errors/domain-error';
+import { type FieldFault, invalid } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
-import type { Asker } from '../evaluation/questions';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
-import { ApprovalResponse } from '../../policies/dto/policy.response';
 import {
   evaluationOf,
-  type ReadEvaluation,
   readParts,
   endsList,
   isSingle,
-  type ListedEvaluation,
+  type ReadEvaluation,
   listedEvaluations,
   listFaults,
   type Semantic,
@@ -28,9 +25,10 @@ export class AuthzenService {
   constructor(private readonly evaluations: Evaluations) {}
 
   /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
-  async evaluation(caller: Caller, body: JsonObject): Promise<AccessDecision> {
+  async evaluation(caller: Caller, body: JsonObject, faults: readonly FieldFault[] = []): Promise<AccessDecision> {
     const read = evaluationOf(readParts(body));
-    if ('faults' in read) throw invalid(read.faults);
+    const all = [...faults, ...('faults' in read ? read.faults : [])];
+    if (all.length > 0) throw invalid(all);
     const [decision] = await this.decisions(caller, [read], 'execute_all');
     if (decision === undefined) throw new Error('An evaluation has no decision.');
     return decision;
@@ -42,21 +40,21 @@ export class AuthzenService {
     body: JsonObject,
   ): Promise<AccessDecision | { readonly evaluations: readonly AccessDecision[] }> {
     const faults = listFaults(body);
-    const single = isSingle(body) ? evaluationOf(readParts(body)) : { faults: [] };
-    if (faults.length > 0) throw invalid([...faults, ...('faults' in single ? single.faults : [])]);
-    if (isSingle(body)) return this.evaluation(caller, body);
+    if (isSingle(body)) return this.evaluation(caller, body, faults);
+    if (faults.length > 0) throw invalid(faults);
     return { evaluations: await this.decisions(caller, listedEvaluations(body), semanticOf(body)) };
   }
 
   private async decisions(
     caller: Caller,
-    items: readonly ListedEvaluation[],
+    items: readonly ReadEvaluation[],
     semantic: Semantic,
   ): Promise<readonly AccessDecision[]> {
     const { answers } = await this.evaluations.ask({
       caller,
-      everybody: items.flatMap((item) => ('faults' in item ? [] : whoOf(item))),
-      questions: items.flatMap((item) => ('question' in item ? item.question : [])),
+      questions: items.flatMap((item) =>
+        'faults' in item ? [] : 'question' in item ? item.question : { who: item.who },
+      ),
       field: 'evaluations',
       answers: (asking) => decisionsOn(items, semantic, asking),
     });
@@ -64,38 +62,31 @@ export class AuthzenService {
   }
 }
 
-function* decisionsOn(
-  items: readonly ListedEvaluation[],
-  semantic: Semantic,
-  asking: Asking,
-): Generator<AccessDecision> {
+function* decisionsOn(items: readonly ReadEvaluation[], semantic: Semantic, asking: Asking): Generator<AccessDecision> {
   for (const item of items) {
-    const decided = 'faults' in item ? faulty(item) : decisionOn(item, asking);
+    const decided = decisionOn(item, asking);
     yield decided;
     if (endsList(semantic, decided.decision)) return;
   }
 }
 
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
+  if ('faults' in read) return faulty(read.faults);
   if ('invalid' in read) return refused(read.invalid, asking);
   if (!asking.mayName(read.question)) return refused('not_this_principal', asking);
   if (asking.unknown(read.question).length > 0) return refused('agent_unknown', asking);
-  const { effect, reason, policies, requirement, observed } = asking.answer(read.question, false).answer;
+  const { effect, reason, policies, approval, observed } = asking.answer(read.question);
   const { policySet } = asking;
   const context = { reason, policies, policySet, ...(observed && { observed }) };
-  if (requirement === null) return { decision: effect === 'allow', context };
-  return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
+  if (approval === null) return { decision: effect === 'allow', context };
+  return { decision: false, context: { ...context, approvalRequirement: approval } };
 }
 
 function refused(reason: AccessReason, { policySet }: Asking): AccessDecision {
   return { decision: false, context: { reason, policies: [], policySet } };
 }
 
-function faulty({ faults }: Extract<ListedEvaluation, { faults: unknown }>): AccessDecision {
+function faulty(faults: readonly FieldFault[]): AccessDecision {
   const message = faults.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
   return { decision: false, context: { error: { status: 400, message: `Invalid input: ${message}.` } } };
-}
-
-function whoOf(read: ReadEvaluation): Asker {
-  return 'invalid' in read ? { who: read.who } : read.question;
 }

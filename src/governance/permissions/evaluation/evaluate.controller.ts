@@ -7,7 +7,7 @@ import { IgnoresIdempotencyKey, MostListedValues, RequiresScope } from '../../..
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
-import { AnswerResponse, EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
+import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
 import { GrantedAnswers } from './granted-answers';
 import { answersTo, type Asking, Evaluations } from './evaluations.service';
 
@@ -50,21 +50,17 @@ export class EvaluateController {
     @ClientLeft() leaving: AbortSignal,
     @Body() { requests, explain: explains = false, open: isOpen = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
-    const asked = askedPermissions(defaults, requests);
+    const questions = askedPermissions(defaults, requests);
     const list = {
-      caller,
-      everybody: asked,
-      questions: asked,
-      field: 'requests',
-      answers: (asking: Asking) => answersTo(asked, asking, { explains, isOpen }),
+      ...{ caller, questions, field: 'requests' },
+      answers: (asking: Asking) => answersTo(questions, asking, { explains, isOpen }),
     };
-    const { answers: byPolicies, policySet } = await (asOf === undefined
+    const { answers, policySet, agents } = await (asOf === undefined
       ? this.evaluations.ask(list)
       : this.evaluations.askAsOf(list, asOf, leaving));
     // Of an earlier time grants are not known.
-    const answers = asOf === undefined ? await this.granted.withGrants(caller, asked, byPolicies) : byPolicies;
-    const [first] = answers;
-    if (requests === undefined && first !== undefined) return { ...AnswerResponse.from(first), policySet };
-    return { results: answers.map(AnswerResponse.from), policySet };
+    const results = asOf === undefined ? await this.granted.withGrants(caller, questions, agents, answers) : answers;
+    const [first] = results;
+    return requests === undefined && first !== undefined ? { ...first, policySet } : { results, policySet };
   }
 }

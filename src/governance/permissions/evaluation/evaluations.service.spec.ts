@@ -8,7 +8,6 @@ import type { ActionGuards } from '../action-guards';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PastPolicies } from '../../policies/past-policies';
 import type { ActiveStops } from '../../stops/active-stops';
-import type { SumReader } from '../../../ledger/reading/sum-reader';
 import type { Stop } from '../../stops/stop.entity';
 import { Evaluations } from './evaluations.service';
 
@@ -31,7 +30,6 @@ describe('Answers to a list', () => {
     { policyDefaultEffect: 'deny' } as Configuration,
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,
-    {} as SumReader,
     { at: () => ({}) } as unknown as FactReader,
   );
 
@@ -54,13 +52,12 @@ describe('Answers to a list', () => {
     let made = 0;
     const { answers, policySet } = await evaluations.ask({
       caller: SYSTEM_CALLER,
-      everybody: [],
       questions: [],
       field: 'requests',
       answers: function* (asking) {
         for (let question = 0; question < 10; question += 1) {
           made += 1;
-          yield asking.answer(QUESTION, question % 2 === 0).answer.effect;
+          yield asking.answer(QUESTION, question % 2 === 0).effect;
           if (left-- > 0) setImmediate(toggle);
         }
       },

@@ -256,10 +256,15 @@ export function whoFaults(members: Members): readonly FieldFault[] {
 /** What is wrong with the combination of members: missing ones, or ones that exclude each other. */
 export function togetherFaults(members: Members): readonly FieldFault[] {
   const { requests, explain, open } = members;
-  const conflict = [...conflictFaults(members), ...openFaults(requests, explain, open)];
+  const [isOpen, isExplained] = [open === true, explain === true];
+  const conflict = [
+    ...conflictFaults(members),
+    ...(isOpen && requests === undefined ? [{ field: 'open', message: 'goes with requests only' }] : []),
+    ...(isOpen && isExplained ? [{ field: 'open', message: 'must be left out: explain is given' }] : []),
+  ];
   if (requests === undefined) return [...conflict, ...missingFrom(members, {}, '')];
   if (!Array.isArray(requests)) return conflict;
-  const tooMany = explain === true && requests.length > MOST_EXPLAINED;
+  const tooMany = isExplained && requests.length > MOST_EXPLAINED;
   return [
     ...conflict,
     ...(tooMany ? [{ field: 'requests', message: `must be at most ${MOST_EXPLAINED} with explain` }] : []),
@@ -267,13 +272,6 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
       isObject(given) ? missingFrom(given, members, `requests[${index}].`) : [],
     ),
   ];
-}
-
-function openFaults(requests: unknown, explain: unknown, open: unknown): FieldFault[] {
-  if (open !== true) return [];
-  const alone = { field: 'open', message: 'goes with requests only' };
-  const both = { field: 'open', message: 'must be left out: explain is given' };
-  return [...(requests === undefined ? [alone] : []), ...(explain === true ? [both] : [])];
 }
 
 const REQUIRED = ['action', 'resourceType', 'resourceId'] as const;

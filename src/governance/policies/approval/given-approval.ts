@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import {
   type RequiredApprovals,
   RISK_LEVELS,
@@ -13,6 +14,7 @@ import {
   objectShape,
   textShape,
 } from '../../../http/validation/shapes';
+import { ApiMember } from '../../../http/openapi/answer-members';
 import { Field, type FieldText } from '../../../http/validation/fields';
 import type { MemberRule } from '../../../http/validation/value-rules';
 import { subjectFault } from '../patterns/subjects';
@@ -145,4 +147,46 @@ export function filledApproval(given: GivenApproval, required: RequiredApprovals
 
 function filledAllowance({ for: length, uses, wider }: GivenAllowance): GrantAllowance {
   return { for: length, uses: uses ?? null, wider: wider ?? false };
+}
+
+export class ApproverGroupResponse {
+  @ApiProperty({ type: [String], example: ['role:finance'] })
+  readonly subjects!: readonly string[];
+
+  @ApiMember('By different reviewers.', { type: 'integer', example: 1 })
+  readonly approvals!: number;
+
+  @ApiMember('Only reviews signed with a passkey count; absent: any does.', { required: false, example: true })
+  readonly signed?: true;
+}
+
+export class GrantAllowanceResponse {
+  @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
+  readonly for!: string;
+
+  @ApiMember('Null: any number.', { type: 'integer', nullable: true, example: 10 })
+  readonly uses!: number | null;
+
+  @ApiMember('Whether it may be for other resources and for any parameters.', { example: false })
+  readonly wider!: boolean;
+}
+
+export class ApprovalResponse {
+  @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'medium' })
+  readonly riskLevel!: RiskLevel;
+
+  @ApiMember('All of them are needed.', { type: [ApproverGroupResponse] })
+  readonly approvers!: readonly ApproverGroupResponse[];
+
+  @ApiMember('How much time there is to decide; an ISO 8601 duration.', { example: 'P1D' })
+  readonly decideWithin!: string;
+
+  @ApiMember('How long an approval is valid; an ISO 8601 duration.', { example: 'PT1H' })
+  readonly executeWithin!: string;
+
+  @ApiMember('The most that its approvers may give at once. Absent: each action is asked for.', {
+    type: GrantAllowanceResponse,
+    required: false,
+  })
+  readonly grant?: GrantAllowanceResponse;
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../core/json/json-value';
 import type { Day } from './clock';
-import { type PolicyCondition, type Truth, NO_FACTS, compileConditions, truthOf } from './condition';
+import { type PolicyCondition, type Truth, NO_FACTS, compileCondition, truthOf } from './condition';
 
 const NOW = '2026-01-05T12:00:00.000Z';
 
@@ -8,7 +8,7 @@ function truth(condition: PolicyCondition, a: JsonValue | undefined, at = NOW): 
   const parameters = a === undefined ? { b: 5 } : { a, b: 5 };
   const subject = { type: 'user', id: 'x', roles: [] };
   const request = { subject, resourceType: 'document', resourceId: 'a', parameters, at };
-  return truthOf(compileConditions([condition]), request, NO_FACTS);
+  return truthOf([compileCondition(condition)], request, NO_FACTS);
 }
 
 describe('A condition', () => {

@@ -180,8 +180,10 @@ export interface CompiledCondition {
   readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
 }
 
-export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] {
-  return conditions.map(compiled);
+export function compileCondition(condition: PolicyCondition): CompiledCondition {
+  if ('earlier' in condition) return onRun(condition);
+  if ('claim' in condition) return onClaims(condition);
+  return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
@@ -197,12 +199,6 @@ export function truthOf(
     if (one === 'unknown') truth = 'unknown';
   }
   return truth;
-}
-
-function compiled(condition: PolicyCondition): CompiledCondition {
-  if ('earlier' in condition) return onRun(condition);
-  if ('claim' in condition) return onClaims(condition);
-  return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
 }
 
 /** Nothing can be known without a run, and of a subject that is no registered agent. */

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { ANY_JSON_SCHEMA } from '../../../core/json/json-value';
 import {
   choiceShape,
@@ -11,10 +12,11 @@ import {
   textShape,
 } from '../../../http/validation/shapes';
 import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '../../../http/validation/value-rules';
+import { ApiMember } from '../../../http/openapi/answer-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
-import { DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
-import { EACH, PARAMETER_OPERATORS, isScalar, pathOf } from './condition';
+import { type Day, DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
+import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
 
 const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
@@ -182,3 +184,44 @@ function valueFault(op: string, value: unknown): ReturnType<MemberRule> {
 const REFERENCE = objectShape({ parameter: POINTER }, ({ parameter }) =>
   hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*"' }] : [],
 );
+
+export class ConditionResponse {
+  @ApiMember('A JSON Pointer (RFC 6901) into the parameters.', { required: false, example: '/amount' })
+  readonly parameter?: string;
+
+  @ApiMember('Instead of a parameter: a time zone.', { required: false, example: 'Europe/Berlin' })
+  readonly clock?: string;
+
+  @ApiMember('With `clock`. Without it every day.', {
+    required: false,
+    enum: DAYS,
+    enumName: 'DayOfWeek',
+    isArray: true,
+    nullable: true,
+  })
+  readonly days?: readonly Day[] | null;
+
+  @ApiMember('Instead of a parameter: an action, or a pattern of actions, done before in the same run.', {
+    required: false,
+    example: 'look-up',
+  })
+  readonly earlier?: string;
+
+  @ApiMember('With `earlier`: on the same resource.', {
+    required: false,
+    type: String,
+    enum: ['same', null],
+    nullable: true,
+    example: 'same',
+  })
+  readonly resource?: 'same' | null;
+
+  @ApiMember('A predicate of claims on the entity that the resource names.', { required: false, example: 'iban' })
+  readonly claim?: string;
+
+  @ApiProperty({ enum: CONDITION_OPERATORS, enumName: 'ConditionOperator', example: 'lte' })
+  readonly op!: PolicyCondition['op'];
+
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: 100 })
+  readonly value!: PolicyCondition['value'];
+}

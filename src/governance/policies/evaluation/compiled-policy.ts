@@ -6,7 +6,7 @@ import {
   type ConditionFacts,
   type PolicyCondition,
   NO_FACTS,
-  compileConditions,
+  compileCondition,
   truthOf,
 } from '../conditions/condition';
 import { POLICY_EFFECTS, type DecidingPolicy, type EvaluationRequest, type PolicyEffect } from './evaluation';
@@ -85,7 +85,7 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
   const { id, name, version, effect, approval, subjects, actions, resourceTypes, onBehalfOf } = policy;
   return {
     reference: Object.freeze({ id, name, version, effect }),
-    rank: rankOf(policy),
+    rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
     isAllow: effect === 'allow',
     actions: actions.includes('*') ? null : [...new Set(actions)],
     // Stored types that would no longer be accepted match nothing.
@@ -94,15 +94,10 @@ export function compilePolicy(policy: PolicyRules): CompiledPolicy {
     subjects: subjects.includes('*') ? null : subjects.map(subjectText),
     principals: onBehalfOf.length === 0 ? null : onBehalfOf.map(subjectText),
     resources: compileResources(policy),
-    conditions: compileConditions(policy.conditions),
+    conditions: policy.conditions.map(compileCondition),
     limits: policy.limits,
     approval,
   };
-}
-
-/** Orders by priority, then by strength of the effect. */
-export function rankOf({ priority, effect }: Pick<PolicyRules, 'priority' | 'effect'>): number {
-  return priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect);
 }
 
 /** A rank combines the priority and, below it, the effect. */
@@ -184,7 +179,7 @@ export function usesPath({ isAllow, resourceTypes }: CompiledPolicy, { allow, ot
 }
 
 /** Stored patterns that would no longer be accepted match nothing. */
-export function compileResources({
+function compileResources({
   resources,
   effect,
 }: Pick<PolicyRules, 'resources' | 'effect'>): readonly ResourcePattern[] {

@@ -62,13 +62,13 @@ export function explanationOf(
 ): Omit<Explanation, 'limits'> {
   const meets = resourceMeets(index, asked);
   const matching: CompiledPolicy[] = [];
-  const near: Near[] = [];
+  const near = new Map<CompiledPolicy, readonly PolicyPart[]>();
   for (const policy of policies.values()) {
     // What a limit keeps from matching lacks no part.
     if (policy.limits.length > 0 && !mayUse(policy, asked)) continue;
     const missing = missingParts(policy, asked, meets);
     if (missing.length === 0) matching.push(policy);
-    if (missing.length === 1) near.push({ policy, missing });
+    if (missing.length === 1) near.set(policy, missing);
   }
   matching.sort(compareByRank);
   const rank = matching[0]?.rank ?? -Infinity;
@@ -104,18 +104,8 @@ export function allowingOtherwise(index: PolicyIndex, asked: Asked): DecidingPol
 
 /** The policies that match but for their conditions and limits. */
 function conceivable(index: PolicyIndex, asked: Asked): CompiledPolicy[] {
-  const found = new Set<CompiledPolicy>();
-  index.offer(asked, (policies, use) => {
-    for (const policy of policies)
-      if (usesPath(policy, use) && isAbout(policy, asked) && (policy.limits.length === 0 || asked.usesLimits))
-        found.add(policy);
-  });
-  return [...found];
-}
-
-interface Near {
-  readonly policy: CompiledPolicy;
-  readonly missing: readonly PolicyPart[];
+  const mayLimit = ({ limits }: CompiledPolicy): boolean => limits.length === 0 || asked.usesLimits;
+  return index.offered(asked, (policy, _, use) => usesPath(policy, use) && isAbout(policy, asked) && mayLimit(policy));
 }
 
 /** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
@@ -149,15 +139,17 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
  * A deciding policy has the highest rank, alone: one that ranks below the current decision, or equal to it, changes
  * nothing.
  */
-function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
+function nearestOf(
+  near: ReadonlyMap<CompiledPolicy, readonly PolicyPart[]>,
+  highest: number,
+  answered: PolicyEffect,
+): NearPolicy[] {
   const strength = (effect: PolicyEffect): number => POLICY_EFFECTS.indexOf(effect);
-  return near
-    .filter(({ policy }) => policy.rank > highest && strength(policy.reference.effect) < strength(answered))
-    .sort(({ policy: left }, { policy: right }) => {
-      return priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right);
-    })
+  return [...near]
+    .filter(([{ rank, reference }]) => rank > highest && strength(reference.effect) < strength(answered))
+    .sort(([left], [right]) => priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right))
     .slice(0, MOST_NEAREST)
-    .map(({ policy, missing }) => ({ policy: policy.reference, missing }));
+    .map(([{ reference: policy }, missing]) => ({ policy, missing }));
 }
 
 /** An approval that is too large to give is a denial. Null if there are no policies. */

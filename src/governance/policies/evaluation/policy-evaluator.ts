@@ -18,7 +18,7 @@ import {
 import type { AskedFact, DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
 import { PolicyIndex } from './policy-index';
-import { Verdict } from './verdict';
+import { verdictOn } from './verdict';
 
 /**
  * Identifies a set of policies: the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never edited,
@@ -130,11 +130,7 @@ export class PolicyEvaluator {
   asks(request: EvaluationRequest): Asks {
     if (this.asking.isEmpty) return NOTHING_ASKED;
     const asked = this.asked(request, null);
-    const found = new Set<CompiledPolicy>();
-    this.asking.offer(asked, (policies, use) => {
-      for (const policy of policies) if (matchesBesidesPath(policy, asked, use)) found.add(policy);
-    });
-    const policies = [...found].sort(compareByAge);
+    const policies = this.asking.offered(asked, matchesBesidesPath).sort(compareByAge);
     return {
       uses: policies.flatMap(({ reference, limits }) => askedUses(reference, limits, request)),
       facts: policies.flatMap((policy) => factsOf(policy, request)),
@@ -147,11 +143,11 @@ export class PolicyEvaluator {
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: Asks): Evaluation {
     const asked = this.asked(request, facts);
-    if (facts === undefined || this.asking.isEmpty) return this.verdict(asked);
+    if (facts === undefined || this.asking.isEmpty) return verdictOn(asked, this.index);
     const known = asks ?? this.asks(request);
     const uses = this.usesNow(known, asked, facts);
     const reached = reachedBy(uses);
-    const evaluation = this.verdict({ ...asked, reached });
+    const evaluation = verdictOn({ ...asked, reached }, this.index);
     const [first] = evaluation.policies;
     const rank = first === undefined ? -Infinity : this.rankOf(first.id);
     const counts = (id: string): boolean => priorityOf(this.rankOf(id)) >= priorityOf(rank);
@@ -208,12 +204,6 @@ export class PolicyEvaluator {
       usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',
       reached: NONE,
     };
-  }
-
-  private verdict(asked: Asked): Evaluation {
-    const verdict = new Verdict(asked);
-    this.index.offer(asked, (policies, use) => verdict.consider(policies, use));
-    return verdict.evaluation();
   }
 }
 

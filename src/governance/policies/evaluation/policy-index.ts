@@ -83,6 +83,15 @@ export class PolicyIndex {
     });
   }
 
+  /** Those of the same policies that match, each once. */
+  offered(asked: Asked, matches: (policy: CompiledPolicy, asked: Asked, use: PathUse) => boolean): CompiledPolicy[] {
+    const found = new Set<CompiledPolicy>();
+    this.offer(asked, (policies, use) => {
+      for (const policy of policies) if (matches(policy, asked, use)) found.add(policy);
+    });
+    return [...found];
+  }
+
   /** Shows each policy whose resources the request matches, whatever its action; some more than once. */
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
     this.visit(request, (byAction, use) => {

@@ -1,6 +1,7 @@
 import { combinedRequirement } from '../approval/approval-requirement';
-import { type Asked, compareByRank, matchesBesidesPath, type CompiledPolicy, type PathUse } from './compiled-policy';
+import { type Asked, compareByRank, matchesBesidesPath, type CompiledPolicy } from './compiled-policy';
 import { MAX_DECIDING_POLICIES, type Evaluation } from './evaluation';
+import type { PolicyIndex } from './policy-index';
 
 const NOTHING_MATCHES: Evaluation = Object.freeze({
   effect: null,
@@ -8,30 +9,24 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
   requirement: null,
 });
 
-/** Collects the matching policies of the highest rank during an evaluation. */
-export class Verdict {
-  private rank = -Infinity;
-  private readonly deciding = new Set<CompiledPolicy>();
-
-  constructor(private readonly asked: Asked) {}
-
-  /** Considers policies, in order of precedence, up to those that can no longer change the answer. */
-  consider(policies: readonly CompiledPolicy[], use: PathUse): void {
+/** What the matching policies of the highest rank say. */
+export function verdictOn(asked: Asked, index: PolicyIndex): Evaluation {
+  let rank = -Infinity;
+  const deciding = new Set<CompiledPolicy>();
+  index.offer(asked, (policies, use) => {
     let shown = 0;
+    // In order of precedence, up to those that can no longer change the answer.
     for (const policy of policies) {
-      if (policy.rank < this.rank || shown === MAX_DECIDING_POLICIES) return;
-      if (!matchesBesidesPath(policy, this.asked, use)) continue;
-      if (policy.rank > this.rank) this.deciding.clear();
-      this.rank = policy.rank;
-      this.deciding.add(policy);
+      if (policy.rank < rank || shown === MAX_DECIDING_POLICIES) return;
+      if (!matchesBesidesPath(policy, asked, use)) continue;
+      if (policy.rank > rank) deciding.clear();
+      rank = policy.rank;
+      deciding.add(policy);
       // Each that requires approval contributes to the requirement.
       if (policy.approval === null) shown += 1;
     }
-  }
-
-  evaluation(): Evaluation {
-    return evaluationOf([...this.deciding].sort(compareByRank));
-  }
+  });
+  return evaluationOf([...deciding].sort(compareByRank));
 }
 
 /** All policies have the same effect, the oldest comes first. */

@@ -1,8 +1,10 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiChoice, ApiMember } from '../../../http/openapi/answer-members';
 import { decimalOf } from '../../../core/values/decimal';
 import { listShape, member, objectShape, type Shape, textShape } from '../../../http/validation/shapes';
 import { type MemberRule, oneOfFault } from '../../../http/validation/value-rules';
 import { hasEach, POINTER } from '../conditions/given-conditions';
-import { type PolicyLimit, LIMIT_PERIODS, LIMIT_SCOPES, sumOfLimit } from './limit';
+import { type LimitPeriod, type LimitScope, type PolicyLimit, LIMIT_PERIODS, LIMIT_SCOPES, sumOfLimit } from './limit';
 
 /** A limit as a client sends it; null counts as left out. */
 export type GivenLimit = Omit<PolicyLimit, 'of'> & { readonly of?: string | null };
@@ -66,4 +68,21 @@ function equalLimits(given: readonly GivenLimit[]): ReturnType<MemberRule> {
     const message = `must not have the same of, per and by as limits[${first}]`;
     return first === index ? [] : [{ at: `[${index}]`, message }];
   });
+}
+
+export class PolicyLimitResponse {
+  @ApiProperty({ example: 1000 })
+  readonly max!: number;
+
+  @ApiMember('A JSON Pointer to the amount among the parameters. Without it each execution counts 1.', {
+    required: false,
+    example: '/amount',
+  })
+  readonly of?: string;
+
+  @ApiProperty({ enum: LIMIT_PERIODS, enumName: 'LimitPeriod', example: 'day' })
+  readonly per!: LimitPeriod;
+
+  @ApiChoice(['LimitScope', LIMIT_SCOPES], 'agent', 'Whether it counts for each agent, or for all together.')
+  readonly by!: LimitScope;
 }

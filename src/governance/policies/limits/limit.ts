@@ -20,14 +20,10 @@ const WEEK = 7 * DAY;
 /** The first Monday after the epoch, which was a Thursday. */
 const FIRST_MONDAY = 4 * DAY;
 
-/** A window of a limit, from its start up to, but not including, its end: ISO 8601 in UTC with milliseconds. */
-interface LimitWindow {
-  readonly start: string;
-  readonly end: string;
-}
-
-/** The window in which a time lies; weeks begin on Monday. @param at ISO 8601 in UTC. */
-export function windowAt(per: LimitPeriod, at: string): LimitWindow {
+/**
+ * The window in which a time lies, up to, but not including, its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
+ */
+export function windowAt(per: LimitPeriod, at: string): Readonly<Record<'start' | 'end', string>> {
   const time = Date.parse(at);
   if (per === 'month') {
     const date = new Date(time);

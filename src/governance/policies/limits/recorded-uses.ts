@@ -2,6 +2,7 @@ import type { SqlSessions, SqlValue } from '../../../ledger/database/sql-connect
 import { type SumKey, sumName } from '../../../ledger/records/sum-key';
 import { type Decimal, ZERO, decimalText, isDecimal, parsedDecimal, sumOf } from '../../../core/values/decimal';
 import { sumOfGrant } from '../approval/approval-requirement';
+import { parsedJson } from '../../../core/json/json-value';
 import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
 import { type OnApplicationBootstrap, Injectable, Logger } from '@nestjs/common';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
@@ -113,14 +114,10 @@ function takenBy(details: string, sums: SumsOfPolicies): TakenAmount[] {
 
 /** The objects of a list, or of one in a member. Somebody may have altered the database, so it may hold anything. */
 function listIn(text: string, member?: string): object[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    const list: unknown = member === undefined ? value : (value as Record<string, unknown> | null)?.[member];
-    const items: readonly unknown[] = Array.isArray(list) ? list : [];
-    return items.filter((item) => typeof item === 'object' && item !== null);
-  } catch {
-    return [];
-  }
+  const value = parsedJson(text);
+  const list: unknown = member === undefined ? value : (value as Record<string, unknown> | null | undefined)?.[member];
+  const items: readonly unknown[] = Array.isArray(list) ? list : [];
+  return items.filter((item) => typeof item === 'object' && item !== null);
 }
 
 const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;

@@ -10,7 +10,7 @@ import {
   TimestampField,
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
-import { member, objectShape, type Shape } from '../../../http/validation/shapes';
+import { isObject, member, objectShape, type Shape } from '../../../http/validation/shapes';
 import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
 import {
   type GivenQuestion,
@@ -25,7 +25,7 @@ import { SubjectField } from '../../permissions/evaluation/dto/evaluate.request'
 import type { JsonObject } from '../../../core/json/json-value';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
 import { SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
-import { CreatePolicyRequest } from '../../policies/dto/policy.requests';
+import { CreatePolicyRequest } from '../../policies/dto/policy.dto';
 
 /** The period of a replay as sent in a request; null counts as left out. */
 type GivenReplay = Readonly<Partial<Record<'from' | 'to', string | null>>>;
@@ -125,19 +125,13 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const namesDiffer: WholeRule = ({ policies }) => {
   const first = new Map<unknown, number>();
   return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {
-    const name: unknown = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined;
+    const name = isObject(policy) ? policy['name'] : undefined;
     if (typeof name !== 'string') return [];
-    const earlier = first.get(name);
-    if (earlier === undefined) {
-      first.set(name, index);
-      return [];
-    }
-    return [
-      {
-        field: `policies[${index}].name`,
-        message: `must differ from policies[${earlier}].name: a set has one version of a policy`,
-      },
-    ];
+    const earlier = first.get(name) ?? index;
+    first.set(name, earlier);
+    if (earlier === index) return [];
+    const message = `must differ from policies[${earlier}].name: a set has one version of a policy`;
+    return [{ field: `policies[${index}].name`, message }];
   });
 };
 

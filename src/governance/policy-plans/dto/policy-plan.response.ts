@@ -5,7 +5,7 @@ import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/eva
 import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/evaluation/explanation';
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
-import { ApproverGroupResponse } from '../../policies/dto/policy.response';
+import { ApproverGroupResponse } from '../../policies/approval/given-approval';
 import type { PolicyChange } from '../../policies/policy-content';
 
 /** A policy that decides a test. */

@@ -73,12 +73,12 @@ interface Place {
   readonly subjects: bigint;
   readonly truths: Truths;
   readonly decided: Sides<Decided | null>;
-}
-
-/** The same inside a level. */
-interface InnerPlace extends Place {
+  /** The policies of this level that match. */
   readonly matched: Sides<readonly PlannedMatch[]>;
 }
+
+const NOTHING_DECIDED: Place['decided'] = { isBefore: null, isAfter: null };
+const NOTHING_MATCHED: Place['matched'] = { isBefore: [], isAfter: [] };
 
 /**
  * Finds the verdicts that differ in a cell: requests matched by the same policies, except for subjects and conditions.
@@ -101,13 +101,12 @@ export class CellVerdicts {
   all(): readonly CellVerdict[] {
     const [subjects] = this.reach;
     if (subjects !== undefined)
-      this.walk(0, { subjects, truths: new Map(), decided: { isBefore: null, isAfter: null } });
+      this.walk(0, { subjects, truths: new Map(), decided: NOTHING_DECIDED, matched: NOTHING_MATCHED });
     return merged(this.found);
   }
 
   private walk(index: number, place: Place): void {
-    const { decided, truths } = place;
-    const { isBefore: from, isAfter: to } = decided;
+    const { isBefore: from, isAfter: to } = place.decided;
     const level = this.levels[index];
     if ((from !== null && to !== null) || level === undefined) {
       this.note(place);
@@ -115,68 +114,52 @@ export class CellVerdicts {
     }
     const reach = from === null && to === null ? this.reach[index] : undefined;
     const subjects = reach === undefined ? place.subjects : place.subjects & reach;
-    if (subjects === 0n) return;
-    this.walkLevel(index, level, 0, { subjects, truths, decided, matched: { isBefore: [], isAfter: [] } });
+    if (subjects !== 0n) this.walkLevel(index, level, 0, { ...place, subjects });
   }
 
-  /** Splits the subjects by which policies of a level match them. */
-  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: InnerPlace): void {
+  /** Splits the subjects by which policies of a level match them, from one of these on. */
+  private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: Place): void {
     let place = begun;
     for (const [offset, policy] of level.slice(start).entries()) {
       this.budget.step();
       const sides = sidesOf(policy, place);
       const subjects = place.subjects & policy.subjects;
       if (sides.length === 0 || subjects === 0n) continue;
-      const next = start + offset + 1;
-      const met = { ...place, subjects };
-      this.walkMet(policy, sides, met, (after) => this.walkLevel(index, level, next, after));
+      for (const behind of this.placesBehind(policy, sides, { ...place, subjects }))
+        this.walkLevel(index, level, start + offset + 1, behind);
       place = { ...place, subjects: place.subjects & ~policy.subjects };
       if (place.subjects === 0n) return;
     }
-    this.leaveLevel(index, level, place);
-  }
-
-  /** Continues with the subjects of a policy, for each way its conditions can turn out. */
-  private walkMet(
-    policy: PlannedMatch,
-    sides: readonly Side[],
-    place: InnerPlace,
-    proceed: (place: InnerPlace) => void,
-  ): void {
-    const { condition } = policy;
-    const known = condition === null ? undefined : place.truths.get(condition);
-    let { truths } = place;
-    if (condition !== null && known === undefined) {
-      if (truths.size >= MOST_CONDITIONS) {
-        const distinguished = [policy, ...[...truths.values()].map((truth) => truth.policy)];
-        const isUncertain = distinguished.some((one) => one.isUncertain);
-        this.budget.leaveOut(isUncertain ? TOO_MANY_UNCERTAIN : TOO_MANY_CONDITIONS);
-        return;
-      }
-      proceed({ ...place, truths: new Map(truths).set(condition, { policy, holds: false }) });
-      truths = new Map(truths).set(condition, { policy, holds: true });
-    } else if (known?.holds === false) {
-      proceed(place);
-      return;
-    }
-    const { isBefore, isAfter } = place.matched;
-    const matched = {
-      isBefore: sides.includes('isBefore') ? [...isBefore, policy] : isBefore,
-      isAfter: sides.includes('isAfter') ? [...isAfter, policy] : isAfter,
-    };
-    const { effect } = policy.rules;
-    const isSame = effect !== 'require_approval' && matched.isBefore.length > 0 && matched.isAfter.length > 0;
-    if (!isSame) proceed({ ...place, truths, matched });
-  }
-
-  private leaveLevel(
-    index: number,
-    level: readonly PlannedMatch[],
-    { subjects, truths, decided, matched }: InnerPlace,
-  ): void {
+    const { decided, matched } = place;
     const after = (side: Side): Decided | null =>
       decided[side] ?? (matched[side].length === 0 ? null : { verdict: verdictOf(matched[side]), level });
-    this.walk(index + 1, { subjects, truths, decided: { isBefore: after('isBefore'), isAfter: after('isAfter') } });
+    const left = { isBefore: after('isBefore'), isAfter: after('isAfter') };
+    this.walk(index + 1, { ...place, decided: left, matched: NOTHING_MATCHED });
+  }
+
+  /** Where the subjects of a policy get, for each way in which its conditions can turn out. */
+  private placesBehind(policy: PlannedMatch, sides: readonly Side[], place: Place): Place[] {
+    const { condition } = policy;
+    const { truths, matched } = place;
+    const known = condition === null ? undefined : truths.get(condition);
+    if (known?.holds === false) return [place];
+    const isOpen = condition !== null && known === undefined;
+    if (isOpen && truths.size >= MOST_CONDITIONS) {
+      const distinguished = [policy, ...[...truths.values()].map((truth) => truth.policy)];
+      const isUncertain = distinguished.some((one) => one.isUncertain);
+      this.budget.leaveOut(isUncertain ? TOO_MANY_UNCERTAIN : TOO_MANY_CONDITIONS);
+      return [];
+    }
+    const assuming = (holds: boolean): Truths => (isOpen ? new Map(truths).set(condition, { policy, holds }) : truths);
+    const including = (side: Side): readonly PlannedMatch[] =>
+      sides.includes(side) ? [...matched[side], policy] : matched[side];
+    const both = { isBefore: including('isBefore'), isAfter: including('isAfter') };
+    // Whatever else matches, both sides say the same.
+    const isSame = policy.rules.effect !== 'require_approval' && both.isBefore.length > 0 && both.isAfter.length > 0;
+    return [
+      ...(isOpen ? [{ ...place, truths: assuming(false) }] : []),
+      ...(isSame ? [] : [{ ...place, truths: assuming(true), matched: both }]),
+    ];
   }
 
   private note({ subjects, truths, decided }: Place): void {
@@ -202,7 +185,7 @@ export function truthsKey(truths: Truths): string {
 }
 
 /** The sides for which it matters whether the policy matches. */
-function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Side[] {
+function sidesOf({ rules }: PlannedMatch, { decided, matched }: Place): Side[] {
   return (['isBefore', 'isAfter'] as const).filter((side) => {
     if (!rules[side] || decided[side] !== null) return false;
     return rules.approval === null ? matched[side].length === 0 : !asksForNothingMore(rules.approval, matched[side]);

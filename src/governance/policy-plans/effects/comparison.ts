@@ -1,8 +1,7 @@
 import type { AgentSubject } from '../../policies/patterns/subjects';
 import { Budget, OutOfTime } from './budget';
-import type { FoundEffects, PlannedPolicy } from './effect';
-import { plannedMatches } from './planned-match';
-import { policyEffects } from './policy-effects';
+import { type PlannedPolicy, plannedMatches } from './planned-match';
+import { type FoundEffects, policyEffects } from './policy-effects';
 import { shadowedPolicies } from './shadowed';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { SubjectClasses } from './subject-classes';
@@ -48,7 +47,7 @@ export class Comparison {
 
   private answer(timeout: number): ComparedPolicies {
     const start = performance.now();
-    const { effects, reason } = policyEffects({ policies: this.policies, agents: this.agents, timeout });
+    const { effects, reason } = policyEffects(this.policies, this.agents, timeout);
     // At least half a second: finding shadowed policies takes little, but finding changes may have used up all the
     // time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));

@@ -67,35 +67,30 @@ export interface Part {
   /** Oldest first. */
   readonly policies: readonly PlannedMatch[];
   /** Identifies the set of policies. */
-  readonly mark: string;
+  readonly mark: bigint;
 }
 
 /** The own parts below a node, grouped by policies; only those that a changed policy matches. */
 export function partsOf(root: PatternNode, step: () => void): Part[] {
-  const parts = new Map<string, Part>();
+  const parts = new Map<bigint, Part>();
   const matching = new Set<PlannedMatch>();
-  const visit = (node: PatternNode, marks: readonly [number, number], isReached: boolean): void => {
+  const visit = (node: PatternNode, outer: bigint, isReached: boolean): void => {
     step();
     const added = [...new Set(node.policies)].filter((policy) => !matching.has(policy));
-    let [one, other] = marks;
-    for (const policy of added) {
-      matching.add(policy);
-      one ^= policy.marks[0];
-      other ^= policy.marks[1];
-    }
+    for (const policy of added) matching.add(policy);
+    const mark = added.reduce((marks, policy) => marks ^ policy.mark, outer);
     const isChanged = isReached || added.some((policy) => policy.isChanged);
     if (isChanged) {
-      const mark = `${one},${other}`;
       const part = parts.get(mark);
       if (part === undefined) {
         const policies = [...matching].sort((left, right) => left.index - right.index);
         parts.set(mark, { nodes: [node], policies, mark });
       } else part.nodes.push(node);
     }
-    for (const child of node.children) visit(child, [one, other], isChanged);
+    for (const child of node.children) visit(child, mark, isChanged);
     for (const policy of added) matching.delete(policy);
   };
-  visit(root, [0, 0], false);
+  visit(root, 0n, false);
   return [...parts.values()];
 }
 

@@ -1,17 +1,19 @@
-import {
-  decodedPath,
-  listedTypeFault,
-  type ResourcePattern,
-  isUrl,
-  urlPathStart,
-} from '../../policies/patterns/resources';
+import { randomBytes } from 'node:crypto';
+import { decodedPath, type ResourcePattern, isUrl, urlPathStart } from '../../policies/patterns/resources';
 import type { JsonObject } from '../../../core/json/json-value';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import type { PolicyCondition } from '../../policies/conditions/condition';
-import { compileResources, rankOf } from '../../policies/evaluation/compiled-policy';
+import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
 import { subjectText } from '../../policies/patterns/subjects';
-import type { PlannedPolicy } from './effect';
 import type { SubjectClasses } from './subject-classes';
+
+/** A policy, and whether it is in force before and after the plan. */
+export interface PlannedPolicy extends PolicyRules {
+  readonly isBefore: boolean;
+  readonly isAfter: boolean;
+  /** It is to be created; its id only determines its order. */
+  readonly isNew: boolean;
+}
 
 /** A policy in the form in which plans compare it. */
 export interface PlannedMatch {
@@ -30,8 +32,8 @@ export interface PlannedMatch {
   readonly namedTypes: ReadonlySet<string>;
   /** Equal for policies that are conditional in the same way; null: it is not conditional. */
   readonly condition: string | null;
-  /** Two random numbers that identify the policy in hashes of sets. */
-  readonly marks: readonly [number, number];
+  /** A random number of 64 bits that identifies the policy in hashes of sets. */
+  readonly mark: bigint;
   /** Whether a resource is compared as it is spelled, not by what it means. */
   readonly isSpelled: boolean;
   /** Whether it may match less than it seems to: see {@link splitByEncoding}. */
@@ -43,22 +45,20 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
   return [...policies]
     .sort((left, right) => (left.id < right.id ? -1 : 1))
     .map((rules, index) => {
-      const { effect } = rules;
-      const isSpelled = effect === 'allow';
-      const resources = compileResources(rules);
-      const types = typesOf(rules);
+      const { rank, isAllow: isSpelled, resources, resourceTypes } = compilePolicy(rules);
+      const types = resourceTypes && new Set(resourceTypes);
       const firsts = resources.flatMap((pattern) => firstsOf(pattern, isSpelled));
       return {
         rules,
         index,
         isChanged: rules.isBefore !== rules.isAfter,
-        rank: rankOf(rules),
+        rank,
         subjects: classes.meeting(rules.subjects),
         resources,
         types,
         namedTypes: new Set([...(types ?? []), ...firsts.filter((first) => types === null || types.has(first))]),
         condition: conditionOf(rules),
-        marks: [randomMark(), randomMark()],
+        mark: randomMark(),
         isSpelled,
         isUncertain: false,
       };
@@ -87,7 +87,7 @@ export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   const namedTypes = new Set([...policy.namedTypes, ...encoded.flatMap((pattern) => firstsOf(pattern, false))]);
   return [
     { ...policy, resources: plain },
-    { ...split, namedTypes, marks: [randomMark(), randomMark()] },
+    { ...split, namedTypes, mark: randomMark() },
   ];
 }
 
@@ -117,13 +117,8 @@ function conditionsKey(conditions: readonly PolicyCondition[]): string {
   return [...new Set(keys)].sort().join();
 }
 
-function typesOf({ resourceTypes }: PlannedPolicy): ReadonlySet<string> | null {
-  if (resourceTypes.length === 0) return null;
-  return new Set(resourceTypes.filter((type) => listedTypeFault(type) === undefined));
-}
-
-function randomMark(): number {
-  return Math.floor(Math.random() * 2 ** 32) | 0;
+function randomMark(): bigint {
+  return randomBytes(8).readBigUInt64BE();
 }
 
 /** What has one spelling: anything else may be percent-encoded. */

@@ -17,7 +17,7 @@ jest.setTimeout(300_000 + 5_000 * SETS);
 it(`agrees with brute force on ${SETS} sets of policies: no region is wrong, overlaps another, or is missing`, () => {
   for (let seed = 1; seed <= SETS; seed += 1) {
     const policies = randomPolicies(new Random(seed));
-    const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 60_000 });
+    const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
     expect({ seed, reason }).toEqual({ seed, reason: null });
     const faults = [...faultsOf(policies, effects)];
     expect({ seed, faults: faults.slice(0, 3), policies: faults.length > 0 ? policies : [] }).toEqual({
@@ -35,7 +35,7 @@ it('makes no false statement about percent-encoded allows, and says whether it i
       resources: [...RESOURCE_PATTERNS, ...ENCODED_PATTERNS, ...ENCODED_PATTERNS],
       types: [...TYPES, 'c%20d'],
     });
-    const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 60_000 });
+    const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
     if (reason !== null) incomplete += 1;
     const faults = [...faultsOf(policies, effects)].filter((fault) => reason === null || !fault.startsWith('missing'));
     expect({ seed, faults: faults.slice(0, 3) }).toEqual({ seed, faults: [] });
@@ -48,7 +48,7 @@ it('is incomplete where one percent-encoded allow may hide the effect of another
     planned({ ...rules('allow'), name: 'hiding', resources: ['c%20d/*'], priority: 1 }, 'both'),
     planned({ ...rules('allow'), name: 'new', id: 'pol_1', resources: ['c d/e%20f'], resourceTypes: ['c d'] }, 'after'),
   ];
-  const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 60_000 });
+  const { effects, reason } = policyEffects(policies, AGENTS, 60_000);
   expect([...faultsOf(policies, effects)]).not.toEqual([]);
   expect(reason).toContain('percent-encoded');
 });
@@ -58,7 +58,7 @@ it('says what kind of policies are too many in one place', () => {
   const policies = Array.from({ length: 9 }, (_, index) =>
     planned({ ...encoded, id: `pol_${index}`, name: `encoded ${index}` }, index === 8 ? 'after' : 'both'),
   );
-  expect(policyEffects({ policies, agents: [], timeout: 60_000 }).reason).toBe(
+  expect(policyEffects(policies, [], 60_000).reason).toBe(
     'More than 8 policies meet in one place that have conditions, or are allows with percent-encoded patterns.',
   );
 });
@@ -69,7 +69,7 @@ it('shows what a new policy allows, in terms of its patterns', () => {
     planned(base, 'both'),
     planned({ ...rules('allow'), name: 'new', resources: ['invoices/*'] }, 'after'),
   ];
-  const { effects, reason } = policyEffects({ policies, agents: [], timeout: 1_000 });
+  const { effects, reason } = policyEffects(policies, [], 1_000);
   expect(reason).toBeNull();
   const common = {
     from: { effect: 'no_policy' },
@@ -95,7 +95,7 @@ it('names roles and names that policies list and no agent has', () => {
   const agents = [{ agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: ['r'] }] as const;
   const subjects = ['role:r', 'role:support', 'agent:reporter', 'gone', 'bot', 'user:x', 'agent:a/b', 'role:*'];
   const added = planned({ ...rules('allow'), name: 'new', subjects }, 'after');
-  const [effect, ...others] = policyEffects({ policies: [added], agents, timeout: 1_000 }).effects;
+  const [effect, ...others] = policyEffects([added], agents, 1_000).effects;
   expect(others).toEqual([]);
   expect([...(effect?.subjects ?? [])].sort()).toEqual([
     ...['agt_1', 'other:agent:gone', 'other:agent:reporter', 'other:role:support'],
@@ -110,7 +110,7 @@ it('names for each region the policies that decide there, not those of others wi
     planned({ ...rules('allow'), name: 'inner', id: 'pol_3', resources: ['a/b/c/*'], priority: 2 }, 'both'),
     planned({ ...rules('deny'), name: 'innermost', id: 'pol_4', resources: ['a/b/c/*'], priority: 3 }, 'after'),
   ];
-  const { effects } = policyEffects({ policies, agents: AGENTS, timeout: 60_000 });
+  const { effects } = policyEffects(policies, AGENTS, 60_000);
   const named = effects
     .filter(({ resourceTypes }) => resourceTypes.in.includes('*'))
     .map(({ resources, because }) => [resources.in, because.from.map(nameOf), because.to.map(nameOf)]);
@@ -125,7 +125,7 @@ it('names ten of the policies that decide in a region', () => {
   const policies = Array.from({ length: 12 }, (_, index) =>
     planned({ ...rules('deny'), name: `p${index}`, id: `pol_${index}` }, 'after'),
   );
-  const { effects, reason } = policyEffects({ policies, agents: [], timeout: 60_000 });
+  const { effects, reason } = policyEffects(policies, [], 60_000);
   expect(reason).toBeNull();
   expect(effects.map(({ because: { from, to } }) => [from.length, to.length])).toEqual([[0, 10]]);
 });
@@ -141,7 +141,7 @@ it('is not all when the approvers that its regions repeat would fill the memory'
   const apart = Array.from({ length: 100 }, (_, index) =>
     planned({ ...rules('allow'), name: `p${index}`, id: `pol_${index}`, priority: -index }, 'both'),
   ).map((policy, index) => ({ ...policy, resources: [`a/${index}`], resourceTypes: [`t${index}`] }));
-  const { effects, reason } = policyEffects({ policies: [asking, ...apart], agents: AGENTS, timeout: 60_000 });
+  const { effects, reason } = policyEffects([asking, ...apart], AGENTS, 60_000);
   expect(reason).toContain('would name too many');
   expect(effects).not.toEqual([]);
   expect(JSON.stringify(effects).length).toBeLessThan(20 * 1024 * 1024);
@@ -157,7 +157,7 @@ it('is incomplete after its time limit, but true', () => {
       conditions: [],
       limits: [],
     }));
-  const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 0 });
+  const { effects, reason } = policyEffects(policies, AGENTS, 0);
   expect(reason).toContain('PLAN_TIMEOUT');
   expect([...faultsOf(policies, effects)].filter((fault) => !fault.startsWith('missing'))).toEqual([]);
 });

@@ -1,8 +1,8 @@
+import type { AgentSubject } from '../../policies/patterns/subjects';
 import { decodedPath } from '../../policies/patterns/resources';
 import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
-import type { EffectsOrder, FoundEffects } from './effect';
 import type {
   PatternSetResponse,
   PlannedEffectResponse,
@@ -10,7 +10,7 @@ import type {
   PolicyVersionResponse,
 } from '../dto/policy-plan.response';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
+import { type PlannedMatch, type PlannedPolicy, plannedMatches, splitByEncoding, supposed } from './planned-match';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;
@@ -21,6 +21,12 @@ const AROUND_TEXT = 3;
 
 const ENCODED =
   'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
+
+export interface FoundEffects {
+  readonly effects: readonly PlannedEffectResponse[];
+  /** Why these are not all; null: they are. */
+  readonly reason: string | null;
+}
 
 /** What differs for some resources, or for some types and resources. */
 interface Chunk {
@@ -40,8 +46,13 @@ type OfTypes = OfResources & { readonly types: PatternSetResponse };
  * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
  * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
  * examined.
+ * @param timeout milliseconds.
  */
-export function policyEffects({ policies, agents, timeout }: EffectsOrder): FoundEffects {
+export function policyEffects(
+  policies: readonly PlannedPolicy[],
+  agents: readonly AgentSubject[],
+  timeout: number,
+): FoundEffects {
   const budget = new Budget(timeout);
   const classes = new SubjectClasses(
     agents,
@@ -58,7 +69,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
 }
 
 class EffectsSearch {
-  private readonly verdicts = new Map<string, readonly Chunk[]>();
+  private readonly verdicts = new Map<bigint, readonly Chunk[]>();
   private characters = 0;
 
   constructor(
@@ -105,32 +116,31 @@ class EffectsSearch {
 
   private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
     const reached = new ReachedPolicies(policies, () => this.budget.step());
-    const byType = new Map<string, OfResources[]>();
+    // Under null: all types that are not distinguished.
+    const byType = new Map<string | null, OfResources[]>([[null, this.ofResources(reached.others, null)]]);
     for (const type of reached.types) {
       this.budget.step();
       const isUncertain = decodedPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
-    const found = new Map<string, { chunk: OfResources; types: string[]; others: boolean }>();
-    for (const chunk of this.ofResources(reached.others, null))
-      found.set(chunk.key, { chunk, types: [], others: true });
+    const found = new Map<string, { readonly chunks: OfResources[]; readonly types: (string | null)[] }>();
     for (const [type, chunks] of byType) {
       for (const chunk of chunks) {
-        const known = found.get(chunk.key);
-        if (known === undefined) found.set(chunk.key, { chunk, types: [type], others: false });
-        else {
-          known.types.push(type);
-          known.chunk = because(known.chunk, [known.chunk.verdict.because, chunk.verdict.because]);
-        }
+        const same = found.get(chunk.key) ?? { chunks: [], types: [] };
+        found.set(chunk.key, same);
+        same.chunks.push(chunk);
+        same.types.push(type);
       }
     }
-    const all = [...byType.keys()];
-    return [...found.values()].map(({ chunk, types, others }) => {
-      const set = others
-        ? { in: ['*'], except: all.filter((type) => !types.includes(type)).sort() }
-        : { in: types.sort(), except: [] };
-      return { ...chunk, types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
+    return [...found.values()].flatMap(({ chunks, types }) => {
+      const [chunk] = chunks;
+      if (chunk === undefined) return [];
+      const set = types.includes(null)
+        ? { in: ['*'], except: reached.types.filter((type) => !types.includes(type)).sort() }
+        : { in: types.flatMap((type) => type ?? []).sort(), except: [] };
+      const reasons = chunks.map(({ verdict }) => verdict.because);
+      return { ...because(chunk, reasons), types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
     });
   }
 
@@ -154,7 +164,7 @@ class EffectsSearch {
     });
   }
 
-  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Chunk[] {
+  private verdictsOf(mark: bigint, policies: readonly PlannedMatch[]): readonly Chunk[] {
     const known = this.verdicts.get(mark);
     if (known !== undefined) return known;
     let found = new CellVerdicts(policies.map(supposed), this.budget).all();

@@ -1,5 +1,5 @@
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
-import type { PlannedPolicy } from './effect';
+import type { PlannedPolicy } from './planned-match';
 import { plannedMatches } from './planned-match';
 import { shadowedPolicies } from './shadowed';
 import { SubjectClasses } from './subject-classes';

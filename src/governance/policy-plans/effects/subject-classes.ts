@@ -16,7 +16,7 @@ interface SubjectClass {
  * classes that match one of its patterns: the bits of a number, the lowest for the first class.
  */
 export class SubjectClasses {
-  private readonly classes: SubjectClass[] = [];
+  private readonly classes: readonly SubjectClass[];
   /** The classes that match it. */
   private readonly byPattern = new Map<string, bigint>();
 
@@ -28,12 +28,8 @@ export class SubjectClasses {
     const join = (member: string, names: readonly string[]): void => {
       const met = [...new Set(names)].filter((name) => known.has(name)).sort();
       const key = JSON.stringify(met);
-      let found = byKey.get(key);
-      if (found === undefined) {
-        found = { members: [], met };
-        byKey.set(key, found);
-        this.classes.push(found);
-      }
+      const found = byKey.get(key) ?? { members: [], met };
+      byKey.set(key, found);
       found.members.push(member);
     };
     const had = new Set<string>();
@@ -47,6 +43,7 @@ export class SubjectClasses {
       const other = machineFor(pattern);
       if (other !== null && !had.has(pattern)) join(`other:${pattern}`, textsOf(other));
     }
+    this.classes = [...byKey.values()];
     this.byPattern.set('*', (1n << BigInt(this.classes.length)) - 1n);
     for (const [index, { met }] of this.classes.entries())
       for (const name of met) this.byPattern.set(name, (this.byPattern.get(name) ?? 0n) | (1n << BigInt(index)));

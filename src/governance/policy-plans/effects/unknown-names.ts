@@ -2,7 +2,7 @@ import { matchesAction } from '../../../core/values/action-pattern';
 import { editsBetween } from '../../../core/values/edits';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
 import { PRINCIPAL } from '../../policies/approval/approval-requirement';
-import type { PlannedPolicy } from './effect';
+import type { PlannedPolicy } from './planned-match';
 import { grouped } from './grouped';
 
 /** One more than a plan shows, so that it says that there are more. */

@@ -3,9 +3,9 @@ import { ApiChoice, ApiMember, ApiNullableChoice } from '../../../../http/openap
 import { decimalText } from '../../../../core/values/decimal';
 import { sampleId } from '../../../../http/openapi/documentation.decorators';
 import type { LimitUse } from '../../../policies/limits/limit';
-import { ANSWER_REASONS, type AnswerReason } from '../../permissions';
+import { ANSWER_REASONS, type AnswerReason, type PermissionAnswer } from '../../permissions';
 import { DecidingPolicyResponse } from '../../../executions/execution.entity';
-import { ApprovalResponse } from '../../../policies/dto/policy.response';
+import { ApprovalResponse } from '../../../policies/approval/given-approval';
 import {
   type MatchedPolicy,
   MOST_MATCHED,
@@ -14,7 +14,6 @@ import {
   type PolicyPart,
 } from '../../../policies/evaluation/explanation';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../../policies/evaluation/evaluation';
-import type { AnswerExplanation, ExplainedAnswer } from '../evaluations.service';
 
 const POLICY_SET = {
   example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
@@ -114,13 +113,6 @@ export class ExplanationResponse {
     'The best effect that this request could have with any parameters: each policy with conditions or limits may match or not. `deny`: no parameters could make it allowed.',
   )
   readonly bestEffect!: PolicyEffect;
-
-  static from(this: void, { inForce, matched, nearest, limits, bestEffect }: AnswerExplanation): ExplanationResponse {
-    return {
-      ...{ inForce, bestEffect, matched, nearest },
-      limits: limits.map(ExplainedLimitResponse.from),
-    };
-  }
 }
 
 export class AnswerResponse {
@@ -154,18 +146,11 @@ export class AnswerResponse {
   @ApiMember('With `explain`.', { type: ExplanationResponse, required: false })
   readonly explanation?: ExplanationResponse;
 
-  static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
-    const { effect, reason, policies, requirement, observed, grantId } = answer;
-    const approval = requirement === null ? null : ApprovalResponse.from(requirement);
-    const response = {
-      effect,
-      reason,
-      policies,
-      approval,
-      ...(observed && { observed }),
-      ...(grantId !== undefined && { grantId }),
-    };
-    return explanation === null ? response : { ...response, explanation: ExplanationResponse.from(explanation) };
+  /** What others may know of an answer. */
+  static from(this: void, answered: PermissionAnswer): AnswerResponse {
+    const { effect, reason, policies, requirement: approval, observed, grantId } = answered;
+    const more = { ...(observed && { observed }), ...(grantId !== undefined && { grantId }) };
+    return { effect, reason, policies, approval, ...more };
   }
 }
 

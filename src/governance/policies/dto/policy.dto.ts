@@ -1,3 +1,4 @@
+import { OmitType } from '@nestjs/swagger';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
@@ -13,7 +14,8 @@ import type { PolicyCondition } from '../conditions/condition';
 import { CONDITIONS } from '../conditions/given-conditions';
 import { type GivenLimit, LIMITS } from '../limits/given-limits';
 import { ListQuery } from '../../../http/lists/list.query';
-import { POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
+import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 interface PatternListField {
   /** Fewest items; 0 makes the list optional. */
@@ -201,4 +203,8 @@ export class PolicyListQuery extends ListQuery {
 
   @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies of this effect.' })
   readonly effect?: PolicyEffect;
+}
+
+export class PolicyResponse extends OmitType(Policy, ['createdSequence'] as const) {
+  static readonly from: ShownAs<PolicyResponse> = shownAs(PolicyResponse);
 }

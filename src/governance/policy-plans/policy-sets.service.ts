@@ -1,19 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { invalid, unavailable } from '../../core/errors/domain-error';
+import { invalid, preconditionFailed, unavailable } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
-import { ActivePolicies, type StoredPolicies } from '../policies/active-policies';
-import { type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
-import { PolicyChangeResponse, type PolicyPlanResponse } from './dto/policy-plan.response';
-import { CreationWarnings } from '../policies/creation-warnings';
-import { type PolicyChange, contentOf, goingOutOfForce, notInForce, policyChanges } from '../policies/policy-content';
-import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../../ledger/caller';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { Replays } from './replays';
-import { PolicyTests } from './policy-tests';
-import { PolicyComparisons } from './policy-comparisons';
+import { ActivePolicies, type StoredPolicies } from '../policies/active-policies';
+import { CreationWarnings } from '../policies/creation-warnings';
+import {
+  type PolicyChange,
+  type WantedPolicies,
+  contentOf,
+  goingOutOfForce,
+  policyChanges,
+} from '../policies/policy-content';
 import { type Policy, POLICY } from '../policies/policy.entity';
+import { type ApplyPoliciesRequest, type PlanPoliciesRequest, replayPeriod } from './dto/policy-plan.requests';
+import {
+  type AppliedPoliciesResponse,
+  PolicyChangeResponse,
+  type PolicyPlanResponse,
+  type PolicyReplayResponse,
+} from './dto/policy-plan.response';
+import type { PlannedPolicy } from './effects/planned-match';
+import { PolicyComparisons } from './policy-comparisons';
+import { PolicyTests } from './policy-tests';
+import { Replays } from './replays';
 
 /** Most attempts to read all policies in force without a change in between. */
 const MOST_READINGS = 5;
@@ -21,10 +34,11 @@ const MOST_READINGS = 5;
 const MOST_WARNINGS = 1_000;
 const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
 
-/** Computes what a set of policies would change. Writes nothing. */
+/** Whole sets of policies: what one would change, and bringing it into force in one commit. */
 @Injectable()
-export class PlanService {
+export class PolicySetsService {
   constructor(
+    private readonly ledger: LedgerService,
     private readonly records: RecordReader,
     private readonly activePolicies: ActivePolicies,
     private readonly comparisons: PolicyComparisons,
@@ -36,21 +50,57 @@ export class PlanService {
   ) {}
 
   /**
+   * Computes what a set would change, and writes nothing.
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when the set is larger than
-   * the limits; UNAVAILABLE when another plan of the caller is already waiting; the reason of `leaving`.
+   * the limits; UNAVAILABLE when another plan, or replay, of the caller is already waiting; the reason of `leaving`.
    * @param leaving aborted when nobody waits for the plan any more.
    */
   async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
     // Entered before anything is read: many large plans would read and hold a lot.
-    const entering = { leaving };
-    const { planned, answer } = await this.gates
-      .of('plans')
-      .run(nameOf(caller), () => this.compared(caller, request, leaving), entering);
+    const compared = (): ReturnType<typeof this.compared> => this.compared(caller, request, leaving);
+    const { planned, answer } = await this.gates.of('plans').run(nameOf(caller), compared, { leaving });
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
-    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), planned, leaving) };
+    const replayed = (): Promise<PolicyReplayResponse> =>
+      this.replays.run(caller, replayPeriod(replay), planned, leaving);
+    return { ...answer, replay: await this.gates.of('replays').run(nameOf(caller), replayed, { leaving }) };
+  }
+
+  /**
+   * @throws PRECONDITION_FAILED when other policies are in force than those planned for; VALIDATION_ERROR when a
+   * version exists with other content; CONFLICT when the set is larger than the limits; UNAVAILABLE when too many
+   * others are being applied.
+   */
+  async apply(caller: Caller, request: ApplyPoliciesRequest, leaving: AbortSignal): Promise<AppliedPoliciesResponse> {
+    const { base, prune = false } = request;
+    const policies = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    // What takes many reads is done outside the ledger's commands.
+    const warnings = await this.warnings.of(policies);
+    /** @param read the policies of the base; null if they have to be read in the command. */
+    const write = (read: readonly Policy[] | null): Promise<AppliedPoliciesResponse> =>
+      this.ledger.write(caller, async (transaction) => {
+        if (!this.isInForce(base)) throw anotherBase();
+        const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
+        const changes = await changesFor(transaction, { policies, prune }, inForce);
+        const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
+        return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
+      });
+    await this.activePolicies.catchUp();
+    // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither needs the policies.
+    if (!this.isInForce(base)) return write(null);
+    // Entered before the policies in force are read: many at once would read and hold a lot.
+    const applied = async (): Promise<AppliedPoliciesResponse> => {
+      // The content of a policy never changes.
+      const read = this.isInForce(base) ? await this.activePolicies.read() : null;
+      return write(read?.policySet === base ? read.policies : null);
+    };
+    return this.gates.of('applications').run(nameOf(caller), applied, { leaving });
+  }
+
+  private isInForce(base: string): boolean {
+    return this.activePolicies.inForce.policySet === base;
   }
 
   private async compared(
@@ -61,20 +111,16 @@ export class PlanService {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
     const { policies: inForce, policySet: base } = await this.inForce();
-    const others = await this.records.allAmong(POLICY, ['name', 'version'], notInForce(wanted, inForce));
+    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, inForce, (versions) =>
+      this.records.allAmong(POLICY, ['name', 'version'], versions),
+    );
     leaving.throwIfAborted();
-    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, inForce, others);
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
     const planned = plannedPolicies(inForce, changes);
-    const results =
-      asked === null
-        ? null
-        : await this.tests.results(
-            asked,
-            planned.filter(({ isAfter }) => isAfter),
-          );
+    const target = planned.filter(({ isAfter }) => isAfter);
+    const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base,
@@ -142,4 +188,25 @@ function planned(policy: Omit<PlannedPolicy, keyof Sides>, sides: Sides): Planne
 /** A provisional id, which sorts after all existing ones. */
 function idToBe(index: number): string {
   return `~${String(index).padStart(6, '0')}`;
+}
+
+/** Also reads in the transaction what it will change. */
+async function changesFor(
+  transaction: LedgerTransaction,
+  wanted: WantedPolicies,
+  inForce: readonly Policy[],
+): Promise<readonly PolicyChange[]> {
+  const { changes, faults } = await policyChanges(wanted, inForce, (versions) =>
+    transaction.findAmong(POLICY, ['name', 'version'], versions),
+  );
+  if (faults.length > 0) throw invalid(faults);
+  const going = goingOutOfForce(changes).map(({ id }) => [id]);
+  await transaction.findAmong(POLICY, ['id'], going);
+  return changes;
+}
+
+function anotherBase(): Error {
+  return preconditionFailed(
+    'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
+  );
 }
