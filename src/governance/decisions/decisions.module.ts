@@ -5,7 +5,7 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { Approvers } from './approvers';
-import { BoundReviewers, ReviewPolicies, ReviewSignatures } from './reviewers';
+import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.entity';
@@ -38,8 +38,6 @@ import { HeldGrants } from './grants/held-grants';
     GrantsService,
     HeldGrants,
     BoundReviewers,
-    ReviewPolicies,
-    ReviewSignatures,
     Approvers,
   ],
   exports: [DecisionReviewsService, Approvers, HeldGrants],
