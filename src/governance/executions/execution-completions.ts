@@ -2,12 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DomainError, found } from '../../core/errors/domain-error';
 import { admitted, type Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { Repeated } from '../../core/lifecycle/repeated';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
 import type { ActionOutcome } from './handlers/action-runner';
 
-/** Milliseconds between attempts to write completions that could not be written. */
+/** Average milliseconds between attempts to write completions that could not be written. */
 const RETRY_INTERVAL = 1_000;
 
 interface Completion {
@@ -25,8 +26,11 @@ interface Completion {
 export class ExecutionCompletions {
   private readonly logger = new Logger(ExecutionCompletions.name);
   private unwritten: Completion[] = [];
-  private timer: NodeJS.Timeout | null = null;
-  private isStopped = false;
+  private readonly repeated = new Repeated(
+    RETRY_INTERVAL,
+    () => this.retry(),
+    (error) => this.logger.error(error),
+  );
 
   constructor(private readonly ledger: LedgerService) {}
 
@@ -47,8 +51,7 @@ export class ExecutionCompletions {
 
   /** Makes a last attempt; what cannot be written is marked as interrupted at the next start. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    if (this.timer !== null) clearTimeout(this.timer);
+    await this.repeated.stop();
     await this.retry();
   }
 
@@ -67,13 +70,10 @@ export class ExecutionCompletions {
 
   private retryLater(completion: Completion): void {
     this.unwritten.push(completion);
-    if (this.isStopped || this.timer !== null) return;
-    this.timer = setTimeout(() => void this.retry(), RETRY_INTERVAL);
-    this.timer.unref();
+    if (!this.repeated.hasBegun) this.repeated.begin();
   }
 
   private async retry(): Promise<void> {
-    this.timer = null;
     const completions = this.unwritten;
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
