@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DomainError, found } from '../../core/errors/domain-error';
+import { conflict, DomainError, found } from '../../core/errors/domain-error';
+import { requireActsAs } from '../agents/find-agent';
 import { admitted, type Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { Repeated } from '../../core/lifecycle/repeated';
@@ -49,6 +50,20 @@ export class ExecutionCompletions {
     }
   }
 
+  /** What a caller that carried it out itself says. @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
+  report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
+      requireActsAs(transaction.caller, execution.agentId);
+      if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
+      if (execution.outcome !== 'authorized')
+        throw conflict(
+          `The execution is ${execution.outcome}; a result can be reported once, and only for one that is authorized.`,
+        );
+      return completed(transaction, execution, outcome);
+    });
+  }
+
   /** Makes a last attempt; what cannot be written is marked as interrupted at the next start. */
   async stop(): Promise<void> {
     await this.repeated.stop();
@@ -86,7 +101,7 @@ function isRefusedByRule(error: unknown): boolean {
 }
 
 /** Records the outcome of an execution. */
-export function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
+function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
   const { outcome: settled, result, failureReason } = outcome;
   const ended = { outcome: settled, result, failureReason };
   return transaction.update(
