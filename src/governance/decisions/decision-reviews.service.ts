@@ -17,7 +17,8 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
-import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-rules';
+import { type Instead, mintGiven, requireOther, settleWithInstead } from './grants/grant-changes';
+import { requireWithin } from './grants/grant-rules';
 import {
   approvalsOf,
   approverFault,

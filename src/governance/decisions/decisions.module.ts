@@ -11,7 +11,7 @@ import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.entity';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
-import { DUE_GRANTS } from './grants/grant-rules';
+import { DUE_GRANTS } from './grants/grant-changes';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
 import { Grants1765400000000 } from './grants/grants.migration';

@@ -9,7 +9,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
-import { requiredExecution } from '../decisions/grants/grant-rules';
+import { requiredExecution } from '../decisions/grants/grant-changes';
 import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */

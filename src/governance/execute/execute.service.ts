@@ -18,7 +18,7 @@ import {
   foundPrincipal,
   takeUses,
 } from './asked-execution';
-import { takeUse } from '../decisions/grants/grant-rules';
+import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
 import type { AskedPermit } from '../permits/permit.dto';
