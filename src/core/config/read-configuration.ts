@@ -20,12 +20,9 @@ function readTables(environment: Environment, tables: readonly VariableTable[]):
     const values: Record<string, unknown> = {};
     for (const [member, variable] of Object.entries(table)) {
       const text = textOf(variable, environment);
-      const value = variable.parse(text);
-      if (value === undefined || isRefusedInProduction(variable, text, environment))
-        faults.push(faultLine(variable, text));
-      else if (isWithoutEffect(variable, environment)) faults.push(withoutEffectLine(variable, text));
-      else faults.push(...contradictionLines(variable, text, environment));
-      values[member] = value;
+      const fault = faultOf(variable, text, environment);
+      if (fault !== null) faults.push(fault);
+      values[member] = variable.parse(text);
     }
     return values;
   });
@@ -60,24 +57,22 @@ function textOf(variable: Variable<unknown>, environment: Environment): string {
   return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
 }
 
+/** What is wrong with a setting, in one line; null if nothing is. */
+function faultOf(variable: Variable<unknown>, text: string, environment: Environment): string | null {
+  const { name, onlyWith, mask = JSON.stringify } = variable;
+  if (variable.parse(text) === undefined || isRefusedInProduction(variable, text, environment))
+    return faultLine(variable, text);
+  const isGiven = (other: string): boolean => (environment[other] ?? '') !== '';
+  if (onlyWith !== undefined && isGiven(name) && !isGiven(onlyWith))
+    return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
+  const contradiction = variable.contradiction?.(text, environment);
+  return contradiction === undefined ? null : `${name}: got ${shorten(mask(text))}, ${contradiction}`;
+}
+
 function isRefusedInProduction(variable: Variable<unknown>, text: string, environment: Environment): boolean {
   if (environment[VARIABLES.nodeEnvironment.name] !== 'production') return false;
   const isMissing = text === '' && variable.requiredInProduction?.(environment) === true;
   return isMissing || variable.refusedInProduction?.(text) === true;
-}
-
-function isWithoutEffect({ name, onlyWith }: Variable<unknown>, environment: Environment): boolean {
-  const isGiven = (other: string): boolean => (environment[other] ?? '') !== '';
-  return onlyWith !== undefined && isGiven(name) && !isGiven(onlyWith);
-}
-
-function withoutEffectLine({ name, onlyWith = '', mask = JSON.stringify }: Variable<unknown>, text: string): string {
-  return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
-}
-
-function contradictionLines(variable: Variable<unknown>, text: string, environment: Environment): string[] {
-  const contradiction = variable.contradiction?.(text, environment);
-  return contradiction === undefined ? [] : [`${variable.name}: got ${JSON.stringify(text)}, ${contradiction}`];
 }
 
 /** One line: name, actual value unless it is secret, what is expected, an example. */
@@ -106,35 +101,18 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** From this length on, a name that differs by one letter is probably a slip. */
-const LONG = 8;
 /** Shorter names, such as `Host`, may belong to other programs. */
-const SHORTEST = 5;
+const LONG = 7;
 
-/** A warning for each variable that is set and not read, and whose name is nearly that of one that is read. */
+/** A warning for each variable that is set and not read, and whose name is but for one letter that of one that is read. */
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
-  const read = new Map(names.map((name) => [name, plain(name)]));
-  return Object.keys(environment)
-    .filter((name) => !read.has(name) && (environment[name] ?? '') !== '')
-    .flatMap((name) => {
-      const given = plain(name);
-      const [meant] = [...read].find(([, expected]) => isNearly(given, expected)) ?? [];
-      return meant === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${meant}?`];
-    });
-}
-
-/** Of two plain names. */
-function isNearly(given: string, expected: string): boolean {
-  if (expected.length < SHORTEST) return false;
-  return (
-    given === expected ||
-    (expected.length >= LONG && Math.abs(given.length - expected.length) <= 1 && editsBetween(given, expected) <= 1)
-  );
-}
-
-/** Without separators between words, in lower case. */
-function plain(name: string): string {
-  return name.replace(/[^a-z0-9]/gi, '').toUpperCase();
+  const unread = Object.keys(environment).filter((name) => (environment[name] ?? '') !== '' && !names.includes(name));
+  return unread.flatMap((name) => {
+    const given = name.toUpperCase();
+    const near = names.filter((read) => read.length >= LONG && Math.abs(read.length - given.length) <= 1);
+    const meant = near.find((read) => editsBetween(given, read) <= 1);
+    return meant === undefined ? [] : [`${name} is set, but nothing reads it. Did you mean ${meant}?`];
+  });
 }
 
 /** The settings of a module. Provided as a value, and read together with those of the service. */

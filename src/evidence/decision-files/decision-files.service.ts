@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { DECISION } from '../../governance/decisions/decision.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
-import { type Execution, EXECUTION, USING_ACTIONS } from '../../governance/executions/execution.entity';
+import { type Execution, EXECUTION } from '../../governance/executions/execution.entity';
 import { personNamedBy } from '../../governance/permissions/principals';
 import { PastPolicies, type PastRuleSets } from '../../governance/policies/past-policies';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
@@ -20,11 +20,10 @@ import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance-entry.response';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
-import { evidenceNamedIn, type NamedAgent } from './named-evidence';
+import { evidenceNamedIn, type NamedAgent, type NamedRecord } from './named-evidence';
 
 /** Entries listed at once. */
 const LISTED = 1_000;
-const USING: ReadonlySet<string> = new Set(USING_ACTIONS);
 
 /** Everything that a file has, but for what is read when it is sent. */
 interface Contents {
@@ -75,24 +74,12 @@ export class DecisionFiles {
     for (const stop of named.stops)
       for (const { sequence } of await this.entriesAbout(stop, leaving))
         if (sequence <= checkpoint.size) sequences.add(sequence);
-    for (const { id: earlier, sequence: before } of named.earlier) {
-      const authorised = (await this.entriesAbout(earlier, leaving)).find(({ action }) => USING.has(action));
-      if (authorised === undefined || authorised.sequence >= before)
-        throw new Error(
-          `Before the entry ${before} the execution ${earlier} was not authorised: the database was altered.`,
-        );
-      sequences.add(authorised.sequence);
-    }
-    for (const claim of named.claims) {
-      const added = (await this.entriesAbout(claim, leaving)).find(({ action }) => action === 'claim.added');
-      if (added === undefined) throw new Error(`The claim ${claim} was never added: the database was altered.`);
-      sequences.add(added.sequence);
-    }
-    const ids = entries.flatMap(({ subjectType, subjectId }) =>
-      subjectType === DECISION.subjectType ? subjectId : [],
+    const decided = entries.filter(({ subjectType }) => subjectType === DECISION.subjectType);
+    const decisionIds = new Set(decided.map(({ subjectId }) => subjectId));
+    const passkeys = await Promise.all(
+      [...decisionIds].map((decisionId) => this.passkeysOf(decisionId, checkpoint.size)),
     );
-    for (const decisionId of new Set(ids))
-      for (const sequence of await this.registrations(decisionId, checkpoint.size, leaving)) sequences.add(sequence);
+    for (const record of [...named.records, ...passkeys.flat()]) sequences.add(await this.placeOf(record, leaving));
     const rules = await this.policies.rules(named.rules, leaving);
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }
@@ -154,19 +141,21 @@ export class DecisionFiles {
     );
   }
 
-  /** Where each passkey was registered that signed a review of a decision up to a checkpoint. */
-  private async registrations(decisionId: string, size: number, leaving: AbortSignal): Promise<number[]> {
+  /** Of the entry by which a record came to count. */
+  private async placeOf({ id, actions, sequence: before }: NamedRecord, leaving: AbortSignal): Promise<number> {
+    const first = (await this.entriesAbout(id, leaving)).find(({ action }) => actions.includes(action));
+    if (first !== undefined && first.sequence < before) return first.sequence;
+    throw new Error(
+      `Before the entry ${before} there is no ${actions.join(' or ')} of ${id}: the database was altered.`,
+    );
+  }
+
+  /** The passkeys that signed reviews of a decision up to a checkpoint. */
+  private async passkeysOf(decisionId: string, size: number): Promise<NamedRecord[]> {
     const decision = await this.past.find(DECISION, decisionId, size, SYSTEM_CALLER);
-    const found: number[] = [];
-    for (const { signature } of decision?.reviews ?? []) {
-      if (signature === undefined) continue;
-      const entries = await this.entriesAbout(signature.passkeyId, leaving);
-      const registered = entries.find(({ action }) => action === 'passkey.registered');
-      if (registered === undefined)
-        throw new Error(`The passkey ${signature.passkeyId} was never registered: the database was altered.`);
-      found.push(registered.sequence);
-    }
-    return found;
+    const signatures = (decision?.reviews ?? []).flatMap(({ signature }) => signature ?? []);
+    const registered = { actions: ['passkey.registered'], sequence: size };
+    return signatures.map(({ passkeyId: id }) => ({ id, ...registered }));
   }
 
   /** In RFC 8785 form: members in the order of their names. */

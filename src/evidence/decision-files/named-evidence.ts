@@ -1,5 +1,6 @@
 import { conflict, contentErased } from '../../core/errors/domain-error';
-import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import type { JsonValue } from '../../core/json/json-value';
+import { type DecisionBasis, USING_ACTIONS } from '../../governance/executions/execution.entity';
 import type { NamedRules } from '../../governance/policies/past-policies';
 import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
@@ -14,7 +15,9 @@ export interface NamedAgent {
 /** Another record that an entry says was looked at. */
 export interface NamedRecord {
   readonly id: string;
-  /** Of the entry. */
+  /** The actions of the entry by which it came to count. */
+  readonly actions: readonly string[];
+  /** Of the entry that names it. */
   readonly sequence: number;
 }
 
@@ -27,10 +30,8 @@ export interface NamedEvidence {
   readonly agents: readonly NamedAgent[];
   /** Ids of the stops that covered what was asked. */
   readonly stops: readonly string[];
-  /** Earlier executions of the run. */
-  readonly earlier: readonly NamedRecord[];
-  /** Claims of the entity, each added before. */
-  readonly claims: readonly string[];
+  /** Earlier executions of the run, and claims of the entity. */
+  readonly records: readonly NamedRecord[];
 }
 
 type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'agentId' | 'details' | 'erased'>;
@@ -59,8 +60,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
   const rules = new Map<string, NamedRules>();
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
-  const earlier = new Map<string, NamedRecord>();
-  const claims = new Set<string>();
+  const records = new Map<string, NamedRecord>();
   for (const { v, sequence, action, agentId, details, erased } of entries) {
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     // The contents of older entries follow soon.
@@ -71,8 +71,8 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));
     if (!rules.has(hash)) rules.set(hash, { hash, sequence });
     if (typeof stopId === 'string') stops.add(stopId);
-    for (const id of idsIn(details['earlier'], 'executionId')) if (!earlier.has(id)) earlier.set(id, { id, sequence });
-    for (const id of claimIdsIn(details['claims'])) claims.add(id);
+    for (const record of recordsIn(details))
+      if (!records.has(record.id)) records.set(record.id, { ...record, sequence });
     const counted = [...countedAgent(agentId, details), ...personIn(details, personId), ...approversIn(details)];
     for (const agent of counted) {
       const key = `${agent.agentId} ${agent.revision}`;
@@ -83,8 +83,7 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     rules: [...rules.values()],
     agents: [...agents.values()],
     stops: [...stops],
-    earlier: [...earlier.values()],
-    claims: [...claims],
+    records: [...records.values()],
   };
 }
 
@@ -107,15 +106,13 @@ function personIn({ principalRevision: revision }: Details, agentId: string | un
   return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
 }
 
-/** The texts under a name in the objects of a list. */
-function idsIn(list: JsonValue | undefined, name: string): string[] {
-  const objects = Array.isArray(list) ? (list as readonly JsonObject[]) : [];
-  return objects.flatMap(({ [name]: id }) => (typeof id === 'string' ? id : []));
-}
-
-function claimIdsIn(list: JsonValue | undefined): string[] {
-  const objects = Array.isArray(list) ? (list as readonly { readonly ids: readonly string[] | null }[]) : [];
-  return objects.flatMap(({ ids }) => ids ?? []);
+function recordsIn({ earlier = [], claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
+  const found = earlier as unknown as NonNullable<DecisionBasis['earlier']>;
+  const known = claims as unknown as NonNullable<DecisionBasis['claims']>;
+  return [
+    ...found.flatMap(({ executionId: id }) => (id === null ? [] : { id, actions: USING_ACTIONS })),
+    ...known.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] }))),
+  ];
 }
 
 /** Those whose approvals were looked at. */

@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableTime } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { RecordKind } from '../../ledger/record-kind';
 
 /** Kinds of record that can be erased. */
@@ -6,10 +9,15 @@ export const ERASABLE_TYPES = ['entity', 'decision', 'execution'] as const;
 export type ErasableType = (typeof ERASABLE_TYPES)[number];
 
 /** What an erasure names. */
-export interface ErasureSubject {
-  readonly type: ErasableType;
-  readonly id: string;
+export class ErasureSubjectResponse {
+  @ApiProperty({ enum: ERASABLE_TYPES, enumName: 'ErasableType', example: 'execution' })
+  readonly type!: ErasableType;
+
+  @ApiProperty({ example: sampleId('exe') })
+  readonly id!: string;
 }
+
+export type ErasureSubject = ErasureSubjectResponse;
 
 /** What is gone, once all of it is. */
 export interface ErasedCounts {
@@ -20,10 +28,13 @@ export interface ErasedCounts {
   readonly unsalted: number;
 }
 
-/** Somebody asked that the contents of records be forgotten. */
+const COUNT = { type: 'integer', nullable: true, example: null } as const;
+
+/** Somebody asked that the contents of records be forgotten: as it is stored, and as answers show it. */
 @Entity('erasures')
 export class Erasure {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('ers') })
   readonly id!: string;
 
   /** Also the sequence of `erasure.begun`. */
@@ -32,26 +43,33 @@ export class Erasure {
   readonly createdSequence!: number;
 
   @Column('simple-json')
+  @ApiMember('As they were named.', { type: [ErasureSubjectResponse] })
   readonly subjects!: readonly ErasureSubject[];
 
   /** Stays, so it must hold no personal data. */
   @Column('text')
+  @ApiProperty({ example: 'Request 2026-118 of a data subject' })
   readonly reason!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   /** Null until all is gone, like what follows. Not hashed: `erasure.completed` says the same. */
   @Column('text', { nullable: true })
+  @ApiNullableTime('When all of it was gone; null, as are the counts, until then.')
   readonly completedAt!: string | null;
 
   @Column('integer', { nullable: true })
+  @ApiMember('Entries that lost their contents.', COUNT)
   readonly entries!: number | null;
 
   @Column('integer', { nullable: true })
+  @ApiMember('Records that were erased.', COUNT)
   readonly records!: number | null;
 
   @Column('integer', { nullable: true })
+  @ApiMember('Entries of version 1 among them: what they held can still be guessed from the hash.', COUNT)
   readonly unsalted!: number | null;
 }
 

@@ -14,7 +14,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ErasedIds, lineOf } from './erased-ids';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
-import { revokeGrant } from '../../governance/decisions/grants/grant-rules';
+import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';

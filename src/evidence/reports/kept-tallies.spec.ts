@@ -22,12 +22,4 @@ describe('What is kept of past hours', () => {
     kept.forgetAll();
     expect(kept.isEmpty).toBe(true);
   });
-
-  it('is forgotten for the minute and the hour in which a changed record was created', () => {
-    const kept = new KeptTallies();
-    const names = ['2026-11-20T01', '2026-11-20T02', '2026-11-20T02:07', '2026-11-20T02:08'];
-    for (const name of names) kept.keep(name, tallyOf());
-    kept.change('2026-11-20T02:07');
-    expect(names.filter((name) => kept.of(name) !== undefined)).toEqual(['2026-11-20T01', '2026-11-20T02:08']);
-  });
 });

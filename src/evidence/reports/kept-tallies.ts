@@ -1,10 +1,9 @@
-import { spansWith } from './period';
 import type { Tally } from './tally';
 
 /** Most numbers that are kept, some 50 MB. */
 const MOST = 500_000;
 
-/** What was counted of past hours and minutes, until a record of theirs changes. */
+/** What was counted of past hours, until a record of theirs changes. */
 export class KeptTallies {
   private readonly tallies = new Map<string, Tally>();
   private size = 0;
@@ -37,12 +36,7 @@ export class KeptTallies {
     }
   }
 
-  /** @param minute in which a record was created that has changed. */
-  change(minute: string): void {
-    for (const name of spansWith(minute)) this.forget(name);
-  }
-
-  private forget(name: string): void {
+  forget(name: string): void {
     const tally = this.tallies.get(name);
     if (tally !== undefined && this.tallies.delete(name)) this.size -= sizeOf(tally);
   }

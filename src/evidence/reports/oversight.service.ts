@@ -86,9 +86,9 @@ export class OversightService {
     if (head - kept.asOf > MOST_LOOKED_AT) kept.forgetAll();
     if (!kept.isEmpty) {
       const turn = new Turn();
-      for await (const minute of this.reader.changedMinutes(kept.asOf, head)) {
+      for await (const hour of this.reader.changedHours(kept.asOf, head)) {
         leaving.throwIfAborted();
-        kept.change(minute);
+        kept.forget(hour);
         if (turn.isOver) await turn.next();
       }
     }

@@ -2,8 +2,7 @@
 export const BUCKETS = ['hour', 'day', 'week'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 const LENGTHS: Readonly<Record<Bucket, number>> = { hour: HOUR, day: DAY, week: WEEK };
@@ -16,16 +15,19 @@ export interface Period {
   readonly to: number;
 }
 
-/** A part of a period, in which everything is counted together. */
+/** An hour of a period, or the part of one, in which everything is counted together. */
 export interface Span extends Period {
-  /** Beginning of the times in it, as texts: of a whole hour, or of a minute. */
+  /** Beginning of the times in it, as texts. */
   readonly name: string;
-  /** Whether it is a whole hour or minute that has passed, so that its counts can be kept. */
+  /** Whether it is a whole hour that has passed, so that its counts can be kept. */
   readonly isKept: boolean;
 }
 
-/** Neighbouring spans whose names are equally long, so that they can be counted together. */
+/** Neighbouring spans, which are counted together. */
 export type Gap = readonly [Span, ...Span[]];
+
+/** Length of the name of a span. */
+export const NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
 
 /** Where the bucket begins that a moment is in: at midnight UTC, on Monday. */
 export function bucketStart(moment: number, bucket: Bucket): number {
@@ -44,18 +46,13 @@ export function bucketStarts(period: Period, bucket: Bucket): number[] {
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
 }
 
-/**
- * Divides a period into whole hours, and into minutes where an hour is cut off or not over yet: a report requested a
- * minute later then reuses most counts.
- */
+/** Divides a period by hours. */
 export function spansOf({ from, to }: Period, now: number): Span[] {
   const spans: Span[] = [];
   for (let start = from; start < to;) {
-    const isHour = start % HOUR === 0 && start + HOUR <= to && (start + HOUR <= now || start > now);
-    const length = isHour ? HOUR : MINUTE;
-    const end = Math.min(floored(start, length) + length, to);
-    const isWhole = end - start === length;
-    spans.push({ from: start, to: end, name: nameOf(start, isHour), isKept: isWhole && end <= now });
+    const end = Math.min(floored(start, HOUR) + HOUR, to);
+    const name = new Date(start).toISOString().slice(0, NAME_LENGTH);
+    spans.push({ from: start, to: end, name, isKept: end - start === HOUR && end <= now });
     start = end;
   }
   return spans;
@@ -66,20 +63,10 @@ export function gapsOf(spans: readonly Span[]): Gap[] {
   const gaps: [Span, ...Span[]][] = [];
   for (const span of spans) {
     const gap = gaps.at(-1);
-    const before = gap?.at(-1);
-    if (before?.to === span.from && before.name.length === span.name.length) gap?.push(span);
+    if (gap?.at(-1)?.to === span.from) gap.push(span);
     else gaps.push([span]);
   }
   return gaps;
-}
-
-/** The names of the spans that a minute can be in. */
-export function spansWith(minute: string): readonly string[] {
-  return [minute, minute.slice(0, 'YYYY-MM-DDTHH'.length)];
-}
-
-function nameOf(moment: number, isHour: boolean): string {
-  return new Date(moment).toISOString().slice(0, isHour ? 'YYYY-MM-DDTHH'.length : 'YYYY-MM-DDTHH:MM'.length);
 }
 
 function floored(moment: number, length: number): number {

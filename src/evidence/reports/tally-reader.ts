@@ -8,7 +8,7 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { readRows } from '../../ledger/reading/row-lists';
 import type { Condition } from '../../ledger/record-page';
-import type { Gap, Period } from './period';
+import { type Gap, NAME_LENGTH, type Period } from './period';
 import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
 
 /** Executions counted by one statement, and entries looked at by one: it takes some 20 ms, of one reading connection. */
@@ -25,18 +25,20 @@ const ALIKE = [
   ...['count', 'last'],
 ] as const;
 const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
-/** The next executions after `$1` and before `$2`, those that are alike as one row; `$3`: length of the names of spans. */
+/** The hour in which a record was created, by the name of its span. */
+const HOUR_OF = (createdAt: string): string => `substr(${createdAt}, 1, ${NAME_LENGTH})`;
+/** The next executions after `$1` and before `$2`, those that are alike as one row. */
 const COUNT_ALIKE =
-  `SELECT substr("createdAt", 1, CAST($3 AS INTEGER)) AS "name", "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies", ` +
+  `SELECT ${HOUR_OF('"createdAt"')} AS "name", "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies", ` +
   `count(*) AS "count", max("createdSequence") AS "last" FROM (SELECT "createdSequence", "createdAt", "agentId", "outcome", "reason", ` +
   `${IS_THERE('decisionId')} AS "hasDecision", ${IS_THERE('grantId')} AS "hasGrant", "observed", "policies" FROM "executions" ` +
   `WHERE "createdSequence" > $1 AND "createdSequence" < $2 ORDER BY "createdSequence" LIMIT ${SLICE}) AS slice ` +
   `GROUP BY 1, "agentId", "outcome", "reason", "hasDecision", "hasGrant", "observed", "policies"`;
-/** The minutes in which records were created that entries after `$1` up to `$2` are about. */
+/** The hours in which records were created that entries after `$1` up to `$2` are about. */
 const CHANGED = (table: string): string =>
-  `SELECT DISTINCT substr(record."createdAt", 1, 16) AS "minute" FROM "ledger_entries" AS entry ` +
+  `SELECT DISTINCT ${HOUR_OF('record."createdAt"')} AS "hour" FROM "ledger_entries" AS entry ` +
   `JOIN "${table}" AS record ON record."id" = entry."subjectId" WHERE entry."sequence" > $1 AND entry."sequence" <= $2`;
-const CHANGED_MINUTES = `${CHANGED('executions')} UNION ${CHANGED('decisions')}`;
+const CHANGED_HOURS = `${CHANGED('executions')} UNION ${CHANGED('decisions')}`;
 const CREATED = (table: string): string =>
   `(SELECT count(*) FROM "${table}" WHERE "createdSequence" >= $1 AND "createdSequence" < $2)`;
 const COUNT_CREATED = `SELECT ${['stops', 'erasures', 'grants'].map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
@@ -68,19 +70,19 @@ export class TallyReader {
   async count(gap: Gap, leaving: AbortSignal): Promise<Tally[]> {
     const tallies = new Map(gap.map(({ name }) => [name, new Tally()]));
     const places = await this.placesOf({ from: gap[0].from, to: gap.at(-1)?.to ?? gap[0].to });
-    await this.countExecutions(tallies, places, { length: gap[0].name.length, leaving });
-    await this.countDecisions(tallies, places, { length: gap[0].name.length, leaving });
+    await this.countExecutions(tallies, places, leaving);
+    await this.countDecisions(tallies, places, leaving);
     return [...tallies.values()];
   }
 
   /**
-   * The minutes in which those executions and decisions were created that entries after one sequence and up to another
+   * The hours in which those executions and decisions were created that entries after one sequence and up to another
    * are about.
    */
-  async *changedMinutes(after: number, upTo: number): AsyncGenerator<string> {
+  async *changedHours(after: number, upTo: number): AsyncGenerator<string> {
     for (let start = after; start < upTo; start += SLICE) {
       const bounds = [start, Math.min(start + SLICE, upTo)];
-      for (const { minute } of await this.database.chain.all<{ minute: string }>(CHANGED_MINUTES, bounds)) yield minute;
+      for (const { hour } of await this.database.chain.all<{ hour: string }>(CHANGED_HOURS, bounds)) yield hour;
     }
   }
 
@@ -105,7 +107,7 @@ export class TallyReader {
   private async countExecutions(
     tallies: ReadonlyMap<string, Tally>,
     { first, end }: Places,
-    { length, leaving }: Manner,
+    leaving: AbortSignal,
   ): Promise<void> {
     const { chain: connection, dialect } = this.database;
     const turn = new Turn();
@@ -113,7 +115,7 @@ export class TallyReader {
       leaving.throwIfAborted();
       const began = performance.now();
       const source = { connection, dialect, columns: ALIKE };
-      const rows = (await readRows(source, COUNT_ALIKE, [after, end, length])) as unknown as AlikeRow[];
+      const rows = (await readRows(source, COUNT_ALIKE, [after, end])) as unknown as AlikeRow[];
       let read = 0;
       for (const row of rows) {
         if (turn.isOver) await turn.next();
@@ -132,7 +134,7 @@ export class TallyReader {
   private async countDecisions(
     tallies: ReadonlyMap<string, Tally>,
     { first, end }: Places,
-    { length, leaving }: Manner,
+    leaving: AbortSignal,
   ): Promise<void> {
     const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };
     const range = { conditions: [upTo], order: 'asc', position: first - 1, atOnce: DECISIONS } as const;
@@ -142,16 +144,9 @@ export class TallyReader {
       leaving.throwIfAborted();
       for (const decision of chunk) {
         if (turn.isOver) await turn.next();
-        const tally = tallies.get(decision.createdAt.slice(0, length));
+        const tally = tallies.get(decision.createdAt.slice(0, NAME_LENGTH));
         if (tally !== undefined) countDecision(tally, decision);
       }
     }
   }
-}
-
-interface Manner {
-  /** Of the names of the spans. */
-  readonly length: number;
-  /** Aborted when nobody waits for the report any more. */
-  readonly leaving: AbortSignal;
 }

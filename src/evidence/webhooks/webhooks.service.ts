@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { agentLookup, referencedAgent } from '../../governance/agents/find-agent';
-import { type DomainError, found, invalidField, unavailable } from '../../core/errors/domain-error';
+import { found, invalidField, unavailable } from '../../core/errors/domain-error';
 import { endOf } from '../../http/answers/answer-end';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
@@ -166,23 +166,18 @@ export class WebhooksService {
     this.connected.add(connections);
     const timestamp = new Date().toISOString();
     const testId = `test_${crypto.randomUUID()}`;
-    const refusals: DomainError[] = [];
     const { status, durationMs } = await this.sender.send({
       url: addressOf(webhook),
       secrets: signingAt(webhook.secrets, timestamp),
       connections,
       id: testId,
       body: this.bodies.ofTest(webhook, testId, timestamp),
-      mayStill: () => {
-        const end = endOf(caller);
-        if (end !== null) refusals.push(end);
-        return end === null;
-      },
+      mayStill: () => endOf(caller) === null,
     });
     connections.close();
     this.connected.delete(connections);
-    const [refusal] = refusals;
-    if (refusal !== undefined) throw refusal;
+    const end = endOf(caller);
+    if (end !== null) throw end;
     return { status, durationMs };
   }
 

@@ -23,7 +23,8 @@ import {
   selfApproval,
 } from './decision-rules';
 import { type Decision, DECISION } from './decision.entity';
-import { ReviewPolicies } from './reviewers';
+import { denyingReview } from './reviewers';
+import { ActivePolicies } from '../policies/active-policies';
 
 /** Why an agent could not approve a decision, in order of precedence. */
 export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
@@ -93,7 +94,7 @@ export class Approvers {
   constructor(
     private readonly records: RecordReader,
     private readonly ledger: LedgerService,
-    private readonly policies: ReviewPolicies,
+    private readonly policies: ActivePolicies,
     private readonly holders: PasskeyHolders,
     private readonly agents: KnownAgents,
     private readonly configuration: Configuration,
@@ -123,7 +124,7 @@ export class Approvers {
       total += 1;
       const isShown = total > offset && shown.length < limit;
       if (!isShown && total > MOST_ASKED) continue;
-      const isForbidden = (): boolean => this.policies.denying(decision, 'approve', agent).length > 0;
+      const isForbidden = (): boolean => denyingReview(this.policies, decision, 'approve', agent).length > 0;
       const why = this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden });
       if (isShown) shown.push({ agent, groups, able: why === null && canBeDecided, why });
       if (why === null && total <= MOST_ASKED) able.push(fillable);
@@ -168,7 +169,7 @@ export class Approvers {
       const fillable = fillableBy(signing?.has(agent.id) === true, groups, approvers ?? []);
       const isForbidden = (): boolean => {
         const key = `${agent.id} ${decisionResource(decision)}`;
-        const known = forbidden.get(key) ?? this.policies.denying(decision, 'approve', agent).length > 0;
+        const known = forbidden.get(key) ?? denyingReview(this.policies, decision, 'approve', agent).length > 0;
         forbidden.set(key, known);
         return known;
       };

@@ -8,13 +8,17 @@ import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
-import { ReviewPolicies, ReviewSignatures, signatureInvalid, signatureRequired, unboundRefusal } from './reviewers';
+import { denyingReview, keptApproval, signatureInvalid, signatureRequired, unboundRefusal } from './reviewers';
+import { ActivePolicies } from '../policies/active-policies';
+import { relyingParty } from '../passkeys/relying-party';
+import { loadProtocol } from '../passkeys/webauthn';
 import { expireDecision, settleDecision } from './decision-settlement';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
-import { type Instead, mintGiven, requireOther, requireWithin, settleWithInstead } from './grants/grant-rules';
+import { type Instead, mintGiven, requireOther, settleWithInstead } from './grants/grant-changes';
+import { requireWithin } from './grants/grant-rules';
 import {
   approvalsOf,
   approverFault,
@@ -70,8 +74,7 @@ export class DecisionReviewsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly policies: ReviewPolicies,
-    private readonly signatures: ReviewSignatures,
+    private readonly policies: ActivePolicies,
     private readonly configuration: Configuration,
   ) {}
 
@@ -80,7 +83,8 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
-    if ((request.signature ?? null) !== null) this.signatures.prepare();
+    // It takes a while, and the time of a command is short.
+    if ((request.signature ?? null) !== null) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
       const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
@@ -134,6 +138,7 @@ export class DecisionReviewsService {
     isTogether = false,
   ): Promise<AdmittedReview | Refusal> {
     const { verdict, comment, grant = null, instead = null, signature: assertion = null } = request;
+    const { publicUrl } = this.configuration;
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
@@ -143,7 +148,7 @@ export class DecisionReviewsService {
     if (instead !== null) await requireOther(transaction, instead, decision, approverId);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;
-    if (assertion !== null) this.signatures.requireParty();
+    if (assertion !== null) relyingParty(publicUrl);
     const proposer = await transaction.find(AGENT, decision.proposedBy);
     const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
     const isSigned = assertion !== null;
@@ -153,7 +158,7 @@ export class DecisionReviewsService {
     const signature =
       assertion === null || approverId === null
         ? null
-        : await this.signatures.kept(transaction, assertion, { decision, approverId, grant });
+        : await keptApproval(transaction, assertion, { decision, approverId, grant }, publicUrl);
     if (isSigned && signature === null)
       return recordDenial(transaction, decision, { verdict, approverId }, { error: signatureInvalid(), policies: [] });
     const filled =
@@ -200,7 +205,7 @@ export class DecisionReviewsService {
   }
 
   private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
-    const policies = this.policies.denying(decision, verdict, approver);
+    const policies = denyingReview(this.policies, decision, verdict, approver);
     const [first] = policies;
     if (first === undefined) return null;
     const { id, name, version } = first;

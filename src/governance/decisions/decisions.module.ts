@@ -5,13 +5,13 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { PasskeysModule } from '../passkeys/passkeys.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { Approvers } from './approvers';
-import { BoundReviewers, ReviewPolicies, ReviewSignatures } from './reviewers';
+import { BoundReviewers } from './reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.entity';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
-import { DUE_GRANTS } from './grants/grant-rules';
+import { DUE_GRANTS } from './grants/grant-changes';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
 import { Grants1765400000000 } from './grants/grants.migration';
@@ -38,8 +38,6 @@ import { HeldGrants } from './grants/held-grants';
     GrantsService,
     HeldGrants,
     BoundReviewers,
-    ReviewPolicies,
-    ReviewSignatures,
     Approvers,
   ],
   exports: [DecisionReviewsService, Approvers, HeldGrants],

@@ -10,7 +10,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import type { CountedAgent } from '../executions/execution.entity';
 import { type Decision, DECISION, type Review, type Verdict } from './decision.entity';
-import { ActivePolicies } from '../policies/active-policies';
+import type { ActivePolicies } from '../policies/active-policies';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
 import { decisionResource } from './decision-rules';
@@ -18,7 +18,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import { challengeOf } from '../passkeys/challenges';
 import { PASSKEY } from '../passkeys/passkey.entity';
 import { relyingParty } from '../passkeys/relying-party';
-import { keptSignature, loadProtocol, type PasskeySignature } from '../passkeys/webauthn';
+import { keptSignature, type PasskeySignature } from '../passkeys/webauthn';
 
 /**
  * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who
@@ -54,34 +54,27 @@ function isOperator({ actor }: Caller): boolean {
   return actor.type === 'api_key' && actor.id === 'env';
 }
 
-/** Reviewers need no policy that allows them, but one that denies stops them. */
-@Injectable()
-export class ReviewPolicies {
-  constructor(private readonly policies: ActivePolicies) {}
-
-  /** See {@link ActivePolicies.rules}. */
-  get rules(): string {
-    return this.policies.rules;
-  }
-
-  /** The policies in force that deny an agent this verdict, oldest first; none if it may give it. */
-  denying(
-    decision: Pick<Decision, 'riskLevel' | 'type'>,
-    verdict: Verdict,
-    agent: PolicyAgent,
-  ): readonly DecidingPolicy[] {
-    const { effect, policies } = this.policies.inForce.evaluate({
-      subject: subjectOf(agent),
-      action: `decision:${verdict}`,
-      resourceType: 'decision',
-      resourceId: decisionResource(decision),
-      // Policies with conditions, which look at these, do not count.
-      parameters: {},
-      at: '',
-      isReview: true,
-    });
-    return effect === 'deny' ? policies : [];
-  }
+/**
+ * The policies in force that deny an agent this verdict, oldest first; none if it may give it. Reviewers need no policy
+ * that allows them.
+ */
+export function denyingReview(
+  policies: ActivePolicies,
+  decision: Pick<Decision, 'riskLevel' | 'type'>,
+  verdict: Verdict,
+  agent: PolicyAgent,
+): readonly DecidingPolicy[] {
+  const { effect, policies: deciding } = policies.inForce.evaluate({
+    subject: subjectOf(agent),
+    action: `decision:${verdict}`,
+    resourceType: 'decision',
+    resourceId: decisionResource(decision),
+    // Policies with conditions, which look at these, do not count.
+    parameters: {},
+    at: '',
+    isReview: true,
+  });
+  return effect === 'deny' ? deciding : [];
 }
 
 /** A review, with its reviewer as it is now. */
@@ -117,34 +110,18 @@ export interface SignedApproval {
   readonly grant: GivenGrant | null;
 }
 
-/** Checks what reviewers' devices signed. */
-@Injectable()
-export class ReviewSignatures {
-  private readonly publicUrl: string | null;
-
-  constructor({ publicUrl }: Configuration) {
-    this.publicUrl = publicUrl;
-  }
-
-  /** Before the command that checks one. */
-  prepare(): void {
-    loadProtocol();
-  }
-
-  /** @throws CONFLICT where no passkey can be used. */
-  requireParty(): void {
-    relyingParty(this.publicUrl);
-  }
-
-  /** What is kept of an assertion; null unless a passkey that the approver has now made it for exactly this approval. */
-  async kept(
-    transaction: LedgerTransaction,
-    assertion: JsonObject,
-    approval: SignedApproval,
-  ): Promise<PasskeySignature | null> {
-    const held = await transaction.findAll(PASSKEY, { agentId: approval.approverId });
-    return keptSignature(assertion, held, relyingParty(this.publicUrl), challengeOf(signedOf(approval)));
-  }
+/**
+ * What is kept of an assertion; null unless a passkey that the approver has now made it for exactly this approval.
+ * @throws CONFLICT where no passkey can be used.
+ */
+export async function keptApproval(
+  transaction: LedgerTransaction,
+  assertion: JsonObject,
+  approval: SignedApproval,
+  publicUrl: string | null,
+): Promise<PasskeySignature | null> {
+  const held = await transaction.findAll(PASSKEY, { agentId: approval.approverId });
+  return keptSignature(assertion, held, relyingParty(publicUrl), challengeOf(signedOf(approval)));
 }
 
 /** Of an execution's decision its hash says what is approved; any other decision says it itself. */

@@ -9,7 +9,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { endOf } from '../../core/values/duration';
 import type { AskedExecution } from './asked-execution';
-import { requiredExecution } from '../decisions/grants/grant-rules';
+import { requiredExecution } from '../decisions/grants/grant-changes';
 import type { ServingGrant } from '../decisions/grants/held-grants';
 
 /** Most executions of one action that are examined: the newest ones. */
@@ -21,13 +21,10 @@ const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 /** What decides which of several executions is the answer; their parameters may be large. */
 type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
-/** What policies require, and what that was decided by. */
-export interface RequiredApproval {
+/** What policies require, what that was decided by, and what else decides the answer. */
+export interface AskingTerms {
   readonly requirement: ApprovalRequirement;
   readonly basis: DecisionBasis;
-}
-
-export interface AskingTerms {
   /** Most requests of the agent that wait at a time. */
   readonly maxPending: number;
   /** Finds the grant that serves the request. */
@@ -51,11 +48,11 @@ export type ApprovalAnswer =
 export async function askForApproval(
   transaction: LedgerTransaction,
   asked: AskedExecution,
-  { requirement, basis }: RequiredApproval,
-  { maxPending, grant }: AskingTerms,
+  terms: AskingTerms,
 ): Promise<ApprovalAnswer> {
   // Everything is read before anything is changed: reading settles what is due.
   const { actionHash, run } = asked;
+  const { requirement, maxPending, grant } = terms;
   const pending = await requestsFor(transaction, { actionHash, run, outcome: 'pending_approval' });
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
@@ -77,7 +74,7 @@ export async function askForApproval(
   if (waiting !== undefined)
     return { execution: await requiredExecution(transaction, waiting.request.id), isNew: false };
   refuseTooManyPending(pendingOfAgent, maxPending);
-  return { execution: requested(transaction, asked, { requirement, basis }), isNew: true };
+  return { execution: requested(transaction, asked, terms), isNew: true };
 }
 
 /** The requests for approval of an action that are still pending or approved, in whichever run, once due ones are settled. */
@@ -193,7 +190,7 @@ function refuseTooManyPending(pending: number, maximum: number): void {
 function requested(
   transaction: LedgerTransaction,
   asked: AskedExecution,
-  { requirement, basis }: RequiredApproval,
+  { requirement, basis }: AskingTerms,
 ): Execution {
   const { agentId, agentName, action, resourceType, resourceId, onBehalfOf, run, traceId } = asked;
   const { riskLevel, approvers, decideWithin, executeWithin, grant = null } = requirement;

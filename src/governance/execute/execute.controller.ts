@@ -4,7 +4,6 @@ import type { Response } from 'express';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { isAwaited } from '../executions/execution-rules';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
-import { ExecutionsService } from '../executions/executions.service';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
@@ -77,7 +76,6 @@ export class ExecuteController {
 export class ApprovalsController {
   constructor(
     private readonly approvals: ApprovalsService,
-    private readonly executions: ExecutionsService,
     private readonly waits: Waits,
   ) {}
 
@@ -96,7 +94,7 @@ export class ApprovalsController {
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
-    const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
+    const read = (): Promise<Execution> => this.approvals.get(caller, id, asOf);
     const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }

@@ -18,7 +18,7 @@ import {
   foundPrincipal,
   takeUses,
 } from './asked-execution';
-import { takeUse } from '../decisions/grants/grant-rules';
+import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
 import type { AskedPermit } from '../permits/permit.dto';
@@ -92,7 +92,7 @@ export class ExecuteService {
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
-    const answer = await askForApproval(transaction, asked, { requirement, basis }, { maxPending, grant });
+    const answer = await askForApproval(transaction, asked, { requirement, basis, maxPending, grant });
     if ('serving' in answer) return this.authorise(transaction, { asked, permit }, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);

@@ -1,13 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DomainError, found } from '../../core/errors/domain-error';
+import { conflict, DomainError, found } from '../../core/errors/domain-error';
+import { requireActsAs } from '../agents/find-agent';
 import { admitted, type Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { Repeated } from '../../core/lifecycle/repeated';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
 import type { ActionOutcome } from './handlers/action-runner';
 
-/** Milliseconds between attempts to write completions that could not be written. */
+/** Average milliseconds between attempts to write completions that could not be written. */
 const RETRY_INTERVAL = 1_000;
 
 interface Completion {
@@ -25,8 +27,11 @@ interface Completion {
 export class ExecutionCompletions {
   private readonly logger = new Logger(ExecutionCompletions.name);
   private unwritten: Completion[] = [];
-  private timer: NodeJS.Timeout | null = null;
-  private isStopped = false;
+  private readonly repeated = new Repeated(
+    RETRY_INTERVAL,
+    () => this.retry(),
+    (error) => this.logger.error(error),
+  );
 
   constructor(private readonly ledger: LedgerService) {}
 
@@ -45,10 +50,23 @@ export class ExecutionCompletions {
     }
   }
 
+  /** What a caller that carried it out itself says. @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
+  report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
+      requireActsAs(transaction.caller, execution.agentId);
+      if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
+      if (execution.outcome !== 'authorized')
+        throw conflict(
+          `The execution is ${execution.outcome}; a result can be reported once, and only for one that is authorized.`,
+        );
+      return completed(transaction, execution, outcome);
+    });
+  }
+
   /** Makes a last attempt; what cannot be written is marked as interrupted at the next start. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    if (this.timer !== null) clearTimeout(this.timer);
+    await this.repeated.stop();
     await this.retry();
   }
 
@@ -67,13 +85,10 @@ export class ExecutionCompletions {
 
   private retryLater(completion: Completion): void {
     this.unwritten.push(completion);
-    if (this.isStopped || this.timer !== null) return;
-    this.timer = setTimeout(() => void this.retry(), RETRY_INTERVAL);
-    this.timer.unref();
+    if (!this.repeated.hasBegun) this.repeated.begin();
   }
 
   private async retry(): Promise<void> {
-    this.timer = null;
     const completions = this.unwritten;
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
@@ -86,7 +101,7 @@ function isRefusedByRule(error: unknown): boolean {
 }
 
 /** Records the outcome of an execution. */
-export function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
+function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
   const { outcome: settled, result, failureReason } = outcome;
   const ended = { outcome: settled, result, failureReason };
   return transaction.update(

@@ -12,13 +12,13 @@ import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ExecutionListQuery, ExecutionResponse, ReportResultRequest } from './dto/execution.dto';
 import { EXECUTION } from './execution.entity';
-import { ExecutionsService } from './executions.service';
+import { ExecutionCompletions } from './execution-completions';
 
 @ApiTags('Executions')
 @Controller('executions')
 export class ExecutionsController {
   constructor(
-    private readonly executions: ExecutionsService,
+    private readonly completions: ExecutionCompletions,
     private readonly lists: Lists,
     private readonly records: RecordReader,
   ) {}
@@ -72,6 +72,6 @@ export class ExecutionsController {
       outcome === 'executed'
         ? ({ outcome, result, failureReason: null } as const)
         : ({ outcome, result: null, failureReason: failureReason ?? null, failureCode: null } as const);
-    return ExecutionResponse.from(await this.executions.report(caller, id, reported));
+    return ExecutionResponse.from(await this.completions.report(caller, id, reported));
   }
 }

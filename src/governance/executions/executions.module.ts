@@ -7,7 +7,6 @@ import { ExecutionCompletions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsController } from './executions.controller';
-import { ExecutionsService } from './executions.service';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { StopsModule } from '../stops/stops.module';
@@ -35,7 +34,6 @@ import {
   ],
   controllers: [ExecutionsController],
   providers: [
-    ExecutionsService,
     ExecutionRunner,
     ExecutionCompletions,
     InterruptedExecutions,
@@ -43,6 +41,6 @@ import {
     ActionHandlers,
     ActionRunner,
   ],
-  exports: [ExecutionRunner, ExecutionsService],
+  exports: [ExecutionRunner],
 })
 export class ExecutionsModule {}

@@ -1,10 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { derivedKey, KEY_BYTES, type LazyKey } from '../../core/values/derived-key';
+import { Seals } from '../../core/values/seals';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 
-const PURPOSE = 'passkey registration';
 const TIME_BYTES = 8;
 export const GOOD_FOR_MS = 5 * 60_000;
 
@@ -13,36 +11,30 @@ export const GOOD_FOR_MS = 5 * 60_000;
  * processes derive.
  */
 export class RegistrationChallenges {
-  private readonly sealingKey: LazyKey;
-  private readonly acceptedKeys: readonly LazyKey[];
+  private readonly seals: Seals;
 
-  /** Those that were sealed with a previous secret are accepted as well. */
   constructor(secret: string, previousSecrets: readonly string[]) {
-    this.sealingKey = derivedKey(secret, PURPOSE);
-    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map((previous) => derivedKey(previous, PURPOSE))];
+    this.seals = new Seals('passkey registration', secret, previousSecrets);
   }
 
   async make(agentId: string, now: number): Promise<Buffer> {
     const time = Buffer.alloc(TIME_BYTES);
     time.writeBigUInt64BE(BigInt(now));
-    return Buffer.concat([time, seal(await this.sealingKey(), time, agentId)]);
+    return Buffer.concat([time, await this.seals.of(sealed(time, agentId))]);
   }
 
   /** Whether it was made for the agent, at most five minutes ago. @param challenge base64url */
   async isGood(challenge: string, agentId: string, now: number): Promise<boolean> {
     const bytes = Buffer.from(challenge, 'base64url');
-    if (bytes.length !== TIME_BYTES + KEY_BYTES) return false;
-    const time = bytes.subarray(0, TIME_BYTES);
+    const [time, seal] = [bytes.subarray(0, TIME_BYTES), bytes.subarray(TIME_BYTES)];
+    if (!(await this.seals.isOf(seal, sealed(time, agentId)))) return false;
     // The clocks of processes differ a little, so a challenge from the near future is as good as one from the past.
-    if (Math.abs(now - Number(time.readBigUInt64BE())) > GOOD_FOR_MS) return false;
-    for (const key of this.acceptedKeys)
-      if (timingSafeEqual(bytes.subarray(TIME_BYTES), seal(await key(), time, agentId))) return true;
-    return false;
+    return Math.abs(now - Number(time.readBigUInt64BE())) <= GOOD_FOR_MS;
   }
 }
 
-function seal(key: Buffer, time: Buffer, agentId: string): Buffer {
-  return createHmac('sha256', key).update(time).update(agentId).digest();
+function sealed(time: Buffer, agentId: string): Buffer {
+  return Buffer.concat([time, Buffer.from(agentId)]);
 }
 
 /** The challenge of a signature, base64url: the hash of what is signed. */

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type * as Protocol from '@simplewebauthn/server';
 import type * as Helpers from '@simplewebauthn/server/helpers';
 import type { JsonObject } from '../../core/json/json-value';
+import type { Agent } from '../agents/agent.entity';
 import type { Passkey } from './passkey.entity';
 import type { RelyingParty } from './relying-party';
 
@@ -30,12 +31,6 @@ function helpers(): typeof Helpers {
   return load('@simplewebauthn/server/helpers') as typeof Helpers;
 }
 
-/** For whom a passkey is made. */
-export interface Registrant {
-  readonly id: string;
-  readonly name: string;
-}
-
 /** The part of a signature that is kept: what proves it. Bytes are base64url. */
 export interface PasskeySignature {
   readonly passkeyId: string;
@@ -46,7 +41,7 @@ export interface PasskeySignature {
 
 /** What a browser is to make a passkey by: PublicKeyCredentialCreationOptionsJSON. */
 export async function creationOptions(
-  { id, name }: Registrant,
+  { id, name }: Pick<Agent, 'id' | 'name'>,
   party: RelyingParty,
   { challenge, held, timeout }: { challenge: Buffer; held: readonly Passkey[]; timeout: number },
 ): Promise<Protocol.PublicKeyCredentialCreationOptionsJSON> {

@@ -13,16 +13,10 @@ import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 
-/** Who makes permits, and with what key. */
-export interface PermitIssuer {
-  readonly issuer: string;
-  readonly key: P256Key;
-}
-
 /** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */
 @Injectable()
 export class Permits implements OnModuleInit {
-  private issuing: PermitIssuer | null = null;
+  private issuing: { readonly issuer: string; readonly key: P256Key } | null = null;
 
   constructor(
     private readonly configuration: Configuration,

@@ -1,12 +1,4 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  type OnApplicationShutdown,
-  type OnModuleInit,
-  type Type,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Configuration } from '../../core/config/configuration';
 import { scopeMissing, type DomainError, unauthorized } from '../../core/errors/domain-error';
@@ -14,52 +6,8 @@ import { type Caller, callerOf, type Identity } from '../../ledger/caller';
 import { isPreflight } from '../answers/common-headers';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication, presentsCredential } from './authentication';
+import { FailedAuthentications } from './failed-authentications';
 import type { AdmissionRule, RouteScopes } from '../request/routes';
-
-/** Milliseconds between two lines. */
-const MINUTE = 60_000;
-
-/**
- * Logs failed authentications: the first one at once, and then, while there are more, one line a minute with their
- * number. A line for each would let strangers flood the log.
- */
-@Injectable()
-export class FailedAuthentications implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger('Authentication');
-  private timer: NodeJS.Timeout | undefined;
-  private isRepeated = false;
-  private sinceStart = 0;
-  private sinceLine = 0;
-  private latestAddress = '';
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => this.reportMore(), MINUTE).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
-    this.reportMore();
-  }
-
-  note(address: string): void {
-    this.sinceStart += 1;
-    this.sinceLine += 1;
-    this.latestAddress = address;
-    if (this.isRepeated) return;
-    this.isRepeated = true;
-    this.report('Authentication failed');
-  }
-
-  private reportMore(): void {
-    this.isRepeated = this.sinceLine > 0;
-    if (this.isRepeated) this.report('More authentications failed');
-  }
-
-  private report(msg: string): void {
-    this.logger.warn({ msg, ip: this.latestAddress, failures: this.sinceLine, failuresSinceStart: this.sinceStart });
-    this.sinceLine = 0;
-  }
-}
 
 /**
  * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the

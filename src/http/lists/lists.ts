@@ -1,8 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
-import { derivedKey, KEY_BYTES, type LazyKey } from '../../core/values/derived-key';
+import { SEAL_BYTES, Seals } from '../../core/values/seals';
 import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
 import type { ListQuery } from './list.query';
 
@@ -115,40 +114,28 @@ export interface ListPlace {
 }
 
 const VERSION = 1;
-const PURPOSE = 'list cursor';
 
 /** Seals cursors, so that only this service can have made one and its content can be trusted. */
 export class CursorCodec {
-  private readonly sealingKey: LazyKey;
-  private readonly acceptedKeys: readonly LazyKey[];
+  private readonly seals: Seals;
 
-  /** Seals with a key derived from `secret`; cursors sealed with a previous secret are accepted as well. */
   constructor(secret: string, previousSecrets: readonly string[] = []) {
-    this.sealingKey = derivedKey(secret, PURPOSE);
-    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map((previous) => derivedKey(previous, PURPOSE))];
+    this.seals = new Seals('list cursor', secret, previousSecrets);
   }
 
   async encode({ list, filters, order, total, totalOf, position }: ListPlace): Promise<string> {
     const content = Buffer.from(JSON.stringify([VERSION, list, order, total, position, filters, totalOf]), 'utf8');
-    return Buffer.concat([seal(content, await this.sealingKey()), content]).toString('base64url');
+    return Buffer.concat([await this.seals.of(content), content]).toString('base64url');
   }
 
   /** Undefined when the text is not a cursor of this service. */
   async decode(text: string): Promise<ListPlace | undefined> {
     const bytes = Buffer.from(text, 'base64url');
-    const content = bytes.subarray(KEY_BYTES);
+    const content = bytes.subarray(SEAL_BYTES);
     if (bytes.toString('base64url') !== text) return undefined;
-    if (!(await this.isSealed(bytes.subarray(0, KEY_BYTES), content))) return undefined;
+    if (!(await this.seals.isOf(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
     const [, list, order, total, position, filters, totalOf] = JSON.parse(content.toString('utf8')) as CursorContent;
     return { list, filters, order, total, totalOf, position };
-  }
-
-  private async isSealed(found: Buffer, content: Buffer): Promise<boolean> {
-    if (found.length !== KEY_BYTES) return false;
-    for (const key of this.acceptedKeys) {
-      if (timingSafeEqual(found, seal(content, await key()))) return true;
-    }
-    return false;
   }
 }
 
@@ -161,7 +148,3 @@ type CursorContent = [
   filters: object,
   totalOf: string | null,
 ];
-
-function seal(content: Buffer, key: Buffer): Buffer {
-  return createHmac('sha256', key).update(content).digest();
-}

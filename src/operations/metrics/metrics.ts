@@ -21,15 +21,11 @@ const NO_ROUTE = 'none';
 /** Stands for the status of a request whose client left before it was answered. */
 const NOT_ANSWERED = 'none';
 
-type Observe = (seconds: number) => void;
-
 /** Measures requests and the ledger's batches, and reads the state of other parts when the metrics are scraped. */
 @Injectable()
 export class Metrics implements LedgerObserver, OnModuleInit {
   readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
   private made: Instruments | null = null;
-  /** By method, route and status: labels are composed once, not for each request. */
-  private readonly known = new Map<string, Observe>();
 
   constructor(
     private readonly ledger: LedgerService,
@@ -75,21 +71,12 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     return this.made;
   }
 
-  private closed(request: ServiceRequest, response: Response, duration: number): void {
-    const status = response.headersSent ? response.statusCode : 0;
-    this.observerOf(request.method, request.template ?? NO_ROUTE, status)(duration / MILLISECONDS);
-    if (status === 401) this.instruments.refusedKeys.inc();
-    else if (status === 429) this.instruments.limited.inc();
-  }
-
-  private observerOf(method: string, route: string, status: number): Observe {
-    const name = `${method} ${status} ${route}`;
-    const known = this.known.get(name);
-    if (known !== undefined) return known;
-    const child = this.instruments.requests.labels(method, route, status === 0 ? NOT_ANSWERED : String(status));
-    const observe = child.observe.bind(child);
-    this.known.set(name, observe);
-    return observe;
+  private closed({ method, template }: ServiceRequest, response: Response, duration: number): void {
+    const { requests, refusedKeys, limited } = this.instruments;
+    const status = response.headersSent ? String(response.statusCode) : NOT_ANSWERED;
+    requests.observe({ method, route: template ?? NO_ROUTE, status }, duration / MILLISECONDS);
+    if (status === '401') refusedKeys.inc();
+    else if (status === '429') limited.inc();
   }
 
   private measured(): readonly Measured[] {

@@ -1,10 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { ApiMember, ApiNullableTime } from '../../../http/openapi/answer-members';
+import { OmitType } from '@nestjs/swagger';
+import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
 import { ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
 import type { FieldFault } from '../../../core/errors/domain-error';
-import { ERASABLE_TYPES, type ErasableType, type Erasure } from '../erasure.entity';
+import { ERASABLE_TYPES, type ErasableType, Erasure } from '../erasure.entity';
 
 const MOST_SUBJECTS = 100;
 
@@ -49,45 +49,6 @@ function subjectFaults(subjects: readonly unknown[]): FieldFault[] {
   });
 }
 
-export class ErasureSubjectResponse {
-  @ApiProperty({ enum: ERASABLE_TYPES, enumName: 'ErasableType', example: 'execution' })
-  readonly type!: ErasableType;
-
-  @ApiProperty({ example: sampleId('exe') })
-  readonly id!: string;
-}
-
-export class ErasureResponse {
-  @ApiProperty({ example: sampleId('ers') })
-  readonly id!: string;
-
-  @ApiMember('As they were named.', { type: [ErasureSubjectResponse] })
-  readonly subjects!: readonly ErasureSubjectResponse[];
-
-  @ApiProperty({ example: 'Request 2026-118 of a data subject' })
-  readonly reason!: string;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiNullableTime('When all of it was gone; null, as are the counts, until then.')
-  readonly completedAt!: string | null;
-
-  @ApiMember('Entries that lost their contents.', { type: 'integer', nullable: true, example: null })
-  readonly entries!: number | null;
-
-  @ApiMember('Records that were erased.', { type: 'integer', nullable: true, example: null })
-  readonly records!: number | null;
-
-  @ApiMember('Entries of version 1 among them: what they held can still be guessed from the hash.', {
-    type: 'integer',
-    nullable: true,
-    example: null,
-  })
-  readonly unsalted!: number | null;
-
-  static from(this: void, erasure: Erasure): ErasureResponse {
-    const { id, subjects, reason, createdAt, completedAt, entries, records, unsalted } = erasure;
-    return { id, subjects, reason, createdAt, completedAt, entries, records, unsalted };
-  }
+export class ErasureResponse extends OmitType(Erasure, ['createdSequence'] as const) {
+  static readonly from: ShownAs<ErasureResponse> = shownAs(ErasureResponse);
 }

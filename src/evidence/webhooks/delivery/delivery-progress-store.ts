@@ -185,16 +185,12 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
 const START =
   `INSERT INTO "webhook_standings" ("webhookId", "sequence", "replayHead", "epoch", "term", "attempts") ` +
   `VALUES ($1, $2, $3, $4, 0, 0)`;
-const REPLAY =
-  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
-  `"replayHead" = excluded."replayHead", "epoch" = excluded."epoch", "attempts" = 0, ` +
-  `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = NULL`;
-/** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
-const RESUME =
-  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", ` +
-  `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
-  `"failingSequence" = ${unlessGivenUp('failingSequence', 'NULL')}, ` +
-  `"failingUrl" = ${unlessGivenUp('failingUrl', 'NULL')}, "nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
+/** As if nothing had failed. */
+const ANEW =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", "attempts" = 0, ` +
+  `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = `;
+const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = excluded."replayHead"`;
+const RESUME = `${ANEW} "webhook_standings"."lastAttemptAt"`;
 const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
 /** Epochs are random: if they were counted, two processes could set the same one after a lost commit. */
 const EPOCHS = 2 ** 47;
@@ -209,8 +205,7 @@ export function replayed(webhookId: string, after: number, head: number): SideWr
 }
 
 /**
- * Makes an endpoint retry at once, with its failures cleared if it was given up. The outcome of a delivery under way no
- * longer counts.
+ * Makes an endpoint retry at once, as if nothing had failed. The outcome of a delivery under way no longer counts.
  *
  * @param start the position of an endpoint that has none yet.
  */
@@ -224,10 +219,4 @@ function newEpoch(): number {
 
 function proofFor(webhookId: string): SideWrite['proof'] {
   return { sql: SELECT_EPOCH, parameters: [webhookId] };
-}
-
-/** An endpoint that is to be tried again has a time for it. */
-function unlessGivenUp(column: keyof DeliveryProgress, otherwise: string): string {
-  const [next, kept] = ['nextAttemptAt', column].map((name) => `"webhook_standings".${quoted(name)}`);
-  return `CASE WHEN ${next} IS NULL THEN ${otherwise} ELSE ${kept} END`;
 }

@@ -5,9 +5,6 @@ import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/e
 import type { PastRecords } from '../../../ledger/reading/past-records';
 import { filterOf, WEBHOOK } from '../webhook.entity';
 
-/** Most entries held in memory for one endpoint; further ones are read again later. */
-const MOST_WAITING = 500;
-
 /** What reading the entries of an endpoint needs from the process. */
 export interface EntrySources {
   readonly entries: EntryReader;
@@ -35,7 +32,7 @@ export interface EntryRange {
  * The ledger has all past filters, so the result does not depend on who reads, and when.
  */
 export class EndpointEntries implements EntryFollower {
-  private readonly waiting: AnsweredListedEntry[] = [];
+  private waiting: AnsweredListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
   /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
@@ -74,10 +71,14 @@ export class EndpointEntries implements EntryFollower {
     if (isUpToDate && !this.over.aborted) this.isLive = this.sources.live.join(this, this.read);
   }
 
+  /** What concerns the endpoint is read once more, by the filter of its time. */
   take({ entries, last }: EventChunk): void {
     const { webhookId } = this.range;
-    const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
-    this.accept(entries, last, change?.sequence ?? Infinity);
+    const concerns = entries.some(
+      (entry) => entry.sequence > this.read && (entry.subjectId === webhookId || matchesFilter(this.filter, entry)),
+    );
+    if (concerns) this.leaveLive();
+    else this.read = Math.max(this.read, last);
     this.wake?.();
   }
 
@@ -95,21 +96,11 @@ export class EndpointEntries implements EntryFollower {
     const page = await entries.page(pageAfter(this.read, conditionsOfFilter(this.filter)));
     // After the page, so that no change among its entries is missed.
     const change = await this.nextChange();
-    this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
-  }
-
-  /** @param upTo the sequence up to which all entries that the filter chooses were read. */
-  private accept(entries: readonly AnsweredListedEntry[], upTo: number, change: number): void {
+    const upTo = page.more ? (page.rows.at(-1)?.sequence ?? 0) : head;
     const end = Math.min(Math.max(this.read, upTo), change);
-    const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
-    const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
-    const hasRoom = this.waiting.length + found.length <= MOST_WAITING;
-    if (hasRoom) {
-      this.waiting.push(...found);
-      this.read = end;
-      this.isAtChange = end === change;
-    }
-    if (!hasRoom || this.isAtChange) this.leaveLive();
+    this.waiting = page.rows.filter((entry) => entry.sequence <= end && matchesFilter(this.filter, entry));
+    this.read = end;
+    this.isAtChange = end === change;
   }
 
   /** The sequence at which the webhook's state has the filter for the next entry. */

@@ -1,32 +1,22 @@
 import type { JsonObject } from '../../../core/json/json-value';
-import { conflict, type DomainError, invalidField, present } from '../../../core/errors/domain-error';
+import { conflict, type DomainError, invalidField } from '../../../core/errors/domain-error';
 import { endOf } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import type { Agent } from '../../agents/agent.entity';
 import {
   type ApprovalRequirement,
-  sumOfApprovals,
-  areSameGrants,
   excessOf,
   type GivenGrant,
   type GrantAllowance,
   lengthOf,
-  sumOfGrant,
 } from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
 import { matchesAsAllow } from '../../policies/patterns/resources';
 import type { Decision, Review } from '../decision.entity';
 import type { CountedReview } from '../reviewers';
-import { type Grant, GRANT } from './grant.entity';
-import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
-import type { DueRecords } from '../../../ledger/due-settlement';
-import { EXECUTION, type Execution } from '../../executions/execution.entity';
-import type { SettlementNote } from '../../executions/execution-rules';
-import { settleDecision } from '../decision-settlement';
+import type { Grant } from './grant.entity';
 
-/** Most grants of one agent that are active at a time. */
-export const MOST_ACTIVE = 100;
 /** Most grants that are looked at for one request: the oldest that meet it. */
 const MOST_TRIED = 20;
 
@@ -151,136 +141,8 @@ export function revocationConflict({ status }: Grant): DomainError | null {
     : conflict(`The grant is ${status} already; only one that is active can be revoked.`);
 }
 
-/** Mints what the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at the limit. */
-export async function mintGiven(transaction: LedgerTransaction, decision: Decision): Promise<void> {
-  const { grant: allowed, reviews, executionId } = decision;
-  const given = givenByAll(reviews.map((review) => review.grant));
-  const [first] = given;
-  if (allowed === null || first === undefined || executionId === null) return;
-  if (!given.every((other) => areSameGrants(first, other, allowed))) return;
-  if (!(await hasRoom(transaction, decision.proposedBy)))
-    throw conflict(
-      `At most ${MOST_ACTIVE} grants of an agent are active at a time. Revoke some, or approve without a grant.`,
-    );
-  const execution = await requiredExecution(transaction, executionId);
-  mint(transaction, transaction.newId(GRANT), decision, execution, termsOf(first, allowed, execution, transaction.now));
-}
-
-/** None if one of them gave none. */
-function givenByAll(grants: readonly (GivenGrant | undefined)[]): GivenGrant[] {
-  const given = grants.filter((grant) => grant !== undefined);
-  return given.length === grants.length ? given : [];
-}
-
-export async function hasRoom(transaction: LedgerTransaction, agentId: string): Promise<boolean> {
-  const active = { agentId, status: 'active' } as const;
-  if ((await transaction.count(GRANT, active)) < MOST_ACTIVE) return true;
-  return (await transaction.count(GRANT, active, { until: transaction.now })) < MOST_ACTIVE;
-}
-
-export function mint(
-  transaction: LedgerTransaction,
-  id: string,
-  { id: decisionId }: Pick<Decision, 'id'>,
-  { agentId, action, resourceType, resourceId, onBehalfOf }: Execution,
-  terms: GrantTerms,
-): void {
-  const asked = { agentId, action, resourceType, resourceId, onBehalfOf: onBehalfOf?.subject ?? null };
-  const record = { id, decisionId, ...asked, ...terms, status: 'active', createdAt: transaction.now } as const;
-  const { until, uses } = terms;
-  transaction.insert(GRANT, record, { action: 'grant.created', agentId, details: { decisionId, until, uses } });
-}
-
-/** Takes one use, under the ledger's lock; the last one ends it. */
-export async function takeUse(transaction: LedgerTransaction, grant: Grant): Promise<void> {
-  const key = { sum: sumOfGrant(grant.id), window: '', key: '' };
-  const [before = '0'] = await transaction.sums([key]);
-  const used = Number(before) + 1;
-  if (grant.uses !== null && used > grant.uses) throw new Error(`The grant ${grant.id} is used up, and still active.`);
-  transaction.keepSum(key, String(used));
-  if (used === grant.uses) end(transaction, grant, 'used_up');
-}
-
-export function revokeGrant(transaction: LedgerTransaction, grant: Grant, reason: string | null): Grant {
-  return end(transaction, grant, 'revoked', { reason });
-}
-
-/** Grants that are over. */
-export const DUE_GRANTS: DueRecords<Grant> = {
-  kind: GRANT,
-  settle: (transaction, grant) => {
-    if (grant.status === 'active' && grant.until <= transaction.now)
-      end(transaction, grant, 'expired', { bySystem: true });
-    return Promise.resolve();
-  },
-};
-
-const ENDED = { used_up: 'grant.used_up', expired: 'grant.expired', revoked: 'grant.revoked' } as const;
-
-function end(
-  transaction: LedgerTransaction,
-  grant: Grant,
-  status: keyof typeof ENDED,
-  added: Pick<EntryNote, 'reason' | 'bySystem'> = {},
-): Grant {
-  const { agentId, decisionId } = grant;
-  const note = { action: ENDED[status], agentId, details: { decisionId }, ...added };
-  return transaction.update(GRANT, { ...grant, status }, note);
-}
-
-export async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  return present(await transaction.find(EXECUTION, id), `execution ${id}`);
-}
-
-/** What a reviewer who rejects would approve. */
-export interface Instead {
-  readonly parameters: JsonObject;
-  /** Whether the reviewer could have approved the decision. */
-  readonly couldApprove: boolean;
-}
-
 /** @throws VALIDATION_ERROR when a grant goes beyond what the decision allows. */
 export function requireWithin(given: GivenGrant, decision: Decision): void {
   const excess = excessOf(given, decision.grant);
   if (excess !== undefined) throw invalidField(`grant${excess.at}`, excess.message);
-}
-
-/** @throws VALIDATION_ERROR unless a reviewer of an execution's decision names other parameters. */
-export async function requireOther(
-  transaction: LedgerTransaction,
-  parameters: JsonObject,
-  { executionId }: Decision,
-  approverId: string | null,
-): Promise<void> {
-  if (executionId === null) throw invalidField('instead', 'must be left out: the decision is not about an execution');
-  if (approverId === null) throw invalidField('instead', 'must be left out without approverId');
-  const execution = await requiredExecution(transaction, executionId);
-  if (canonicalJson(execution.parameters) === canonicalJson(parameters))
-    throw invalidField('instead.parameters', 'must be other ones than those that were asked for');
-}
-
-/**
- * Rejects, and names what would be right. That becomes a grant if this reviewer's approval alone would have been
- * enough, and otherwise a hint. A rejection never fails because there are too many grants.
- */
-export async function settleWithInstead(
-  transaction: LedgerTransaction,
-  rejected: Decision,
-  { note, forExecution, instead }: { note: EntryNote; forExecution: SettlementNote; instead: Instead },
-): Promise<Decision> {
-  const { executionId, executeWithin, approvers, proposedBy } = rejected;
-  const { parameters, couldApprove } = instead;
-  const isEnough =
-    couldApprove && executionId !== null && executeWithin !== null && sumOfApprovals(approvers ?? []) === 1;
-  const isGranted = isEnough && (await hasRoom(transaction, proposedBy));
-  const grantId = isGranted ? transaction.newId(GRANT) : null;
-  const settled = await settleDecision(transaction, rejected, note, {
-    ...forExecution,
-    instead: { parameters, grantId },
-  });
-  if (grantId === null || executionId === null || executeWithin === null) return settled;
-  const execution = await requiredExecution(transaction, executionId);
-  const terms = { resources: null, parametersHash: parametersHashOf(parameters), uses: 1 };
-  mint(transaction, grantId, rejected, execution, { ...terms, until: endOf(executeWithin, transaction.now) });
-  return settled;
 }

@@ -8,7 +8,8 @@ import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { SumReader } from '../../../ledger/reading/sum-reader';
 import { DECISION } from '../decision.entity';
-import { DUE_GRANTS, givingReviews, revocationConflict, revokeGrant } from './grant-rules';
+import { DUE_GRANTS, revokeGrant } from './grant-changes';
+import { givingReviews, revocationConflict } from './grant-rules';
 import { sumOfGrant } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 

@@ -11,7 +11,8 @@ import { type CountedAgent, EXECUTION, type Execution } from '../../executions/e
 import { decodedPath } from '../../policies/patterns/resources';
 import { DECISION } from '../decision.entity';
 import { rejectionEnd } from '../decision-rules';
-import { countedAgents, countedReviews, ReviewPolicies } from '../reviewers';
+import { countedAgents, countedReviews, denyingReview } from '../reviewers';
+import { ActivePolicies } from '../../policies/active-policies';
 import { type Grant, GRANT } from './grant.entity';
 import {
   givingReviews,
@@ -48,7 +49,7 @@ export class HeldGrants {
   private readonly reader: Records = { find: (kind, id) => this.records.find(kind, id, SYSTEM_CALLER) };
 
   constructor(
-    private readonly policies: ReviewPolicies,
+    private readonly policies: ActivePolicies,
     private readonly records: RecordReader,
   ) {}
 
@@ -123,7 +124,7 @@ export class HeldGrants {
     const found = known.find((one) => {
       const { type } = one.decision;
       const isForbidden = (reviewer: Agent): boolean =>
-        this.policies.denying({ riskLevel, type }, 'approve', reviewer).length > 0;
+        denyingReview(this.policies, { riskLevel, type }, 'approve', reviewer).length > 0;
       return holds(one, { requirement, now, isForbidden });
     });
     if (found === undefined) return null;

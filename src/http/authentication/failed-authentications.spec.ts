@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { FailedAuthentications } from './api-key.guard';
+import { FailedAuthentications } from './failed-authentications';
 
 describe('Failed authentications', () => {
   const lines: unknown[] = [];

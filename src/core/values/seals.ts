@@ -1,0 +1,53 @@
+import { createHmac, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+
+/** Of keys, and of seals. */
+export const SEAL_BYTES = 32;
+/**
+ * Each derivation takes a tenth of a second and 32 MiB: otherwise the holder of what is sealed with the key could try
+ * millions of secrets a second.
+ */
+const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+
+const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);
+
+type LazyKey = () => Promise<Buffer>;
+
+/**
+ * A key for one purpose, the same in every process with this secret. It is derived on first use, as many processes
+ * never need it, and then kept. A derivation that fails, as it may for lack of memory, is tried again at the next use.
+ */
+function derivedKey(secret: string, purpose: string): LazyKey {
+  let key: Promise<Buffer> | undefined;
+  const forget = (error: unknown): never => {
+    key = undefined;
+    throw error;
+  };
+  return () => (key ??= derive(secret, purpose, SEAL_BYTES, COST).catch(forget));
+}
+
+/** Seals what only this service can have made, by HMAC-SHA256 with a key for one purpose. */
+export class Seals {
+  private readonly sealing: LazyKey;
+  private readonly accepted: readonly LazyKey[];
+
+  /** Seals by previous secrets are accepted as well. */
+  constructor(purpose: string, secret: string, previousSecrets: readonly string[]) {
+    this.sealing = derivedKey(secret, purpose);
+    this.accepted = [this.sealing, ...previousSecrets.map((previous) => derivedKey(previous, purpose))];
+  }
+
+  async of(content: Buffer): Promise<Buffer> {
+    return sealBy(await this.sealing(), content);
+  }
+
+  async isOf(seal: Buffer, content: Buffer): Promise<boolean> {
+    if (seal.length !== SEAL_BYTES) return false;
+    for (const key of this.accepted) if (timingSafeEqual(seal, sealBy(await key(), content))) return true;
+    return false;
+  }
+}
+
+function sealBy(key: Buffer, content: Buffer): Buffer {
+  return createHmac('sha256', key).update(content).digest();
+}

@@ -1,0 +1,149 @@
+import type { JsonObject } from '../../../core/json/json-value';
+import { conflict, invalidField, present } from '../../../core/errors/domain-error';
+import { endOf } from '../../../core/values/duration';
+import { canonicalJson } from '../../../ledger/chain/canonical-json';
+import type { DueRecords } from '../../../ledger/due-settlement';
+import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
+import { EXECUTION, type Execution } from '../../executions/execution.entity';
+import type { SettlementNote } from '../../executions/execution-rules';
+import {
+  areSameGrants,
+  type GivenGrant,
+  sumOfApprovals,
+  sumOfGrant,
+} from '../../policies/approval/approval-requirement';
+import type { Decision } from '../decision.entity';
+import { settleDecision } from '../decision-settlement';
+import { type Grant, GRANT } from './grant.entity';
+import { type GrantTerms, parametersHashOf, termsOf } from './grant-rules';
+
+/** Most grants of one agent that are active at a time. */
+const MOST_ACTIVE = 100;
+
+/** Mints what the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at the limit. */
+export async function mintGiven(transaction: LedgerTransaction, decision: Decision): Promise<void> {
+  const { grant: allowed, reviews, executionId } = decision;
+  const given = givenByAll(reviews.map((review) => review.grant));
+  const [first] = given;
+  if (allowed === null || first === undefined || executionId === null) return;
+  if (!given.every((other) => areSameGrants(first, other, allowed))) return;
+  if (!(await hasRoom(transaction, decision.proposedBy)))
+    throw conflict(
+      `At most ${MOST_ACTIVE} grants of an agent are active at a time. Revoke some, or approve without a grant.`,
+    );
+  const execution = await requiredExecution(transaction, executionId);
+  mint(transaction, transaction.newId(GRANT), decision, execution, termsOf(first, allowed, execution, transaction.now));
+}
+
+/** None if one of them gave none. */
+function givenByAll(grants: readonly (GivenGrant | undefined)[]): GivenGrant[] {
+  const given = grants.filter((grant) => grant !== undefined);
+  return given.length === grants.length ? given : [];
+}
+
+async function hasRoom(transaction: LedgerTransaction, agentId: string): Promise<boolean> {
+  const active = { agentId, status: 'active' } as const;
+  if ((await transaction.count(GRANT, active)) < MOST_ACTIVE) return true;
+  return (await transaction.count(GRANT, active, { until: transaction.now })) < MOST_ACTIVE;
+}
+
+function mint(
+  transaction: LedgerTransaction,
+  id: string,
+  { id: decisionId }: Pick<Decision, 'id'>,
+  { agentId, action, resourceType, resourceId, onBehalfOf }: Execution,
+  terms: GrantTerms,
+): void {
+  const asked = { agentId, action, resourceType, resourceId, onBehalfOf: onBehalfOf?.subject ?? null };
+  const record = { id, decisionId, ...asked, ...terms, status: 'active', createdAt: transaction.now } as const;
+  const { until, uses } = terms;
+  transaction.insert(GRANT, record, { action: 'grant.created', agentId, details: { decisionId, until, uses } });
+}
+
+/** Takes one use, under the ledger's lock; the last one ends it. */
+export async function takeUse(transaction: LedgerTransaction, grant: Grant): Promise<void> {
+  const key = { sum: sumOfGrant(grant.id), window: '', key: '' };
+  const [before = '0'] = await transaction.sums([key]);
+  const used = Number(before) + 1;
+  if (grant.uses !== null && used > grant.uses) throw new Error(`The grant ${grant.id} is used up, and still active.`);
+  transaction.keepSum(key, String(used));
+  if (used === grant.uses) end(transaction, grant, 'used_up');
+}
+
+export function revokeGrant(transaction: LedgerTransaction, grant: Grant, reason: string | null): Grant {
+  return end(transaction, grant, 'revoked', { reason });
+}
+
+/** Grants that are over. */
+export const DUE_GRANTS: DueRecords<Grant> = {
+  kind: GRANT,
+  settle: (transaction, grant) => {
+    if (grant.status === 'active' && grant.until <= transaction.now)
+      end(transaction, grant, 'expired', { bySystem: true });
+    return Promise.resolve();
+  },
+};
+
+const ENDED = { used_up: 'grant.used_up', expired: 'grant.expired', revoked: 'grant.revoked' } as const;
+
+function end(
+  transaction: LedgerTransaction,
+  grant: Grant,
+  status: keyof typeof ENDED,
+  added: Pick<EntryNote, 'reason' | 'bySystem'> = {},
+): Grant {
+  const { agentId, decisionId } = grant;
+  const note = { action: ENDED[status], agentId, details: { decisionId }, ...added };
+  return transaction.update(GRANT, { ...grant, status }, note);
+}
+
+export async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
+  return present(await transaction.find(EXECUTION, id), `execution ${id}`);
+}
+
+/** What a reviewer who rejects would approve. */
+export interface Instead {
+  readonly parameters: JsonObject;
+  /** Whether the reviewer could have approved the decision. */
+  readonly couldApprove: boolean;
+}
+
+/** @throws VALIDATION_ERROR unless a reviewer of an execution's decision names other parameters. */
+export async function requireOther(
+  transaction: LedgerTransaction,
+  parameters: JsonObject,
+  { executionId }: Decision,
+  approverId: string | null,
+): Promise<void> {
+  if (executionId === null) throw invalidField('instead', 'must be left out: the decision is not about an execution');
+  if (approverId === null) throw invalidField('instead', 'must be left out without approverId');
+  const execution = await requiredExecution(transaction, executionId);
+  if (canonicalJson(execution.parameters) === canonicalJson(parameters))
+    throw invalidField('instead.parameters', 'must be other ones than those that were asked for');
+}
+
+/**
+ * Rejects, and names what would be right. That becomes a grant if this reviewer's approval alone would have been
+ * enough, and otherwise a hint. A rejection never fails because there are too many grants.
+ */
+export async function settleWithInstead(
+  transaction: LedgerTransaction,
+  rejected: Decision,
+  { note, forExecution, instead }: { note: EntryNote; forExecution: SettlementNote; instead: Instead },
+): Promise<Decision> {
+  const { executionId, executeWithin, approvers, proposedBy } = rejected;
+  const { parameters, couldApprove } = instead;
+  const isEnough =
+    couldApprove && executionId !== null && executeWithin !== null && sumOfApprovals(approvers ?? []) === 1;
+  const isGranted = isEnough && (await hasRoom(transaction, proposedBy));
+  const grantId = isGranted ? transaction.newId(GRANT) : null;
+  const settled = await settleDecision(transaction, rejected, note, {
+    ...forExecution,
+    instead: { parameters, grantId },
+  });
+  if (grantId === null || executionId === null || executeWithin === null) return settled;
+  const execution = await requiredExecution(transaction, executionId);
+  const terms = { resources: null, parametersHash: parametersHashOf(parameters), uses: 1 };
+  mint(transaction, grantId, rejected, execution, { ...terms, until: endOf(executeWithin, transaction.now) });
+  return settled;
+}
