@@ -8,13 +8,13 @@ import { EntryReader } from './reading/entry-reader';
 import {
   IdempotencyKey,
   LedgerCounter,
-  LedgerEntry,
   LedgerHead,
   LedgerLeftover,
   LedgerListItem,
   LedgerSum,
   LedgerTreeNode,
 } from './schema/ledger-tables';
+import { StoredEntry } from './chain/stored-entry';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
@@ -33,7 +33,7 @@ import { SumReader } from './reading/sum-reader';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
-  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
+  [StoredEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
   [
     FirstRelease1763600000000,
     SinceFirstRelease1764500000000,

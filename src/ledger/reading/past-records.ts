@@ -4,7 +4,7 @@ import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
 import type { JsonObject } from '../../core/json/json-value';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
-import { saysStateSql } from '../chain/entry-columns';
+import { saysStateSql } from '../chain/stored-entry';
 import { RecordCatalog } from '../records/record-catalog';
 import { chunksOf } from './chunks';
 import { type Viewer, visibilityOf, visibleTo } from '../records/visibility';

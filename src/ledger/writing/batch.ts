@@ -1,6 +1,7 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
-import { ENTRY_COLUMNS } from '../chain/entry-columns';
-import { seal, type StoredEntry, type UnsealedEntry } from '../chain/hash-chain';
+import { seal, type UnsealedEntry } from '../chain/hash-chain';
+import type { StoredEntry } from '../chain/stored-entry';
+import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
 import { IdempotencyStore } from '../idempotency/idempotency-store';

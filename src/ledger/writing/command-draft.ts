@@ -16,7 +16,7 @@ import {
   type PendingChanges,
   RowChanges,
 } from './batch';
-import { ACCESS_DENIED } from '../chain/entry-columns';
+import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
 import type { RowsAsked } from '../records/rows-asked';

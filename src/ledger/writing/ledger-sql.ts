@@ -1,5 +1,5 @@
 import type { LedgerPosition } from '../chain/ledger-position';
-import { ENTRY_COLUMNS } from '../chain/entry-columns';
+import { StoredEntry } from '../chain/stored-entry';
 import type { Dialect } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
 import { columnsOf, tableName } from '../records/record-codec';
@@ -22,7 +22,7 @@ export type LedgerSql = ReturnType<typeof ledgerSql>;
 export const ledgerSql = oncePerDialect((dialect: Dialect) => {
   const insertInto = (table: new () => object): string => insertRows(dialect, tableName(table), columnsOf(table));
   return {
-    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+    insertEntries: insertInto(StoredEntry),
     moveCounters:
       `${insertInto(LedgerCounter)} WHERE true ON CONFLICT ("name") ` +
       `DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`,
