@@ -66,7 +66,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.connection = new WriterConnection(database, this.known, this.memory, catalog);
     const { connection, memory, known, clock, stops } = this;
     const transaction = new BatchTransaction(database, connection, memory, known, clock);
-    const batches = new Batches(database, catalog, connection, transaction, memory, clock);
+    const batches = new Batches(catalog, connection, transaction, memory, clock);
     const leftovers = new Leftovers(catalog, transaction, database);
     this.leftovers = leftovers;
     this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });

@@ -6,7 +6,9 @@ import { columnsOf } from '../records/record-codec';
 import { SUMS } from '../records/statements';
 
 /** The columns of entries, in the order they are written. */
-export const ENTRY_COLUMNS = columnsOf(StoredEntry) as readonly (ColumnDefinition & { readonly name: keyof StoredEntry })[];
+export const ENTRY_COLUMNS = columnsOf(StoredEntry) as readonly (ColumnDefinition & {
+  readonly name: keyof StoredEntry;
+})[];
 
 /** The end of the chain: one row, moved in the transaction of every batch. It reveals a truncated ledger. */
 @Entity('ledger_head')

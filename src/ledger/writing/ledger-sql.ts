@@ -3,15 +3,7 @@ import { StoredEntry } from '../chain/stored-entry';
 import type { Dialect } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
 import { columnsOf, tableName } from '../records/record-codec';
-import {
-  deleteRows,
-  insertRows,
-  LIST_ITEMS,
-  oncePerDialect,
-  selectSums,
-  SUMS,
-  upsertRows,
-} from '../records/statements';
+import { deleteRows, insertRows, LIST_ITEMS, oncePerDialect, SUMS, upsertRows } from '../records/statements';
 import { LedgerCounter, LedgerListItem, LedgerSum, LedgerTreeNode } from '../schema/ledger-tables';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
@@ -31,7 +23,6 @@ export const ledgerSql = oncePerDialect((dialect: Dialect) => {
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
     insertItems: insertInto(LedgerListItem),
     insertNodes: insertInto(LedgerTreeNode),
-    selectSums: selectSums(dialect),
     keepSums: upsertRows(dialect, SUMS, columnsOf(LedgerSum), ['sum', 'window', 'key']),
   };
 });

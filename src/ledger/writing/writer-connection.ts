@@ -115,7 +115,7 @@ export class WriterConnection {
       await connection.run(dialect.begin);
       const head = await this.known.checked(readHead(connection, dialect.lockRow));
       await this.memory.catchUp(connection, head);
-      await dryRun(batchMeans(connection, dialect, this.catalog), head);
+      await dryRun(batchMeans(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
       this.checkPlace();
