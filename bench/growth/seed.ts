@@ -73,9 +73,7 @@ function addPolicies(first: number, volume: Volume, activePolicies: ActivePolici
     const ids = seeded.map(({ id }) => id);
     const policySet = activePolicies.inForce.policySetWith(ids, []);
     for (const policy of seeded) {
-      activePolicies.follow(transaction, [
-        transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet })),
-      ]);
+      transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet }));
     }
   };
 }

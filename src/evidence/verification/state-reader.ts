@@ -233,14 +233,17 @@ export function liveRecordsSql(
   const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = live.${quoted(kind.owner?.column ?? '')})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
   const { repeats } = kind;
-  const equal = repeats?.columns.map((name) => `own.${quoted(name)} IS NOT DISTINCT FROM live.${quoted(name)}`) ?? [];
-  const repeated = `(SELECT count(*) FROM ${quoted(repeats?.table ?? '')} AS own WHERE own."id" = live.${quoted(repeats?.by ?? '')} AND ${equal.join(' AND ')})`;
+  const repeated = repeats?.columns.map(
+    (name) =>
+      `live.${quoted(name)} IS NOT DISTINCT FROM (SELECT own.${quoted(name)} FROM ${quoted(repeats.table)} AS own ` +
+      `WHERE own."id" = live.${quoted(repeats.by)})`,
+  );
   const said: Readonly<Partial<Record<Said, string>>> = {
     firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
     owners: ownerTable === null ? '1' : owners,
     leftovers: ownerTable === null ? '0' : leftovers,
-    repeated: repeats === undefined ? '1' : repeated,
+    repeated: repeated === undefined ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
     items: kind.listColumns === undefined ? 'NULL' : items,
   };
   const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);

@@ -6,7 +6,6 @@ import { conflict } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { Condition } from '../../ledger/record-page';
-import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -60,6 +59,7 @@ export class ActivePolicies implements OnModuleInit {
   private knownRules: string | null = null;
   private readonly rows = new LiveRows<Policy>({
     kind: POLICY,
+    status: 'active',
     actions: POLICY_ACTIONS,
     keep: (policies) => this.apply(policies),
   });
@@ -67,18 +67,13 @@ export class ActivePolicies implements OnModuleInit {
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    private readonly counters: CounterReader,
     private readonly configuration: Configuration,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const upTo = await this.counters.headSequence();
-    const policies = await this.stored();
-    await this.change(policies, []);
+    await this.ledger.follow(this.rows);
     const excess = excessOver(totalOf(this.extents.values()), this.configuration);
     if (excess !== undefined) this.logger.warn(excess);
-    await this.warnOf(policies);
-    this.ledger.follow(this.rows, upTo);
   }
 
   /** To be asked inside a command, so that no policy changes between the decision and its commit. */
@@ -156,18 +151,13 @@ export class ActivePolicies implements OnModuleInit {
         changed.push(transaction.update(POLICY, { ...change.policy, status }, note));
       }
     }
-    if (changed.length > 0) this.follow(transaction, changed);
     return { changed, ids: identified.map(({ id }) => id), policySet };
   }
 
   /**
-   * Puts policies in force, or removes them, according to their status, once the command is on disk. To be called once with
-   * all that a command changes: between two calls, evaluations would see a set that was never in force.
+   * Puts policies in force, or removes them, according to their status: all that a command has changed at once. Between
+   * two calls, evaluations would see a set that was never in force.
    */
-  follow(transaction: LedgerTransaction, policies: readonly Policy[]): void {
-    this.rows.follow(transaction, policies);
-  }
-
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));

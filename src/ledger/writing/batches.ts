@@ -36,7 +36,7 @@ export interface CommittedBatch {
 
 /** Runs commands one after another in a single database transaction and commits them together. */
 export class Batches {
-  private readonly commands = new Commands();
+  private readonly commands: Commands;
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
 
@@ -46,7 +46,9 @@ export class Batches {
     private readonly transaction: BatchTransaction,
     private readonly memory: LiveMemory,
     private readonly clock: LedgerClock,
-  ) {}
+  ) {
+    this.commands = new Commands(memory);
+  }
 
   /**
    * Throws when the batch as a whole failed; then nothing of it is in the database.

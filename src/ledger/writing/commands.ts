@@ -14,6 +14,7 @@ import {
   Refusal,
 } from '../ledger-transaction';
 import type { Lookup } from '../lookup';
+import type { LiveMemory } from './live-memory';
 
 /** A command in the queue, and the promise its caller is waiting for. */
 export interface QueuedCommand {
@@ -65,6 +66,9 @@ interface RunningCommand {
  */
 export class Commands {
   private running: RunningCommand | null = null;
+
+  constructor(private readonly memory: LiveMemory) {}
+
   /** Restarted for each command, which costs less than a timer for each. */
   private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
 
@@ -97,6 +101,7 @@ export class Commands {
       const result = await this.inTime(command(draft), draft);
       draft.finish();
       const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
+      draft.effects.push(...this.memory.effectsOf(draft));
       await batch.join(draft);
       if (keyed !== undefined) {
         batch.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
