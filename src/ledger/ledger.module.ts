@@ -25,7 +25,6 @@ import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
-import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
 import { announceVersion, refuseOtherSchema } from './schema/schema-version';
@@ -60,7 +59,6 @@ const SERVICES = [
   LedgerService,
   LedgerTail,
   RecordReader,
-  PastRecords,
   RecordHistory,
   EntryReader,
   CounterReader,

@@ -13,7 +13,7 @@ import { SYSTEM_CALLER } from '../../ledger/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { type AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
@@ -44,7 +44,7 @@ export class DecisionFiles {
   constructor(
     private readonly records: RecordReader,
     private readonly entries: EntryReader,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
     private readonly rules: PastRules,
     private readonly checkpoints: Checkpoints,
     private readonly proofs: TreeProofs,
@@ -156,7 +156,7 @@ export class DecisionFiles {
 
   /** Where each passkey was registered that signed a review of a decision up to a checkpoint. */
   private async registrations(decisionId: string, size: number, leaving: AbortSignal): Promise<number[]> {
-    const decision = await this.past.find(DECISION, decisionId, size, SYSTEM_CALLER);
+    const decision = await this.past.findAfter(DECISION, decisionId, size, SYSTEM_CALLER);
     const found: number[] = [];
     for (const { signature } of decision?.reviews ?? []) {
       if (signature === undefined) continue;

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
 /**
@@ -22,7 +22,7 @@ export class ActiveStops implements OnModuleInit {
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
   ) {}
 
   async onModuleInit(): Promise<void> {

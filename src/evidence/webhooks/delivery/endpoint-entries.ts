@@ -2,7 +2,7 @@ import { type EventChunk, type EntryFollower, type LiveEntries, pageAfter } from
 import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
 import type { CounterReader } from '../../../ledger/reading/counter-reader';
 import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
-import type { PastRecords } from '../../../ledger/reading/past-records';
+import type { RecordHistory } from '../../../ledger/record-history';
 import { filterOf, WEBHOOK } from '../webhook.entity';
 
 /** Most entries held in memory for one endpoint; further ones are read again later. */
@@ -13,7 +13,7 @@ export interface EntrySources {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
   readonly live: LiveEntries;
-  readonly past: PastRecords;
+  readonly past: RecordHistory;
   /**
    * Resolves when every delivery has the current state of its webhook, and those that must not continue have been
    * stopped.
@@ -119,7 +119,7 @@ export class EndpointEntries implements EntryFollower {
 
   private async filterOfNext(): Promise<EventFilter> {
     const { webhookId } = this.range;
-    const webhook = await this.sources.past.find(WEBHOOK, webhookId, this.filterAt);
+    const webhook = await this.sources.past.findAfter(WEBHOOK, webhookId, this.filterAt);
     if (webhook === undefined) throw new Error(`The ledger does not say what ${webhookId} is to receive.`);
     return filterOf(webhook);
   }

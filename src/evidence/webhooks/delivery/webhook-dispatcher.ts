@@ -5,7 +5,7 @@ import { LedgerService } from '../../../ledger/ledger.service';
 import { byId } from '../../../ledger/lookup';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { EntryReader } from '../../../ledger/reading/entry-reader';
-import { PastRecords } from '../../../ledger/reading/past-records';
+import { RecordHistory } from '../../../ledger/record-history';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
@@ -46,7 +46,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     entries: EntryReader,
     counters: CounterReader,
     live: LiveEntries,
-    past: PastRecords,
+    past: RecordHistory,
     sender: WebhookSender,
     bodies: WebhookBodies,
   ) {
