@@ -1,12 +1,9 @@
-import { type EventChunk, type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
+import { type LiveEntries, pageAfter } from '../../events/live-entries';
 import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
 import type { CounterReader } from '../../../ledger/reading/counter-reader';
 import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
 import type { RecordHistory } from '../../../ledger/record-history';
 import { filterOf, WEBHOOK } from '../webhook.entity';
-
-/** Most entries held in memory for one endpoint; further ones are read again later. */
-const MOST_WAITING = 500;
 
 /** What reading the entries of an endpoint needs from the process. */
 export interface EntrySources {
@@ -34,14 +31,13 @@ export interface EntryRange {
  * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written.
  * The ledger has all past filters, so the result does not depend on who reads, and when.
  */
-export class EndpointEntries implements EntryFollower {
+export class EndpointEntries {
   private readonly waiting: AnsweredListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
   /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
   private isAtChange = false;
   private isLive = false;
-  private wake: (() => void) | null = null;
 
   constructor(
     private readonly sources: EntrySources,
@@ -49,7 +45,6 @@ export class EndpointEntries implements EntryFollower {
     private readonly over: AbortSignal,
   ) {
     this.read = range.after;
-    over.addEventListener('abort', () => this.abort(), { once: true });
   }
 
   /** All entries up to this sequence have been read. */
@@ -64,26 +59,17 @@ export class EndpointEntries implements EntryFollower {
 
   /** Reads committed entries, or waits for new ones: afterwards there may be some. */
   async readOn(): Promise<void> {
-    if (this.isLive) {
-      await new Promise<void>((resolve) => (this.wake = resolve));
-      this.wake = null;
-      return;
-    }
-    await this.readCommitted();
-    const isUpToDate = this.waiting.length === 0 && !this.isAtChange;
-    if (isUpToDate && !this.over.aborted) this.isLive = this.sources.live.join(this, this.read);
+    if (this.isLive) await this.readNew();
+    else await this.readCommitted();
   }
 
-  take({ entries, last }: EventChunk): void {
+  private async readNew(): Promise<void> {
     const { webhookId } = this.range;
+    const { entries, last, isFull } = await this.sources.live.after(this.read, this.over);
     const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
     this.accept(entries, last, change?.sequence ?? Infinity);
-    this.wake?.();
-  }
-
-  abort(): void {
-    this.leaveLive();
-    this.wake?.();
+    // Far behind, it reads no more than the filter chooses.
+    this.isLive = !this.isAtChange && !isFull;
   }
 
   private async readCommitted(): Promise<void> {
@@ -96,6 +82,7 @@ export class EndpointEntries implements EntryFollower {
     // After the page, so that no change among its entries is missed.
     const change = await this.nextChange();
     this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
+    this.isLive = this.waiting.length === 0 && !this.isAtChange;
   }
 
   /** @param upTo the sequence up to which all entries that the filter chooses were read. */
@@ -103,13 +90,9 @@ export class EndpointEntries implements EntryFollower {
     const end = Math.min(Math.max(this.read, upTo), change);
     const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
     const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
-    const hasRoom = this.waiting.length + found.length <= MOST_WAITING;
-    if (hasRoom) {
-      this.waiting.push(...found);
-      this.read = end;
-      this.isAtChange = end === change;
-    }
-    if (!hasRoom || this.isAtChange) this.leaveLive();
+    this.waiting.push(...found);
+    this.read = end;
+    this.isAtChange = end === change;
   }
 
   /** The sequence at which the webhook's state has the filter for the next entry. */
@@ -129,10 +112,5 @@ export class EndpointEntries implements EntryFollower {
     const ofWebhook = { column: 'subjectId', comparison: 'equals', value: this.range.webhookId } as const;
     const { rows } = await this.sources.entries.page({ ...pageAfter(this.filterAt, [ofWebhook]), limit: 1 });
     return rows[0]?.sequence ?? Infinity;
-  }
-
-  private leaveLive(): void {
-    if (this.isLive) this.sources.live.leave(this);
-    this.isLive = false;
   }
 }
