@@ -106,7 +106,7 @@ export class CreationWarnings {
     const areKindsAsked = areAsked('everyone', 'anyAgent', 'agentKind');
     return {
       agents: await findAgents(this.history, new Set(idsOrNames)),
-      roles: await this.records.listedAmong(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
+      roles: await this.heldByPeople(roles),
       isAnyMachine: areKindsAsked && (await this.isAny([MACHINE])),
       isAnyPerson: areKindsAsked && (await this.isAny([PERSON])),
       isAnyPersonWithRoles: areAsked('anyRole') && (await this.isAnyPersonWithRoles()),
@@ -127,6 +127,13 @@ export class CreationWarnings {
       if (unheld.size === 0) break;
     }
     return unheld;
+  }
+
+  private async heldByPeople(roles: readonly string[]): Promise<ReadonlySet<string>> {
+    const held = new Set<string>();
+    for (const value of new Set(roles))
+      if (await this.isAny([{ column: 'roles', comparison: 'contains', value }, PERSON])) held.add(value);
+    return held;
   }
 
   private async isAny(conditions: readonly Condition[]): Promise<boolean> {
