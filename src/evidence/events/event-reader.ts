@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hasAgentId, withAgentId } from '../../governance/agents/find-agent';
-import { endOf } from '../../http/answers/answer-end';
 import type { EventStream } from '../../http/answers/event-stream';
-import type { Caller } from '../../ledger/caller';
 import type { CounterReader } from '../../ledger/reading/counter-reader';
 import type { EntryReader } from '../../ledger/reading/entry-reader';
 import type { RecordReader } from '../../ledger/reading/record-reader';
@@ -17,9 +15,8 @@ export interface EventSource {
   readonly live: LiveEntries;
 }
 
-/** Who reads which events, and from where. */
+/** Which events are read, from where, and into what. */
 export interface EventReading {
-  readonly caller: Caller;
   /** Of this agent, by its id or name; it need not exist yet. */
   readonly filter: EventFilter;
   readonly after: number;
@@ -46,13 +43,6 @@ export class EventReader {
       await this.catchUp();
       await this.follow();
     }
-  }
-
-  /** To be called periodically: ends the stream of a caller that is no longer admitted. */
-  check(): void {
-    const { caller, stream } = this.reading;
-    if (endOf(caller) !== null) stream.end();
-    else stream.keepAlive();
   }
 
   private get isOver(): boolean {

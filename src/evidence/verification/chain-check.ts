@@ -254,12 +254,10 @@ interface KeptTree {
 async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise<KeptTree> {
   const kept = new KeptSubtrees();
   let furthest = 0;
-  let last: TreeNode | undefined;
-  for (let chunk = await reader.kept(); chunk.length > 0; chunk = await reader.kept(last)) {
+  for await (const chunk of reader.kept()) {
     for (const node of chunk) {
       // Anything else is not part of a log, and nothing can be looked up after a rounded number.
       if (!isSubtree(node)) return { stored: {}, furthest: Infinity };
-      last = node;
       const end = (node.position + 1) * 2 ** node.level;
       if (end <= size) kept.add(node);
       furthest = Math.max(furthest, end);

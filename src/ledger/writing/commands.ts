@@ -85,7 +85,14 @@ export class Commands {
     const known = batch.kept.find(keyed, now);
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
     if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
-    return this.replay(batch, queued, now, keyed, keptAnswer(keyed.id, await batch.kept.answerOf(known)));
+    const kept = await batch.kept.answerOf(known);
+    try {
+      return await this.replay(batch, queued, now, keyed, decodeAnswer(kept));
+    } catch (error) {
+      if (error instanceof DatabaseFault) throw error;
+      const unreadable = new Error(`The answer that was kept for the idempotency key ${keyed.id} cannot be read.`);
+      return { effects: [], answer: () => reject(unreadable) };
+    }
   }
 
   /** @param keyed the key under which the answer is kept. */
@@ -128,7 +135,7 @@ export class Commands {
     answer: unknown,
   ): Promise<CommandOutcome> {
     const { beforeReplay, resolve, reject } = queued;
-    if (beforeReplay !== null && !(answer instanceof Refusal || answer instanceof UnreadableAnswer)) {
+    if (beforeReplay !== null && !(answer instanceof Refusal)) {
       const asked: { mayReplay?: boolean } = {};
       const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
         const instead = await beforeReplay(transaction, answer);
@@ -141,7 +148,6 @@ export class Commands {
     const repeat = (): void => {
       keyed.onReplay();
       if (answer instanceof Refusal) reject(answer.error);
-      else if (answer instanceof UnreadableAnswer) reject(answer);
       else resolve(answer);
     };
     return { effects: [], answer: repeat };
@@ -169,16 +175,5 @@ export class Commands {
     }
     this.running = null;
     reject(isOver ? unavailable(OVER, RETRY_AFTER) : new Error(STILL));
-  }
-}
-
-class UnreadableAnswer extends Error {}
-
-/** Read before the commit, so that an altered answer affects only its own request. */
-function keptAnswer(id: string, answer: string): unknown {
-  try {
-    return decodeAnswer(answer);
-  } catch {
-    return new UnreadableAnswer(`The answer that was kept for the idempotency key ${id} cannot be read.`);
   }
 }
