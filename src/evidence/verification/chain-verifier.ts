@@ -44,8 +44,8 @@ export interface VerificationOptions {
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   private readonly logger = new Logger('Provenance');
-  private readonly runs = new SingleFlight(
-    (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
+  private readonly runs = new SingleFlight<number, TimedVerdict>(
+    ({ from, wishes, abandoned }) => this.run(from, wishes, abandoned),
     BEGINNING,
   );
   private reached = 0;

@@ -54,9 +54,7 @@ export interface TimedStateVerdict {
  */
 @Injectable()
 export class StateVerifier implements OnModuleDestroy {
-  private readonly runs = new SingleFlight<never, TimedStateVerdict>((_from, _wishes, abandoned) =>
-    this.timedRun(abandoned),
-  );
+  private readonly runs = new SingleFlight<never, TimedStateVerdict>(({ abandoned }) => this.timedRun(abandoned));
 
   constructor(
     private readonly states: StateReader,

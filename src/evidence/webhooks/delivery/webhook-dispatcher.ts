@@ -54,8 +54,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
     // Positions that arrive during a write are part of the next.
-    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>((_from, all) =>
-      store.writeWhile(mayDeliver, [...all]),
+    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
+      store.writeWhile(mayDeliver, [...wishes]),
     );
     this.means = {
       ...{ entries, counters, live, past, sender, bodies },
