@@ -83,13 +83,17 @@ export class StateVerifier implements OnModuleDestroy {
   private async run(findings: StateFindings, each: Pace): Promise<void> {
     // What is read through a view says nothing about what others read.
     if (!(await this.tablesAreThere(findings))) return;
-    for (const codec of this.states.kinds) await this.checkKind(codec, findings, each);
+    let lastEffect = 0;
+    for (const codec of this.states.kinds) {
+      const last = await this.checkKind(codec, findings, each);
+      if (codec.kind.isKeptInMemory === true) lastEffect = Math.max(lastEffect, last);
+    }
     const hasUnknownKinds = await this.checkMissing(findings, each);
     for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
     for await (const names of each(this.derived.wrongCounters(hasUnknownKinds))) findings.addDerived('counter', names);
     for await (const names of each(wrongSums(this.database))) findings.addDerived('sum', names);
     // After the records: the head has moved with what they have shown.
-    findings.addDerived('head', wrongHeadColumns(await this.derived.head(), findings.lastEffect));
+    findings.addDerived('head', wrongHeadColumns(await this.derived.head(), lastEffect));
     // A view may have taken the place of a table before that was read.
     await this.tablesAreThere(findings);
   }
@@ -101,13 +105,17 @@ export class StateVerifier implements OnModuleDestroy {
     return replaced.length === 0;
   }
 
-  private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<void> {
+  /** @returns the sequence of the last entry about such a record. */
+  private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<number> {
+    let last = 0;
     for await (const records of each(this.states.live(codec))) {
       const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
       const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
       for (const record of there) checkRecord(record, removedOwners, findings);
       findings.recordsVerified += there.length;
+      last = Math.max(last, ...records.map(lastSequenceOf));
     }
+    return last;
   }
 
   /** @returns whether there are records of unknown kinds. */
@@ -137,6 +145,11 @@ async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSigna
   }
 }
 
+/** Of its last entry. Entries beyond all sequences are left to the chain check. */
+function lastSequenceOf({ said: { sequence } }: LiveRecord): number {
+  return Number.isSafeInteger(sequence) ? Number(sequence) : 0;
+}
+
 /** The log says that its owner was removed, so the service is about to delete it. */
 function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): boolean {
   const lostOwner = lostOwnerOf(record);
@@ -148,9 +161,7 @@ function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, fin
   // It would have been removed with its owner.
   const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
   const fault = isLeftOver ? 'added' : recordFault(record);
-  const { kind } = record.codec;
-  if (fault !== undefined) findings.addRecord(kind.subjectType, idOf(record), fault);
-  if (kind.isKeptInMemory === true) findings.lastEffect = Math.max(findings.lastEffect, Number(record.said.sequence));
+  if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
   if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
 }
 
@@ -236,8 +247,6 @@ const NAMED_FAULTS = 10;
 /** Counts faults and keeps the first ones. */
 class StateFindings {
   recordsVerified = 0;
-  /** Sequence of the last entry about a record that processes keep in memory. */
-  lastEffect = 0;
   invalidRecords = 0;
   readonly firstInvalidRecords: InvalidRecord[] = [];
   invalidDerived = 0;
