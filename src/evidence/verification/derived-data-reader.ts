@@ -217,7 +217,8 @@ interface Group extends Readonly<Record<string, SqlValue>> {
 
 async function* countedGroups(connection: SqlConnection, counted: Counted, chunkRows: number): AsyncGenerator<Group[]> {
   const sql = groupsSql(counted, counted.hasLists ? Math.min(chunkRows, CHUNK_LISTS) : chunkRows);
-  for (let after = BEFORE_ALL; ;) {
+  // Beyond all sequences drivers round, so nothing can be looked up after such a row. The ledger has not counted it.
+  for (let after = BEFORE_ALL; after <= Number.MAX_SAFE_INTEGER;) {
     const groups = await connection.all<Group>(sql, [after]);
     const ends = groups.flatMap((group) => group['chunk.last'] ?? []);
     if (ends.length === 0) return;
@@ -226,7 +227,7 @@ async function* countedGroups(connection: SqlConnection, counted: Counted, chunk
   }
 }
 
-/** The next rows after the sequence `$1`, by the values in their columns. Rows beyond all sequences are found otherwise. */
+/** The next rows after the sequence `$1`, by the values in their columns. */
 function groupsSql({ table, sequence, columns, isLeftover }: Counted, chunkRows: number): string {
   const place = quoted(sequence);
   const values = columns.map((column) => `, ${quoted(column)}`).join('');
@@ -234,8 +235,7 @@ function groupsSql({ table, sequence, columns, isLeftover }: Counted, chunkRows:
   return (
     `SELECT max("chunk.place") AS "chunk.last", sum("chunk.counts") AS "chunk.counted"${values} FROM ` +
     `(SELECT ${place} AS "chunk.place", CASE WHEN ${isLeftover} THEN 0 ELSE 1 END AS "chunk.counts"${values} ` +
-    `FROM ${quoted(table)} AS live WHERE ${place} > $1 AND ${place} <= ${Number.MAX_SAFE_INTEGER} ` +
-    `ORDER BY ${place} LIMIT ${chunkRows}) AS chunk${groups}`
+    `FROM ${quoted(table)} AS live WHERE ${place} > $1 ORDER BY ${place} LIMIT ${chunkRows}) AS chunk${groups}`
   );
 }
 
