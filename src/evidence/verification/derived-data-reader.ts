@@ -209,9 +209,9 @@ export function textsIn(text: SqlValue): string[] {
   }
 }
 
-/** Rows of a chunk that have the same values, and the last one's sequence. */
+/** Rows of a chunk that have the same values, and the last one's sequence: in an altered row, anything. */
 interface Group extends Readonly<Record<string, SqlValue>> {
-  readonly 'chunk.last': number | null;
+  readonly 'chunk.last': SqlValue;
   readonly 'chunk.counted': SqlValue;
 }
 
@@ -223,7 +223,7 @@ async function* countedGroups(connection: SqlConnection, counted: Counted, chunk
     const ends = groups.flatMap((group) => group['chunk.last'] ?? []);
     if (ends.length === 0) return;
     yield groups;
-    after = Math.max(...ends);
+    after = Math.max(...ends.map((end) => (typeof end === 'number' ? end : Infinity)));
   }
 }
 
