@@ -1,5 +1,6 @@
 import { Database, OPEN_READONLY } from 'sqlite3';
-import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../../src/ledger/chain/hash-chain';
+import { GENESIS_HASH, hashesMatch } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 
 const CHUNK = 1_000;
 const READ = 'SELECT * FROM ledger_entries WHERE sequence > ?1 ORDER BY sequence LIMIT ?2';

@@ -4,41 +4,45 @@ import { LedgerService } from './ledger.service';
 /** Milliseconds between checks of the head that this process knows. */
 const INTERVAL = 50;
 
-/** Reports when the ledger has grown, whichever process wrote. It polls only while somebody listens. */
+/** Says when the ledger has grown, whichever process wrote. It polls only while somebody waits. */
 @Injectable()
 export class LedgerTail implements OnModuleDestroy {
-  private readonly listeners = new Set<() => void>();
+  /** Those who wait, and for entries after which sequence. */
+  private readonly waiting = new Map<() => void, number>();
   private timer: NodeJS.Timeout | null = null;
-  private seen = 0;
 
   constructor(private readonly ledger: LedgerService) {}
 
-  /** Calls back whenever entries were added. Returns a function that ends the subscription. */
-  onGrowth(listener: () => void): () => void {
-    this.listeners.add(listener);
-    if (this.timer === null) {
-      this.seen = this.ledger.head.sequence;
-      this.timer = setInterval(() => this.poll(), INTERVAL).unref();
-    }
-    return () => {
-      this.listeners.delete(listener);
-      if (this.listeners.size === 0) this.stop();
-    };
+  /** Of the last entry. */
+  get sequence(): number {
+    return this.ledger.head.sequence;
+  }
+
+  /** Resolves when there are entries after the sequence, or the signal is aborted. */
+  beyond(sequence: number, over: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        over.removeEventListener('abort', end);
+        this.waiting.delete(end);
+        if (this.waiting.size === 0) this.onModuleDestroy();
+        resolve();
+      };
+      if (over.aborted || this.sequence > sequence) {
+        resolve();
+        return;
+      }
+      over.addEventListener('abort', end);
+      this.waiting.set(end, sequence);
+      this.timer ??= setInterval(() => this.poll(), INTERVAL).unref();
+    });
   }
 
   onModuleDestroy(): void {
-    this.stop();
-  }
-
-  private stop(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
   }
 
   private poll(): void {
-    const { sequence } = this.ledger.head;
-    if (sequence <= this.seen) return;
-    this.seen = sequence;
-    for (const listener of [...this.listeners]) listener();
+    for (const [end, sequence] of [...this.waiting]) if (this.sequence > sequence) end();
   }
 }

@@ -8,13 +8,13 @@ import { EntryReader } from './reading/entry-reader';
 import {
   IdempotencyKey,
   LedgerCounter,
-  LedgerEntry,
   LedgerHead,
   LedgerLeftover,
   LedgerListItem,
   LedgerSum,
   LedgerTreeNode,
 } from './schema/ledger-tables';
+import { StoredEntry } from './chain/stored-entry';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
@@ -25,7 +25,6 @@ import { Sums1765100000000 } from './schema/sums.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
-import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
 import { announceVersion, refuseOtherSchema } from './schema/schema-version';
@@ -33,7 +32,7 @@ import { SumReader } from './reading/sum-reader';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
-  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
+  [StoredEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
   [
     FirstRelease1763600000000,
     SinceFirstRelease1764500000000,
@@ -60,7 +59,6 @@ const SERVICES = [
   LedgerService,
   LedgerTail,
   RecordReader,
-  PastRecords,
   RecordHistory,
   EntryReader,
   CounterReader,

@@ -17,6 +17,7 @@ import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
 import { RecordCatalog } from './records/record-catalog';
+import { RecordReader } from './reading/record-reader';
 import { SingleFlight } from '../core/concurrency/single-flight';
 import { WriteStops } from './head/fail-stop';
 import { Writer } from './writing/writer';
@@ -59,6 +60,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly database: Database,
     catalog: RecordCatalog,
+    private readonly records: RecordReader,
     { maxClockStep }: Configuration,
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
@@ -66,7 +68,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.connection = new WriterConnection(database, this.known, this.memory, catalog);
     const { connection, memory, known, clock, stops } = this;
     const transaction = new BatchTransaction(database, connection, memory, known, clock);
-    const batches = new Batches(database, catalog, connection, transaction, memory, clock);
+    const batches = new Batches(catalog, connection, transaction, memory, clock);
     const leftovers = new Leftovers(catalog, transaction, database);
     this.leftovers = leftovers;
     this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });
@@ -112,12 +114,9 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return { write: (caller, command, terms) => this.write(caller, command, { lookups, ...terms }) };
   }
 
-  /**
-   * @internal Keeps memory that commands change by `afterCommit` in step with other processes' commits.
-   * @param upTo sequence of the head before the memory was first read.
-   */
-  follow(memory: FollowingRows, upTo: number): void {
-    this.memory.add(memory, upTo);
+  /** @internal Fills memory, and keeps it in step with the commits of this process and of others. */
+  follow(memory: FollowingRows): Promise<void> {
+    return this.memory.add(memory, this.records);
   }
 
   /** False if no other process can write while this one runs. */

@@ -1,11 +1,17 @@
 import { Gate } from '../core/concurrency/gate';
 import type { LedgerPosition } from './chain/ledger-position';
-import type { LedgerTransaction } from './ledger-transaction';
+import type { UnsealedEntry } from './chain/hash-chain';
+import type { RecordReader } from './reading/record-reader';
 import type { GovernedRow, RecordKind } from './record-kind';
+
+/** Most rows read at once at the start. */
+const CHUNK = 1_000;
 
 /** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
 interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
+  /** Of the rows that are read at the start. */
+  readonly status: string;
   readonly actions: readonly string[];
   /**
    * Receives all rows that belong together in one call; the next call waits until they are kept. Long work may be done
@@ -22,7 +28,13 @@ export type ReadChanged = <Row extends GovernedRow>(
 ) => Promise<Row[]>;
 
 /** What follows other processes, whatever its rows are. */
-export type FollowingRows = Omit<LiveRows<GovernedRow>, 'follow'>;
+export type FollowingRows = Pick<LiveRows<GovernedRow>, keyof LiveRows<GovernedRow>>;
+
+/** What a command has written. */
+interface WrittenRows {
+  readonly entries: readonly Pick<UnsealedEntry, 'action' | 'subjectId'>[];
+  readonly rows: { get(id: string): { readonly row: GovernedRow | null } | undefined };
+}
 
 /**
  * Rows of one kind that a process keeps in memory. They change in one order: after this process's own commits, and when
@@ -38,17 +50,28 @@ export class LiveRows<Row extends GovernedRow> {
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
+  /** @param upTo sequence of the head, which was read beforehand. */
+  async load(records: RecordReader, upTo: number): Promise<void> {
+    const { kind, status, keep } = this.options;
+    const conditions = [{ column: 'status', comparison: 'equals', value: status }] as const;
+    for await (const rows of records.chunks(kind, conditions, CHUNK)) if (rows.length > 0) await keep(rows);
+    this.applied(upTo);
+  }
+
   /**
-   * Keeps rows that a command has written, once they are on disk. If it has caught up with other processes since, it
-   * has read these rows already, perhaps in a later state.
+   * Keeps the rows that a command has written, once they are on disk; undefined: there are none. If it has caught up with
+   * other processes since, it has read these rows already, perhaps in a later state.
    */
-  follow(transaction: LedgerTransaction, rows: readonly Row[]): void {
+  effectOf({ entries, rows }: WrittenRows): (() => Promise<void>) | undefined {
+    const { actions, keep } = this.options;
+    const ids = new Set(entries.filter(({ action }) => actions.includes(action)).map(({ subjectId }) => subjectId));
+    if (ids.size === 0) return undefined;
+    const written = Array.from(ids).flatMap((id) => rows.get(id)?.row ?? []) as unknown as Row[];
     const { upTo } = this;
-    transaction.afterCommit(() =>
+    return () =>
       this.order.run('', async () => {
-        if (this.upTo === upTo) await this.options.keep(rows);
-      }),
-    );
+        if (this.upTo === upTo) await keep(written);
+      });
   }
 
   /** Whether another process may have changed rows since, according to the head. */

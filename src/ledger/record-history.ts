@@ -1,23 +1,62 @@
 import { Injectable } from '@nestjs/common';
-import { invalidField } from '../core/errors/domain-error';
+import { contentErased, invalidField } from '../core/errors/domain-error';
+import type { JsonObject } from '../core/json/json-value';
+import { saysStateSql } from './chain/stored-entry';
+import { Database } from './database/database';
+import { quoted } from './database/dialect';
 import { LedgerService } from './ledger.service';
+import { chunksOf } from './reading/chunks';
 import { CounterReader } from './reading/counter-reader';
-import { PastRecords } from './reading/past-records';
 import { RecordReader } from './reading/record-reader';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
-import type { Viewer } from './records/visibility';
+import { RecordCatalog } from './records/record-catalog';
+import { type Viewer, visibilityOf, visibleTo } from './records/visibility';
+
+const SELECT_STATE =
+  `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
+  `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
+const SELECT_LAST =
+  `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
+  `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
+const SELECT_ENTRY = `SELECT "timestamp", "details" FROM "ledger_entries" WHERE "sequence" = $1`;
+/** Canonical JSON contains a text with quotation marks as a member alone: within a value they are escaped. */
+const SELECT_LAST_BEFORE_OTHERS =
+  `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
+  `AND NOT ("timestamp" = $2 AND "details" LIKE $3) ORDER BY "sequence" LIMIT 1), ` +
+  `(SELECT max("sequence") FROM "ledger_entries")) AS "sequence"`;
+
+/** Records read at once. */
+const CHUNK = 100;
+
+interface StandRow {
+  readonly sequence: number;
+  readonly state: string | null;
+  readonly stateHash: string | null;
+  readonly erased: number | null;
+}
+
+interface PastRow extends Pick<StandRow, 'state'> {
+  readonly createdSequence: number;
+}
+
+/** A record as it was, and the sequence since which it has been so. */
+interface Stand<Row> {
+  readonly record: Row;
+  readonly since: number;
+}
 
 /** After the entry with this sequence, or at this time: ISO 8601 in UTC with milliseconds. */
 export type Moment = number | string;
 
-/** Reads records as they are now, or as they were at a moment. */
+/** Reads records as they are now, or, from the states that the entries keep, as they were at a moment. */
 @Injectable()
 export class RecordHistory {
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    private readonly past: PastRecords,
     private readonly counters: CounterReader,
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
   ) {}
 
   /** ISO 8601: the time that the next entry would carry. */
@@ -44,7 +83,7 @@ export class RecordHistory {
   ): Promise<Row | undefined> {
     const sequence = asOf === undefined ? undefined : await this.sequenceAt(asOf);
     const record = await this.records.findBy(kind, key);
-    return record === undefined || sequence === undefined ? record : this.past.find(kind, record.id, sequence);
+    return record === undefined || sequence === undefined ? record : this.findAfter(kind, record.id, sequence);
   }
 
   /** As they are now, by the column of a unique key. */
@@ -61,6 +100,60 @@ export class RecordHistory {
   }
 
   /**
+   * The record as it was after the entry with the sequence; undefined if it did not exist then. Columns that are not
+   * hashed, such as `createdSequence`, are null: no answer shows them.
+   */
+  async findAfter<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    sequence: number,
+    viewer?: Viewer,
+  ): Promise<Row | undefined> {
+    return visibleTo(viewer, kind, (await this.stand(kind, id, sequence))?.record);
+  }
+
+  /** The same, with the sequence since which it has been in that state. */
+  stateAt<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    sequence: number,
+  ): Promise<Stand<Row> | undefined> {
+    visibilityOf(kind, undefined);
+    return this.stand(kind, id, sequence);
+  }
+
+  /**
+   * The records of a kind whose records are never removed, as they were after the entry with the sequence, oldest
+   * first; each chunk is read when it is asked for.
+   */
+  async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
+    const state = `(${SELECT_STATE.replace('"sequence", "state", "stateHash", "erased"', '"state"').replace('$1', 'live."id"')})`;
+    const sql =
+      `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
+      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
+    const chunks = chunksOf<PastRow>((last) =>
+      this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
+    );
+    for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
+  }
+
+  /** The states in which entries with one of the actions left records, after one sequence and up to another, in order. */
+  async *changes<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    actions: readonly string[],
+    { after, upTo }: { readonly after: number; readonly upTo: number },
+  ): AsyncGenerator<Row> {
+    const names = actions.map((_, index) => `$${index + 3}`).join(', ');
+    const sql =
+      `SELECT "sequence", "state" FROM "ledger_entries" WHERE "action" IN (${names}) ` +
+      `AND "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT ${CHUNK}`;
+    const chunks = chunksOf<StandRow>((last) =>
+      this.database.points.all(sql, [last?.sequence ?? after, upTo, ...actions]),
+    );
+    for await (const rows of chunks) yield* rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
+  }
+
+  /**
    * The sequence of the last entry at the moment; 0 before the first.
    * @throws VALIDATION_ERROR for a moment in the future.
    * @param field under which the client sent it.
@@ -68,7 +161,8 @@ export class RecordHistory {
   async sequenceAt(asOf: Moment, field = 'query.asOf'): Promise<number> {
     if (typeof asOf === 'string') {
       if (asOf > this.ledger.now) throw invalidField(field, 'must not be in the future');
-      return this.past.lastAt(asOf);
+      const [entry] = await this.database.points.all<{ sequence: number }>(SELECT_LAST, [asOf]);
+      return entry?.sequence ?? 0;
     }
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, 'must be a sequence from 1 to that of the last entry');
@@ -78,7 +172,7 @@ export class RecordHistory {
   /**
    * The same for what several records decide together: the last entry of the change that the moment falls into. All of
    * it takes effect at once, so in between there never was anything to read. With the time of the moment.
-   * @param member of the details of all its entries: a text that says what it led to.
+   * @param member of the details of all its entries, which share their time: a text that says what it led to.
    */
   async wholeChangeAt(
     asOf: Moment,
@@ -86,8 +180,16 @@ export class RecordHistory {
     field: string,
   ): Promise<{ readonly sequence: number; readonly time: string }> {
     const sequence = await this.sequenceAt(asOf, field);
-    // The entries of a change share their time.
-    return typeof asOf === 'string' ? { sequence, time: asOf } : this.past.lastWithSame(member, sequence);
+    if (typeof asOf === 'string') return { sequence, time: asOf };
+    const { points } = this.database;
+    const [entry] = await points.all<{ timestamp: string; details: string }>(SELECT_ENTRY, [sequence]);
+    if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
+    const { timestamp: time } = entry;
+    const text = (JSON.parse(entry.details) as JsonObject)[member];
+    if (typeof text !== 'string') return { sequence, time };
+    const pattern = `%"${member}":${JSON.stringify(text)}%`;
+    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [sequence, time, pattern]);
+    return { sequence: last?.sequence ?? sequence, time };
   }
 
   private async findPast<Row extends GovernedRow>(
@@ -96,6 +198,25 @@ export class RecordHistory {
     asOf: Moment,
     viewer: Viewer | undefined,
   ): Promise<Row | undefined> {
-    return this.past.find(kind, id, await this.sequenceAt(asOf), viewer);
+    return this.findAfter(kind, id, await this.sequenceAt(asOf), viewer);
+  }
+
+  private stand<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    sequence: number,
+  ): Promise<Stand<Row> | undefined> {
+    return this.database.readAlone(async () => {
+      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
+        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
+      const record = this.rowOf(kind, entry?.state ?? null);
+      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
+    });
+  }
+
+  private rowOf<Row extends GovernedRow>(kind: RecordKind<Row>, state: string | null): Row | undefined {
+    if (state === null) return undefined;
+    return this.catalog.codec(kind).decodeState(JSON.parse(state) as JsonObject) as Row;
   }
 }

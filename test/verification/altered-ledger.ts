@@ -1,6 +1,7 @@
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
-import { ENTRY_COLUMNS } from '../../src/ledger/chain/entry-columns';
-import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/chain/hash-chain';
+import { GENESIS_HASH, seal, sha256 } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
+import { ENTRY_COLUMNS } from '../../src/ledger/schema/ledger-tables';
 import { leafHash, TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree';
 
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => `"${name}"`).join(', ');

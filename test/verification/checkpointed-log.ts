@@ -1,4 +1,4 @@
-import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import type { TestApp } from '../support/application/create-test-app';
 import { addClaim, createEntity } from '../support/application/factories';
 import { send, type Parsed } from '../support/application/send';

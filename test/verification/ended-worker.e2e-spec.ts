@@ -11,7 +11,7 @@ const { openHasher } = createRequire(__filename)(
 
 describe('The thread that checks the chain', () => {
   it('fails what it is asked after it has ended, instead of leaving it unanswered', async () => {
-    const hasher = openHasher({ previous: CHAIN_START, sizes: null, restored: new Set() });
+    const hasher = openHasher({ previous: CHAIN_START, sizes: null, columns: [], restored: new Set() });
     await hasher.add('[]');
     await hasher.close();
     await expect(hasher.add('[]')).rejects.toThrow('has ended');

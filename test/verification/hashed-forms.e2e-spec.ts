@@ -22,8 +22,8 @@ import {
   seal,
   sealText,
   stateText,
-  type StoredEntry,
 } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import { RecordCodec } from '../../src/ledger/records/record-codec';
 import { POLICY } from '../../src/governance/policies/policy.entity';
 import type { GovernedRow } from '../../src/ledger/record-kind';

@@ -2,7 +2,7 @@ import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shutDown } from '../../src/http/shutdown/shutdown';
-import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import { startFailure } from '../../src/program/start/start-failure';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';

@@ -2,7 +2,6 @@ import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
 import { Database } from '../../src/ledger/database/database';
 import type { SqlConnection, SqlValue } from '../../src/ledger/database/sql-connection';
 import { RecordCatalog } from '../../src/ledger/records/record-catalog';
-import { lastEntrySql } from '../../src/evidence/verification/derived-data-reader';
 import {
   lastPlaceSql,
   liveRecordsSql,
@@ -42,7 +41,7 @@ describe('The last entry about a key, whose holder may have been refused a milli
     return steps.map(({ detail }) => / INDEX (\w+)/.exec(detail)?.[1] ?? '');
   }
 
-  it.each(['live records', 'missing records', 'removed records', 'the last entries about records'])(
+  it.each(['live records', 'missing records', 'removed records'])(
     'is found without reading those refusals when a verification looks for %s',
     async (what) => {
       const { dialect } = app.application.get(Database);
@@ -52,7 +51,6 @@ describe('The last entry about a key, whose holder may have been refused a milli
         'live records': [liveRecordsSql(codec, null, dialect, true), [null, end?.last ?? null, 10]],
         'missing records': [missingRecordsSql([codec]), [0, 10]],
         'removed records': [removedAmongSql(dialect), ['[["agk_a"]]']],
-        'the last entries about records': [lastEntrySql(codec, dialect, true, 10), [null, 10]],
       };
       const [made] = await foreign.all<{ name: string }>(INDEX);
       const [sql, parameters] = statements[what] ?? ['', []];

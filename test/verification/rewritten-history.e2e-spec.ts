@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
-import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
+import type { StoredEntry } from '../../src/ledger/chain/stored-entry';
 import { rewriteHistory } from './altered-ledger';
 import { fill, keep, LENGTH, only, otherwise, PROVENANCE, TABLES, verify } from './checkpointed-log';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';

@@ -17,7 +17,7 @@ describe('SingleFlight', () => {
   beforeEach(() => {
     begun = [];
     runs = new SingleFlight(
-      (from, wishes, abandoned) =>
+      ({ from, wishes, abandoned }) =>
         new Promise((end, fail) => {
           abandoned.addEventListener('abort', () => fail(new Error('abandoned')));
           begun.push({ from, wishes: [...wishes], abandoned, end });
@@ -99,7 +99,7 @@ describe('SingleFlight', () => {
   });
 
   it('rejects all callers of a failed run, and continues', async () => {
-    const failing = new SingleFlight<never, never>((from) => Promise.reject(new Error(`failed ${from}`)));
+    const failing = new SingleFlight<never, never>(({ from }) => Promise.reject(new Error(`failed ${from}`)));
     const calls = [1, 2, 2, 3].map((from) => failing.call(from));
     expect(
       (await Promise.allSettled(calls)).map((call) => (call.status === 'rejected' ? String(call.reason) : '')),

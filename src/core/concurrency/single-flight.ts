@@ -13,7 +13,14 @@ interface CallOptions<Wish> {
   readonly leaving?: AbortSignal;
 }
 
-type Work<Wish, Result> = (from: number, wishes: ReadonlySet<Wish>, abandoned: AbortSignal) => Promise<Result>;
+/** What a run is to do. */
+interface Run<Wish> {
+  readonly from: number;
+  /** The additional results that its callers need. */
+  readonly wishes: ReadonlySet<Wish>;
+  /** Aborted when nobody waits for it any more. */
+  readonly abandoned: AbortSignal;
+}
 
 /**
  * Runs a long task, one run at a time. Calls that arrive during a run share the next one: a run that began before the
@@ -28,7 +35,7 @@ export class SingleFlight<Wish, Result> {
 
   /** @param ordinary the beginning that most calls ask for: its run waits for at most one other. */
   constructor(
-    private readonly work: Work<Wish, Result>,
+    private readonly work: (run: Run<Wish>) => Promise<Result>,
     private readonly ordinary = 0,
   ) {}
 
@@ -61,11 +68,10 @@ export class SingleFlight<Wish, Result> {
     if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
       throw unavailable('Too many other runs are waiting.', RETRY_AFTER);
     }
-    const run = new SingleFlightRun<Wish, Result>(from);
-    this.waiting.set(from, run);
-    run.abandoned.addEventListener('abort', () => {
+    const run = new SingleFlightRun<Wish, Result>(from, () => {
       if (this.waiting.get(from) === run) this.waiting.delete(from);
     });
+    this.waiting.set(from, run);
     return run;
   }
 
@@ -76,7 +82,7 @@ export class SingleFlight<Wish, Result> {
     this.latest = run.from;
     this.current = run;
     this.running = run
-      .perform(() => this.work(run.from, run.wishes, run.abandoned))
+      .perform(() => this.work(run))
       .then(() => {
         this.running = null;
         this.beginNext();
@@ -101,17 +107,19 @@ interface Sharer<Result> {
 }
 
 /** One run of a long task, and the callers waiting for its result. */
-class SingleFlightRun<Wish, Result> {
-  /** The additional results that its callers need. */
+class SingleFlightRun<Wish, Result> implements Run<Wish> {
   readonly wishes = new Set<Wish>();
   private readonly sharers = new Set<Sharer<Result>>();
-  private readonly abandonment = new AbortController();
+  /** Made when it is needed, as it costs more than a short run. */
+  private abandonment: AbortController | null = null;
 
-  constructor(readonly from: number) {}
+  constructor(
+    readonly from: number,
+    private readonly onAbandoned: () => void,
+  ) {}
 
-  /** Aborted when nobody waits for it any more. */
   get abandoned(): AbortSignal {
-    return this.abandonment.signal;
+    return this.controller.signal;
   }
 
   /** Waits for the result; throws the reason of the signal as soon as that is aborted. */
@@ -146,6 +154,13 @@ class SingleFlightRun<Wish, Result> {
   private leave(sharer: Sharer<Result>, reason: unknown): void {
     if (!this.sharers.delete(sharer)) return;
     sharer.reject(reason);
-    if (this.sharers.size === 0) this.abandonment.abort(reason);
+    if (this.sharers.size > 0) return;
+    this.controller.abort(reason);
+    this.onAbandoned();
+  }
+
+  private get controller(): AbortController {
+    this.abandonment ??= new AbortController();
+    return this.abandonment;
   }
 }

@@ -18,7 +18,7 @@ import { TreeProofs } from './tree-proofs';
     { provide: StartCondition, useValue: new StartCondition(refuseContradicted) },
     { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: privateCheckpointFiles },
     KeptCheckpoint,
-    LogSigner,
+    { provide: LogSigner, inject: [Configuration, CheckpointFiles], useFactory: LogSigner.open },
     Checkpoints,
     TreeProofs,
   ],

@@ -4,7 +4,7 @@ import type { FoundDatabase } from '../../ledger/database/start-condition';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
-import { checkpointFiles, KeptCheckpoint } from './kept-checkpoint';
+import { CheckpointFiles, KeptCheckpoint } from './kept-checkpoint';
 import { contradiction, endsBefore } from './tree-proofs';
 import { refusedRestoration } from './restorations';
 
@@ -17,7 +17,7 @@ const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
 export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
-  const keeper = new KeptCheckpoint(checkpointFiles(configuration, found));
+  const keeper = new KeptCheckpoint(new CheckpointFiles(configuration, found));
   const kept = keeper.read();
   if (kept === null || configuration.givenUpCheckpoints.includes(nameOf(kept))) return;
   const why = await whyContradicted(found, kept);

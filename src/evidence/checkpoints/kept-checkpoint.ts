@@ -9,44 +9,32 @@ import { type IssuedCheckpoint, parseCheckpoint, type SignedCheckpoint } from '.
 import { closeToOthers, replaceFile, warnWhereOthersMayWrite } from '../../core/files/private-file';
 
 /** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
-export abstract class CheckpointFiles {
+export class CheckpointFiles {
   /** The last checkpoint that was signed. */
-  abstract readonly checkpoint: string;
+  readonly checkpoint: string;
   /** Held while a checkpoint is written; null if no other process writes one there. */
-  abstract readonly lock: string | null;
+  readonly lock: string | null;
   /** The ids of what was erased. */
-  abstract readonly erasures: string;
+  readonly erasures: string;
   /** The signing key, if the service generated it. */
-  abstract readonly signingKey: string;
+  readonly signingKey: string;
+
+  /** Creates the folder if it is missing. */
+  constructor(configuration: Configuration, { location }: Pick<Database, 'location'>) {
+    this.checkpoint = keptFile(configuration, location, 'checkpoint');
+    this.lock = configuration.database.kind === 'sqlite' ? null : `${this.checkpoint}.lock`;
+    this.erasures = keptFile(configuration, location, 'erasures');
+    this.signingKey = keptFile(configuration, location, 'signing-key');
+  }
 }
 
-/** Creates the folder if it is missing. */
-export function checkpointFiles(
-  configuration: Configuration,
-  { location }: Pick<Database, 'location'>,
-): CheckpointFiles {
-  const kept = (ending: string): string => keptFile(configuration, location, ending);
-  const checkpoint = kept('checkpoint');
-  return {
-    checkpoint,
-    lock: configuration.database.kind === 'sqlite' ? null : `${checkpoint}.lock`,
-    erasures: kept('erasures'),
-    signingKey: kept('signing-key'),
-  };
-}
-
-/** The same, with a warning if others may write there; existing files are closed to others. */
-export function privateCheckpointFiles(
-  configuration: Configuration,
-  database: Pick<Database, 'location'>,
-): CheckpointFiles {
-  const files = checkpointFiles(configuration, database);
+/** With a warning if others may write there; existing files are closed to others. */
+export function privateCheckpointFiles(configuration: Configuration, database: Database): CheckpointFiles {
+  const files = new CheckpointFiles(configuration, database);
   const folder = dirname(files.checkpoint);
   // The folder of a database file was checked already.
   if (folder !== dirname(database.location)) warnWhereOthersMayWrite(folder);
-  closeToOthers(files.checkpoint);
-  closeToOthers(files.erasures);
-  if (files.lock !== null) closeToOthers(files.lock);
+  for (const file of [files.checkpoint, files.erasures, files.lock]) if (file !== null) closeToOthers(file);
   return files;
 }
 

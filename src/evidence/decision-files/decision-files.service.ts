@@ -13,7 +13,7 @@ import { SYSTEM_CALLER } from '../../ledger/caller';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { type AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
@@ -43,7 +43,7 @@ export class DecisionFiles {
   constructor(
     private readonly records: RecordReader,
     private readonly entries: EntryReader,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
     private readonly policies: PastPolicies,
     private readonly checkpoints: Checkpoints,
     private readonly proofs: TreeProofs,
@@ -152,7 +152,7 @@ export class DecisionFiles {
 
   /** The passkeys that signed reviews of a decision up to a checkpoint. */
   private async passkeysOf(decisionId: string, size: number): Promise<NamedRecord[]> {
-    const decision = await this.past.find(DECISION, decisionId, size, SYSTEM_CALLER);
+    const decision = await this.past.findAfter(DECISION, decisionId, size, SYSTEM_CALLER);
     const signatures = (decision?.reviews ?? []).flatMap(({ signature }) => signature ?? []);
     const registered = { actions: ['passkey.registered'], sequence: size };
     return signatures.map(({ passkeyId: id }) => ({ id, ...registered }));

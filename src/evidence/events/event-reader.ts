@@ -1,12 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hasAgentId, withAgentId } from '../../governance/agents/find-agent';
-import { endOf } from '../../http/answers/answer-end';
 import type { EventStream } from '../../http/answers/event-stream';
-import type { Caller } from '../../ledger/caller';
 import type { CounterReader } from '../../ledger/reading/counter-reader';
 import type { EntryReader } from '../../ledger/reading/entry-reader';
 import type { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOfFilter, type EventFilter } from './event-filter';
-import { EventChunk, type EntryFollower, type LiveEntries, pageAfter } from './live-entries';
+import { EventChunk, type LiveEntries, pageAfter } from './live-entries';
 
 /** Sources of entries: past ones, and new ones as they are written. */
 export interface EventSource {
@@ -16,9 +15,8 @@ export interface EventSource {
   readonly live: LiveEntries;
 }
 
-/** Who reads which events, and from where. */
+/** Which events are read, from where, and into what. */
 export interface EventReading {
-  readonly caller: Caller;
   /** Of this agent, by its id or name; it need not exist yet. */
   readonly filter: EventFilter;
   readonly after: number;
@@ -26,11 +24,10 @@ export interface EventReading {
 }
 
 /** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
-export class EventReader implements EntryFollower {
+export class EventReader {
   private position: number;
   /** With the agent's id as soon as there is such an agent. */
   private filter: EventFilter;
-  private wake: (() => void) | null = null;
 
   constructor(
     private readonly source: EventSource,
@@ -38,7 +35,6 @@ export class EventReader implements EntryFollower {
   ) {
     this.position = reading.after;
     this.filter = reading.filter;
-    reading.stream.signal.addEventListener('abort', () => this.wake?.(), { once: true });
   }
 
   /** Resolves when the stream is over. */
@@ -49,39 +45,22 @@ export class EventReader implements EntryFollower {
     }
   }
 
-  /** To be called periodically: ends the stream of a caller that is no longer admitted. */
-  check(): void {
-    const { caller, stream } = this.reading;
-    if (endOf(caller) !== null) stream.end();
-    else stream.keepAlive();
-  }
-
-  take(chunk: EventChunk): void {
-    if (this.mayHaveItsAgent(chunk)) {
-      // They are read again, by the agent's id.
-      this.source.live.leave(this);
-      this.wake?.();
-      return;
-    }
-    const bytes = chunk.bytes(this.filter, this.position);
-    this.position = Math.max(this.position, chunk.last);
-    if (bytes.length > 0) this.reading.stream.send(bytes);
-  }
-
-  abort(): void {
-    this.reading.stream.abort();
-  }
-
   private get isOver(): boolean {
     return this.reading.stream.signal.aborted;
   }
 
-  /** Until the stream is over, or what was committed has to be read again. */
+  /** Sends new entries until the stream is over, or what was committed has to be read again, by the agent's id. */
   private async follow(): Promise<void> {
-    const { live } = this.source;
-    if (this.isOver || !live.join(this, this.position)) return;
-    await new Promise<void>((resolve) => (this.wake = resolve));
-    live.leave(this);
+    const { stream } = this.reading;
+    while (!this.isOver) {
+      const chunk = await this.source.live.after(this.position, stream.signal);
+      if (this.mayHaveItsAgent(chunk)) return;
+      const bytes = chunk.bytes(this.filter);
+      this.position = Math.max(this.position, chunk.last);
+      if (bytes.length > 0) stream.send(bytes);
+      // Let the sockets take what was written before more is read.
+      await nextTurn();
+    }
   }
 
   /** Whether the agent of a name that did not exist may have been created since. */
@@ -101,7 +80,7 @@ export class EventReader implements EntryFollower {
     for (let more = true; more && !stream.signal.aborted;) {
       const page = await entries.page(pageAfter(this.position, conditions));
       const chunk = new EventChunk(page.rows);
-      const bytes = chunk.bytes(filter, this.position);
+      const bytes = chunk.bytes(filter);
       ({ more } = page);
       this.position = Math.max(this.position, chunk.last, more ? 0 : head);
       if (bytes.length > 0) await stream.sendInTime(bytes);

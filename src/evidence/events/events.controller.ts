@@ -2,6 +2,7 @@ import { Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ApiRoute } from '../../http/openapi/answer-members';
+import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiEventStream, EventStream } from '../../http/answers/event-stream';
 import { Caller } from '../../http/input/caller.decorator';
 import { LastEventId } from '../../http/input/last-event-id.decorator';
@@ -34,9 +35,12 @@ export class EventsController {
     @Caller() caller: Caller,
     @Query() { after, action, ...ids }: EventsQuery,
     @LastEventId() lastEventId: number | undefined,
+    @ClientLeft() leaving: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
     const filter = action === undefined ? ids : { ...ids, actions: action };
-    await this.events.begin(caller, { filter, after, lastEventId }, new EventStream(response));
+    const stream = new EventStream(response);
+    leaving.addEventListener('abort', () => stream.end(), { once: true });
+    await this.events.begin(caller, { filter, after, lastEventId }, stream);
   }
 }

@@ -11,8 +11,6 @@ import type { EventFilter } from './event-filter';
 import { EventReader, type EventSource } from './event-reader';
 import { LiveEntries } from './live-entries';
 
-/** Milliseconds between checks of the callers of all streams; a stream ends within a second of its caller's end. */
-const INTERVAL = 250;
 /** Seconds after which a client that found no place may retry. */
 const RETRY_AFTER = 5;
 
@@ -31,9 +29,8 @@ export interface EventsAsked {
 @Injectable()
 export class EventsService implements OnModuleDestroy {
   private readonly logger = new Logger('Events');
-  private readonly open = new Map<EventReader, EventStream>();
+  private readonly open = new Set<EventStream>();
   private readonly source: EventSource;
-  private timer: NodeJS.Timeout | null = null;
 
   constructor(
     private readonly gates: Gates,
@@ -64,34 +61,22 @@ export class EventsService implements OnModuleDestroy {
     if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
     stream.open({ 'X-Head-Sequence': String(head) });
-    void this.serve(new EventReader(this.source, { caller, filter: asked.filter, after, stream }), stream);
+    void this.serve(new EventReader(this.source, { filter: asked.filter, after, stream }), stream);
   }
 
   private async serve(reader: EventReader, stream: EventStream): Promise<void> {
-    this.open.set(reader, stream);
-    this.timer ??= setInterval(() => this.checkAll(), INTERVAL).unref();
+    this.open.add(stream);
     try {
       await reader.read();
     } catch (error) {
       this.logger.error({ err: error }, 'An event stream was cut short.');
       stream.abort();
     }
-    this.open.delete(reader);
-    if (this.open.size === 0) this.stopChecking();
-  }
-
-  private checkAll(): void {
-    for (const reader of this.open.keys()) reader.check();
+    this.open.delete(stream);
   }
 
   private endAll(): void {
-    this.stopChecking();
-    for (const stream of this.open.values()) stream.end();
-  }
-
-  private stopChecking(): void {
-    if (this.timer !== null) clearInterval(this.timer);
-    this.timer = null;
+    for (const stream of this.open) stream.end();
   }
 }
 

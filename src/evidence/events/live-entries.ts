@@ -1,10 +1,9 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../../ledger/database/database-fault';
 import { LedgerTail } from '../../ledger/ledger-tail';
 import { EntryReader, type AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 import type { Condition, PageRequest } from '../../ledger/record-page';
-import { SingleFlight } from '../../core/concurrency/single-flight';
 import { AuditEntryResponse } from '../audit/dto/audit-entry.response';
 import { type EventFilter, matchesFilter } from './event-filter';
 
@@ -12,24 +11,14 @@ import { type EventFilter, matchesFilter } from './event-filter';
 const CHUNK = 250;
 /** Milliseconds after which a failed read is retried. */
 const RETRY = 500;
+/** The most chunks that are kept for those who come to them a little later. */
+const MOST_KEPT = 8;
 
-/** A consumer of entries as they are written. */
-export interface EntryFollower {
-  take(chunk: EventChunk): void;
-  /** An entry cannot be read: nothing follows. */
-  abort(): void;
-}
-
-/** New entries, whichever process wrote them: read once for all followers in this process. */
+/** New entries, whichever process wrote them: read once for all in this process who are at the same place. */
 @Injectable()
-export class LiveEntries implements OnModuleDestroy {
-  private readonly logger = new Logger('Events');
-  private readonly followers = new Set<EntryFollower>();
-  private readonly readings = new SingleFlight<never, void>(() => this.read());
-  /** Sequence of the last entry that was passed on. */
-  private position = 0;
-  private endTail: (() => void) | null = null;
-  private retry: NodeJS.Timeout | null = null;
+export class LiveEntries {
+  /** By the position before each, in order of reading. */
+  private readonly chunks = new Map<number, Promise<EventChunk>>();
 
   constructor(
     private readonly entries: EntryReader,
@@ -37,73 +26,39 @@ export class LiveEntries implements OnModuleDestroy {
   ) {}
 
   /**
-   * From now on the follower gets the entries after the position; returns false if others have already got some of
-   * them.
+   * The entries after a position, as soon as there are any; none once the signal is aborted. An unavailable database is
+   * waited for.
    */
-  join(follower: EntryFollower, position: number): boolean {
-    if (this.followers.size > 0 && position < this.position) return false;
-    if (this.followers.size === 0) this.position = position;
-    this.followers.add(follower);
-    this.endTail ??= this.tail.onGrowth(() => this.readMore());
-    // The tail only reports later growth.
-    this.readMore();
-    return true;
-  }
-
-  leave(follower: EntryFollower): void {
-    this.followers.delete(follower);
-    if (this.followers.size === 0) this.stop();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    this.stop();
-    await this.readings.ended();
-  }
-
-  private stop(): void {
-    this.endTail?.();
-    this.endTail = null;
-    if (this.retry !== null) clearTimeout(this.retry);
-    this.retry = null;
-  }
-
-  private readMore(): void {
-    this.readings.call(0).catch((error: unknown) => this.onFailure(error));
-  }
-
-  private async read(): Promise<void> {
-    for (let more = true; more && this.followers.size > 0;) {
-      const began = this.position;
-      const page = await this.entries.page(pageAfter(began, []));
-      const last = page.rows.at(-1);
-      // By now, followers at another position may have replaced these.
-      if (last === undefined || this.position !== began) return;
-      this.position = last.sequence;
-      const chunk = new EventChunk(page.rows);
-      for (const follower of [...this.followers]) follower.take(chunk);
-      ({ more } = page);
-      // Let the sockets take what was written before reading more.
-      if (more) await nextTurn();
+  async after(position: number, over: AbortSignal): Promise<EventChunk> {
+    while (!over.aborted) {
+      await this.tail.beyond(position, over);
+      const chunk = await this.chunk(position).catch((error: unknown) => {
+        if (!(error instanceof DatabaseFault)) throw error;
+        return new EventChunk([]);
+      });
+      if (chunk.entries.length > 0) return chunk;
+      await sleep(RETRY, undefined, { signal: over, ref: false }).catch(() => undefined);
     }
+    return new EventChunk([]);
   }
 
-  /**
-   * An unavailable database comes back. Damage does not go away, so followers are not left waiting for what comes after
-   * it.
-   */
-  private onFailure(error: unknown): void {
-    if (error instanceof DatabaseFault) {
-      this.logger.debug(`New entries cannot be read now: ${String(error)}`);
-      if (this.followers.size > 0) this.retry ??= setTimeout(() => this.readAgain(), RETRY).unref();
-      return;
+  private chunk(position: number): Promise<EventChunk> {
+    const chunk = this.chunks.get(position) ?? this.read(position);
+    this.chunks.set(position, chunk);
+    const [oldest] = this.chunks.keys();
+    if (oldest !== undefined && this.chunks.size > MOST_KEPT) this.chunks.delete(oldest);
+    return chunk;
+  }
+
+  private async read(position: number): Promise<EventChunk> {
+    try {
+      const { rows } = await this.entries.page(pageAfter(position, []));
+      if (rows.length === 0) this.chunks.delete(position);
+      return new EventChunk(rows);
+    } catch (error) {
+      this.chunks.delete(position);
+      throw error;
     }
-    this.logger.error({ err: error }, 'New entries cannot be read: event streams are closed.');
-    for (const follower of [...this.followers]) follower.abort();
-  }
-
-  private readAgain(): void {
-    this.retry = null;
-    this.readMore();
   }
 }
 
@@ -126,17 +81,21 @@ export class EventChunk {
     return this.entries.at(-1)?.sequence ?? 0;
   }
 
-  /** The entries after a sequence that match the filter. */
-  bytes(filter: EventFilter, after: number): Buffer {
-    if (after >= (this.entries[0]?.sequence ?? 0)) return this.rendered(filter, after);
+  /** Whether others may follow at once. */
+  get isFull(): boolean {
+    return this.entries.length >= CHUNK;
+  }
+
+  /** The entries that match the filter. */
+  bytes(filter: EventFilter): Buffer {
     const name = JSON.stringify(filter);
-    const bytes = this.byFilter.get(name) ?? this.rendered(filter, after);
+    const bytes = this.byFilter.get(name) ?? this.rendered(filter);
     this.byFilter.set(name, bytes);
     return bytes;
   }
 
-  private rendered(filter: EventFilter, after: number): Buffer {
-    const chosen = this.entries.filter((entry) => entry.sequence > after && matchesFilter(filter, entry));
+  private rendered(filter: EventFilter): Buffer {
+    const chosen = this.entries.filter((entry) => matchesFilter(filter, entry));
     return Buffer.from(chosen.map((entry) => this.text(entry)).join(''));
   }
 

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
-import { answeredEntry, type ChainExtent, EntryReader } from '../../ledger/reading/entry-reader';
-import { entriesFromJson } from '../../ledger/chain/entry-columns';
-import type { StoredEntry } from '../../ledger/chain/hash-chain';
+import { answeredEntry, type ChainExtent, ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
+import { entriesFromJson } from '../../ledger/chain/hash-chain';
+import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 import type { ChainHeadResponse } from './dto/verification.response';
 
@@ -53,7 +53,7 @@ export class ChainExport {
       chunk !== null;
       chunk = await this.entries.chunk(last, upTo)
     ) {
-      const entries = entriesFromJson(chunk.entries);
+      const entries = entriesFromJson(chunk.entries, ENTRY_NAMES);
       refuseGaps(entries, last);
       yield* linesTogether(entries);
       last = chunk.last;

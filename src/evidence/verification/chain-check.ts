@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { entriesFromJson } from '../../ledger/chain/entry-columns';
-import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../../ledger/chain/hash-chain';
+import { entriesFromJson, GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
+import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
 import type { TreeReader } from '../../ledger/reading/tree-reader';
 
@@ -27,6 +27,8 @@ export interface CheckOrder {
   readonly previous: ChainEnd;
   /** Sizes of the Merkle tree whose roots are wanted; null if the check does not begin at the first entry. */
   readonly sizes: ReadonlySet<number> | null;
+  /** The columns of the entries in each chunk. */
+  readonly columns: readonly string[];
   /** Sequences of entries that hold contents which a later entry says to be erased. */
   readonly restored: ReadonlySet<number>;
 }
@@ -56,24 +58,23 @@ export class ChainCheck {
   private previous: ChainEnd;
   private readonly erasures = new NamedErasures();
   private readonly tree: TreeCheck | null;
-  private readonly restored: ReadonlySet<number>;
 
-  constructor({ previous, sizes, restored }: CheckOrder) {
+  constructor(private readonly order: CheckOrder) {
+    const { previous, sizes } = order;
     this.previous = previous;
-    this.restored = restored;
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
   /** Null for a chunk, whose entries are added. */
   answer(order: HashingOrder): ChainVerdict | null {
     if ('head' in order) return this.finish(order.head);
-    for (const entry of entriesFromJson(order.entries)) this.add(entry);
+    for (const entry of entriesFromJson(order.entries, this.order.columns)) this.add(entry);
     return null;
   }
 
   private add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
-    const isIntact = hashesMatch(entry) && !this.restored.has(entry.sequence);
+    const isIntact = hashesMatch(entry) && !this.order.restored.has(entry.sequence);
     if (!isLinked) this.brokenLinks += 1;
     if (!isIntact) this.invalidHashes += 1;
     if (!isLinked || !isIntact) this.noteInvalid(entry.sequence);
@@ -253,12 +254,10 @@ interface KeptTree {
 async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise<KeptTree> {
   const kept = new KeptSubtrees();
   let furthest = 0;
-  let last: TreeNode | undefined;
-  for (let chunk = await reader.kept(); chunk.length > 0; chunk = await reader.kept(last)) {
+  for await (const chunk of reader.kept()) {
     for (const node of chunk) {
       // Anything else is not part of a log, and nothing can be looked up after a rounded number.
       if (!isSubtree(node)) return { stored: {}, furthest: Infinity };
-      last = node;
       const end = (node.position + 1) * 2 ** node.level;
       if (end <= size) kept.add(node);
       furthest = Math.max(furthest, end);

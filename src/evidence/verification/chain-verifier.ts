@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { Checkpoint, SignedCheckpoint } from '../checkpoints/checkpoint';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
-import { EntryReader } from '../../ledger/reading/entry-reader';
+import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
@@ -44,8 +44,8 @@ export interface VerificationOptions {
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   private readonly logger = new Logger('Provenance');
-  private readonly runs = new SingleFlight(
-    (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
+  private readonly runs = new SingleFlight<number, TimedVerdict>(
+    ({ from, wishes, abandoned }) => this.run(from, wishes, abandoned),
     BEGINNING,
   );
   private reached = 0;
@@ -76,7 +76,7 @@ export class ChainVerifier implements OnModuleDestroy {
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const previous = (await this.entries.before(from)) ?? CHAIN_START;
     const restored = await restoredEntries(this.database.chain);
-    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, restored });
+    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, columns: ENTRY_NAMES, restored });
     try {
       if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
       const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };

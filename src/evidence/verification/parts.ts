@@ -1,3 +1,6 @@
+import type { Database } from '../../ledger/database/database';
+import type { SqlConnection } from '../../ledger/database/sql-connection';
+
 /** Names held in memory at once; of more, each part is compared by itself. */
 const MOST_AT_ONCE = 100_000;
 
@@ -18,4 +21,19 @@ function partOf(name: string, parts: number): number {
   let hash = 0;
   for (let index = 0; index < name.length; index += 1) hash = (hash * 31 + name.charCodeAt(index)) | 0;
   return Math.abs(hash) % parts;
+}
+
+/** Whatever the statements of the connection read, they read from one snapshot. */
+export async function* fromSnapshot<Chunk>(
+  database: Database,
+  read: (connection: SqlConnection) => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  const connection = await database.openReader();
+  try {
+    await connection.run(database.dialect.beginReading);
+    yield* read(connection);
+    await connection.run('COMMIT');
+  } finally {
+    await connection.close();
+  }
 }

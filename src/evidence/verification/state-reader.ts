@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import { type Dialect, quoted } from '../../ledger/database/dialect';
-import { saysStateSql } from '../../ledger/chain/entry-columns';
+import { saysStateSql } from '../../ledger/chain/stored-entry';
 import {
   arraysOfOne,
   IS_LISTED_SEQUENCE,
@@ -13,7 +13,7 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import type { SqlValue } from '../../ledger/database/sql-connection';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
-import { chunksOf, entryRanges } from '../../ledger/reading/chunks';
+import { entryRanges } from '../../ledger/reading/chunks';
 import { rowLists } from '../../ledger/reading/row-lists';
 
 /** Most records of a chunk, and most bytes of their texts. */
@@ -21,21 +21,15 @@ const CHUNK_RECORDS = 200;
 const CHUNK_BYTES = 1_000_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
-/** Records of which only a few columns are compared. */
-const COMPARED_AT_ONCE = 5_000;
-/** Before the first sequence that drivers do not round. */
-const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
-
 interface LiveExtent {
   readonly count: number;
   readonly last: SqlValue;
   readonly bytes: number;
 }
 
-interface Repetition {
-  readonly id: SqlValue;
-  readonly place: number;
-  readonly differs: number;
+interface StateRow {
+  readonly sequence: number;
+  readonly state: unknown;
 }
 
 interface MissingRow {
@@ -46,15 +40,16 @@ interface MissingRow {
 
 /** Columns of a record's last entry. */
 const OF_LAST = [
-  ...(['subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp', 'entityId'] as const),
+  ...(['sequence', 'subjectType', 'v', 'stateSalt', 'stateHash', 'timestamp', 'entityId'] as const),
   ...(['agentId', 'actorType', 'actorId'] as const),
 ];
 /**
  * What is read from the ledger next to each live record, besides these: the entry that created it, or null; the details
  * of the last one, if the kind looks at them; whether the record it belongs to exists; whether that was removed, and it is
- * still to be deleted; and what filters find it by: the items of its lists, each with the sequence it is listed at.
+ * still to be deleted; whether the record whose columns it repeats has these values; and what filters find it by: the
+ * items of its lists, each with the sequence it is listed at.
  */
-const SAID = [...OF_LAST, 'firstSequence', 'details', 'owners', 'leftovers', 'items'] as const;
+const SAID = [...OF_LAST, 'firstSequence', 'details', 'owners', 'leftovers', 'repeated', 'items'] as const;
 type Said = (typeof SAID)[number];
 
 /** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
@@ -68,8 +63,10 @@ export interface LiveRecord {
 
 /** A record that does not exist although its last entry left a state. */
 export interface MissingRecord {
-  readonly codec: RecordCodec;
+  readonly subjectType: string;
   readonly id: string;
+  /** False if it is of a module that is no longer loaded: nobody knows where it would be. */
+  readonly isOfKnownKind: boolean;
   /** The id of its owner, with which it may have been removed; null if it is not known. */
   readonly ownerId: string | null;
 }
@@ -109,29 +106,10 @@ export class StateReader {
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
     for await (const bounds of entryRanges(this.database.chain, { upTo })) {
-      yield await this.withOwners(await this.database.chain.all<MissingRow>(sql, bounds));
+      const rows = await this.database.chain.all<MissingRow>(sql, bounds);
+      for (let start = 0; start < rows.length; start += STATES_AT_ONCE)
+        yield await this.withOwners(rows.slice(start, start + STATES_AT_ONCE));
     }
-  }
-
-  /** In chunks, whether entries up to a sequence are about kinds of a module that is no longer loaded. */
-  async *unknownKinds(upTo: number): AsyncGenerator<boolean> {
-    const sql = unknownKindsSql(this.catalog.all);
-    for await (const bounds of entryRanges(this.database.chain, { upTo })) {
-      const [found] = await this.database.chain.all<{ count: number }>(sql, bounds);
-      yield (found?.count ?? 0) > 0;
-    }
-  }
-
-  /** In chunks, the ids of records of a kind whose columns differ from those that they repeat. */
-  async *wrongRepetitions({ table, kind: { repeats } }: RecordCodec): AsyncGenerator<string[]> {
-    if (repeats === undefined) return;
-    const differences = repeats.columns.map((name) => `live.${quoted(name)} IS DISTINCT FROM own.${quoted(name)}`);
-    const sql =
-      `SELECT live."id", live."createdSequence" AS "place", CASE WHEN ${differences.join(' OR ')} THEN 1 ELSE 0 END AS "differs" ` +
-      `FROM ${quoted(table)} AS live LEFT JOIN ${quoted(repeats.table)} AS own ON own."id" = live.${quoted(repeats.by)} ` +
-      `WHERE live."createdSequence" > $1 ORDER BY live."createdSequence" LIMIT ${COMPARED_AT_ONCE}`;
-    const chunks = chunksOf<Repetition>((last) => this.database.chain.all(sql, [last?.place ?? BEFORE_ALL]));
-    for await (const rows of chunks) yield rows.filter(({ differs }) => differs > 0).map(({ id }) => String(id));
   }
 
   /** Which of these records were removed by an entry. */
@@ -177,28 +155,17 @@ export class StateReader {
   }
 
   private async withOwners(rows: readonly MissingRow[]): Promise<MissingRecord[]> {
-    const codecs = new Map([...this.catalog.all].map((codec) => [codec.kind.subjectType, codec]));
-    const missing: MissingRecord[] = [];
-    for (let start = 0; start < rows.length; start += STATES_AT_ONCE) {
-      const group = rows.slice(start, start + STATES_AT_ONCE);
-      const states = await this.states(group.filter(({ subjectType }) => codecs.get(subjectType)?.kind.owner));
-      for (const { sequence, subjectType, subjectId } of group) {
-        const codec = codecs.get(subjectType);
-        if (codec === undefined) continue;
-        missing.push({ codec, id: subjectId, ownerId: ownerIn(states.get(sequence), codec.kind.owner?.column) });
-      }
-    }
-    return missing;
-  }
-
-  private async states(rows: readonly MissingRow[]): Promise<ReadonlyMap<number, unknown>> {
-    if (rows.length === 0) return new Map();
-    const sequences = arraysOfOne(rows.map(({ sequence }) => sequence));
-    const found = await this.database.chain.all<{ sequence: number; state: unknown }>(
-      statesSql(this.database.dialect),
-      [sequences],
-    );
-    return new Map(found.map(({ sequence, state }) => [sequence, state]));
+    const { chain, dialect } = this.database;
+    const kinds = new Map(this.catalog.all.map(({ kind }) => [kind.subjectType, kind]));
+    const owned = rows.filter(({ subjectType }) => kinds.get(subjectType)?.owner !== undefined);
+    const sequences = arraysOfOne(owned.map(({ sequence }) => sequence));
+    const found = owned.length === 0 ? [] : await chain.all<StateRow>(statesSql(dialect), [sequences]);
+    const states = new Map(found.map(({ sequence, state }) => [sequence, state]));
+    return rows.map(({ sequence, subjectType, subjectId: id }) => {
+      const kind = kinds.get(subjectType);
+      const ownerId = ownerIn(states.get(sequence), kind?.owner?.column);
+      return { subjectType, id, isOfKnownKind: kind !== undefined, ownerId };
+    });
   }
 }
 
@@ -265,11 +232,18 @@ export function liveRecordsSql(
   const owners = `(SELECT count(*) FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = live.${quoted(kind.owner?.column ?? '')})`;
   const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = live.${quoted(kind.owner?.column ?? '')})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
+  const { repeats } = kind;
+  const repeated = repeats?.columns.map(
+    (name) =>
+      `live.${quoted(name)} IS NOT DISTINCT FROM (SELECT own.${quoted(name)} FROM ${quoted(repeats.table)} AS own ` +
+      `WHERE own."id" = live.${quoted(repeats.by)})`,
+  );
   const said: Readonly<Partial<Record<Said, string>>> = {
     firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
     owners: ownerTable === null ? '1' : owners,
     leftovers: ownerTable === null ? '0' : leftovers,
+    repeated: repeated === undefined ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
     items: kind.listColumns === undefined ? 'NULL' : items,
   };
   const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);
@@ -280,14 +254,11 @@ export function liveRecordsSql(
   );
 }
 
-/**
- * Subjects whose last entry is after `$1`, up to `$2`, and left a state, but which have no record. Unknown kinds are
- * ignored.
- */
-export function missingRecordsSql(codecs: Iterable<RecordCodec>): string {
-  const isGone = [...codecs].map(
+/** Subjects whose last entry is after `$1`, up to `$2`, and left a state, but which have no record, or an unknown kind. */
+export function missingRecordsSql(codecs: readonly RecordCodec[]): string {
+  const isThere = codecs.map(
     ({ kind, table }) =>
-      `(entry."subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+      `(entry."subjectType" = '${kind.subjectType}' AND EXISTS ` +
       `(SELECT 1 FROM ${quoted(table)} AS live WHERE live."id" = entry."subjectId"))`,
   );
   return (
@@ -295,16 +266,7 @@ export function missingRecordsSql(codecs: Iterable<RecordCodec>): string {
     `WHERE entry."sequence" > $1 AND entry."sequence" <= $2 AND entry."state" IS NOT NULL ` +
     `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS later ` +
     `WHERE later."subjectId" = entry."subjectId" AND later."sequence" > entry."sequence" AND ${saysStateSql('later.')}) ` +
-    `AND (${isGone.join(' OR ')}) ORDER BY entry."sequence"`
-  );
-}
-
-/** Number of entries after `$1`, up to `$2`, about a kind that is no longer known. */
-function unknownKindsSql(codecs: Iterable<RecordCodec>): string {
-  const known = [...codecs].map(({ kind }) => `'${kind.subjectType}'`).join(', ');
-  return (
-    `SELECT count(*) AS "count" FROM "ledger_entries" ` +
-    `WHERE "sequence" > $1 AND "sequence" <= $2 AND "subjectType" NOT IN (${known}) AND ${saysStateSql()}`
+    `AND NOT (${isThere.join(' OR ')}) ORDER BY entry."sequence"`
   );
 }
 

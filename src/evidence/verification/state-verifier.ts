@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
-import { DerivedDataReader, type HeadRow } from './derived-data-reader';
+import { DerivedDataReader, type HeadRow, textsIn } from './derived-data-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { counterName, listItems } from '../../ledger/records/counter-name';
 import type { RecordCodec } from '../../ledger/records/record-codec';
@@ -54,9 +54,7 @@ export interface TimedStateVerdict {
  */
 @Injectable()
 export class StateVerifier implements OnModuleDestroy {
-  private readonly runs = new SingleFlight<never, TimedStateVerdict>((_from, _wishes, abandoned) =>
-    this.timedRun(abandoned),
-  );
+  private readonly runs = new SingleFlight<never, TimedStateVerdict>(({ abandoned }) => this.timedRun(abandoned));
 
   constructor(
     private readonly states: StateReader,
@@ -85,13 +83,17 @@ export class StateVerifier implements OnModuleDestroy {
   private async run(findings: StateFindings, each: Pace): Promise<void> {
     // What is read through a view says nothing about what others read.
     if (!(await this.tablesAreThere(findings))) return;
-    for (const codec of this.states.kinds) await this.checkKind(codec, findings, each);
-    await this.checkMissing(findings, each);
+    let lastEffect = 0;
+    for (const codec of this.states.kinds) {
+      const last = await this.checkKind(codec, findings, each);
+      if (codec.kind.isKeptInMemory === true) lastEffect = Math.max(lastEffect, last);
+    }
+    const hasUnknownKinds = await this.checkMissing(findings, each);
     for await (const ids of each(this.derived.recordsOfStrayItems())) findings.addDerived('listItems', ids);
-    for await (const names of each(this.derived.wrongCounters())) findings.addDerived('counter', names);
+    for await (const names of each(this.derived.wrongCounters(hasUnknownKinds))) findings.addDerived('counter', names);
     for await (const names of each(wrongSums(this.database))) findings.addDerived('sum', names);
-    await this.checkStrayCounters(findings, each);
-    await this.checkHead(findings, each);
+    // After the records: the head has moved with what they have shown.
+    findings.addDerived('head', wrongHeadColumns(await this.derived.head(), lastEffect));
     // A view may have taken the place of a table before that was read.
     await this.tablesAreThere(findings);
   }
@@ -103,55 +105,32 @@ export class StateVerifier implements OnModuleDestroy {
     return replaced.length === 0;
   }
 
-  private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<void> {
+  /** @returns the sequence of the last entry about such a record. */
+  private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<number> {
+    let last = 0;
     for await (const records of each(this.states.live(codec))) {
       const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
       const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
       for (const record of there) checkRecord(record, removedOwners, findings);
       findings.recordsVerified += there.length;
+      last = Math.max(last, ...records.map(lastSequenceOf));
     }
-    for await (const ids of each(this.states.wrongRepetitions(codec)))
-      for (const id of ids) findings.addRecord(codec.kind.subjectType, id, 'changed');
+    return last;
   }
 
-  private async checkMissing(findings: StateFindings, each: Pace): Promise<void> {
+  /** @returns whether there are records of unknown kinds. */
+  private async checkMissing(findings: StateFindings, each: Pace): Promise<boolean> {
     const { lastSequence } = await this.entries.extent();
-    if (lastSequence === null) return;
-    for await (const records of each(this.states.missing(lastSequence))) {
+    let hasUnknownKinds = false;
+    for await (const records of each(this.states.missing(lastSequence ?? 0))) {
       const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
-      for (const { codec, id, ownerId } of records) {
+      for (const { subjectType, id, isOfKnownKind, ownerId } of records) {
+        hasUnknownKinds ||= !isOfKnownKind;
         const wentWithOwner = ownerId !== null && removedOwners.has(ownerId);
-        if (!wentWithOwner) findings.addRecord(codec.kind.subjectType, id, 'missing');
+        if (isOfKnownKind && !wentWithOwner) findings.addRecord(subjectType, id, 'missing');
       }
     }
-  }
-
-  /**
-   * Counters of a module that was removed look like forged ones. Its entries show that there was such a module.
-   */
-  private async checkStrayCounters(findings: StateFindings, each: Pace): Promise<void> {
-    let isOfUnknownKinds: boolean | null = null;
-    for await (const names of each(this.derived.strayCounters())) {
-      if (names.length === 0) continue;
-      isOfUnknownKinds ??= await this.hasUnknownKinds(each);
-      if (isOfUnknownKinds) return;
-      findings.addDerived('counter', names);
-    }
-  }
-
-  private async checkHead(findings: StateFindings, each: Pace): Promise<void> {
-    const head = await this.derived.head();
-    let lastEffect = 0;
-    for await (const sequence of each(this.derived.effects(head?.sequence ?? 0))) {
-      lastEffect = Math.max(lastEffect, sequence);
-    }
-    findings.addDerived('head', wrongHeadColumns(head, lastEffect));
-  }
-
-  private async hasUnknownKinds(each: Pace): Promise<boolean> {
-    const { lastSequence } = await this.entries.extent();
-    for await (const isFound of each(this.states.unknownKinds(lastSequence ?? 0))) if (isFound) return true;
-    return false;
+    return hasUnknownKinds;
   }
 }
 
@@ -164,6 +143,11 @@ async function* paced<Chunk>(chunks: AsyncIterable<Chunk>, abandoned: AbortSigna
     await nextTurn();
     yield chunk;
   }
+}
+
+/** Of its last entry. Entries beyond all sequences are left to the chain check. */
+function lastSequenceOf({ said: { sequence } }: LiveRecord): number {
+  return Number.isSafeInteger(sequence) ? Number(sequence) : 0;
 }
 
 /** The log says that its owner was removed, so the service is about to delete it. */
@@ -233,6 +217,7 @@ function recordFault(record: LiveRecord): RecordFault | undefined {
 
 function unhashedAgree({ codec, values, said }: LiveRecord): boolean {
   const { unhashedAgree: agree } = codec.kind;
+  if (Number(said.repeated) === 0) return false;
   if (agree === undefined) return true;
   return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), said);
 }
@@ -254,16 +239,6 @@ function isFiledRightly(record: LiveRecord): boolean {
 
 function sorted(items: readonly (readonly SqlValue[])[]): string {
   return JSON.stringify(items.map((item) => JSON.stringify(item)).sort());
-}
-
-/** An altered column may hold anything. */
-function textsIn(text: SqlValue): string[] {
-  try {
-    const list: unknown = JSON.parse(String(text));
-    return Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
-  } catch {
-    return [];
-  }
 }
 
 /** How many faults are listed by name. */

@@ -3,7 +3,7 @@ import type { Database } from '../../ledger/database/database';
 import type { SqlConnection, SqlValue } from '../../ledger/database/sql-connection';
 import { chunksOf } from '../../ledger/reading/chunks';
 import { sumName } from '../../ledger/records/sum-key';
-import { inParts, type IsAsked } from './parts';
+import { fromSnapshot, inParts, type IsAsked } from './parts';
 
 /** Rows that one statement reads. */
 const CHUNK = 5_000;
@@ -17,16 +17,11 @@ const SELECT =
  * In chunks, the names of sums that differ from the entries that they are derived from. All is read from one snapshot, as
  * sums move with the entries.
  */
-export async function* wrongSums(database: Database): AsyncGenerator<string[]> {
-  const connection = await database.openReader();
-  try {
-    await connection.run(database.dialect.beginReading);
+export function wrongSums(database: Database): AsyncGenerator<string[]> {
+  return fromSnapshot(database, async function* (connection) {
     const [{ count = 0 } = {}] = await connection.all<{ count?: SqlValue }>(COUNT);
     yield* inParts(Number(count), (isAsked) => wrongAmong(connection, isAsked));
-    await connection.run('COMMIT');
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 async function* wrongAmong(connection: SqlConnection, isAsked: IsAsked): AsyncGenerator<string[]> {

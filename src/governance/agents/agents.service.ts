@@ -18,14 +18,12 @@ import {
 } from './find-agent';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
-import { KnownAgents } from './known-agents';
 
 @Injectable()
 export class AgentsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly history: RecordHistory,
-    private readonly known: KnownAgents,
   ) {}
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
@@ -60,7 +58,6 @@ export class AgentsService {
       const fields = Object.keys(changes);
       if (fields.length === 0) return agent;
       const changed = { ...agent, ...changes, ...nextRevision(agent, transaction.now) };
-      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
     });
   }
@@ -73,7 +70,6 @@ export class AgentsService {
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
       const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
-      this.known.follow(transaction, changed);
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
   }

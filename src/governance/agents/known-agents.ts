@@ -1,16 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
-import type { Condition } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from './agent.entity';
 import { findAgent } from './find-agent';
-
-/** Most agents read at once. */
-const CHUNK = 1_000;
-const SUSPENDED: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'suspended' }];
 
 /** `now` is always the agent's current state, whichever process changes it. */
 export interface WatchedAgent {
@@ -31,6 +24,7 @@ export class KnownAgents implements OnModuleInit {
   private changes = 0;
   private readonly rows = new LiveRows<Agent>({
     kind: AGENT,
+    status: 'suspended',
     actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
     keep: (agents) => {
       this.changes += 1;
@@ -41,13 +35,10 @@ export class KnownAgents implements OnModuleInit {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly counters: CounterReader,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const upTo = await this.counters.headSequence();
-    for await (const agents of this.reader.chunks(AGENT, SUSPENDED, CHUNK)) agents.forEach((agent) => this.keep(agent));
-    this.ledger.follow(this.rows, upTo);
+    await this.ledger.follow(this.rows);
   }
 
   isSuspended(id: string): boolean {
@@ -68,11 +59,6 @@ export class KnownAgents implements OnModuleInit {
   /** Resolves when every change is known that another process made before the call. */
   catchUp(): Promise<void> {
     return this.ledger.catchUp(this.rows);
-  }
-
-  /** Called inside the command that changes the agent. */
-  follow(transaction: LedgerTransaction, agent: Agent): void {
-    this.rows.follow(transaction, [agent]);
   }
 
   private keep(agent: Agent): void {

@@ -5,17 +5,10 @@ import { callerSuspended, type DomainError, unauthorized } from '../../core/erro
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
-import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
-import type { Condition } from '../../ledger/record-page';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey } from './api-key.entity';
-
-/** Most keys read at once. */
-const CHUNK = 1_000;
-const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 interface HeldKey {
   readonly id: string;
@@ -31,23 +24,20 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   private readonly active = new Map<string, HeldKey>();
   private readonly rows = new LiveRows<ApiKey>({
     kind: API_KEY,
+    status: 'active',
     actions: ['api_key.created', 'api_key.revoked', 'api_key.expired'],
     keep: (keys) => keys.forEach((key) => this.keep(key)),
   });
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
-    private readonly counters: CounterReader,
     private readonly agents: KnownAgents,
   ) {
     super();
   }
 
   async onModuleInit(): Promise<void> {
-    const upTo = await this.counters.headSequence();
-    for await (const keys of this.reader.chunks(API_KEY, ACTIVE, CHUNK)) keys.forEach((key) => this.keep(key));
-    this.ledger.follow(this.rows, upTo);
+    await this.ledger.follow(this.rows);
   }
 
   holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null> {
@@ -60,11 +50,6 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   someBoundHas(scopes: readonly Scope[]): boolean {
     const identities = [...this.active.values()].map(({ identity }) => identity);
     return identities.some(({ agentId, grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)));
-  }
-
-  /** Called inside the command that issues or ends the key. */
-  follow(transaction: LedgerTransaction, key: ApiKey): void {
-    this.rows.follow(transaction, [key]);
   }
 
   /** The ids of keys that have expired and are not settled yet. */
@@ -128,7 +113,7 @@ export const EXPIRED_KEYS: FactoryProvider<DueSettlement<ApiKey>> = {
     const records = {
       kind: API_KEY,
       settle: async (transaction, key) => {
-        if (isDue(key, transaction.now)) settleExpiry(transaction, keys, key);
+        if (isDue(key, transaction.now)) settleExpiry(transaction, key);
       },
     } satisfies DueRecords<ApiKey>;
     // One by one: each takes a commit, and many together would hold up the writes of callers.
@@ -142,9 +127,8 @@ export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
 }
 
 /** Records that the key has expired. */
-export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, key: ApiKey): ApiKey {
+export function settleExpiry(transaction: LedgerTransaction, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
-  keys.follow(transaction, expired);
   const { agentId, expiresAt } = key;
   const note = { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true } as const;
   return transaction.update(API_KEY, expired, note);

@@ -8,7 +8,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey } from './api-key.entity';
-import { ActiveKeys, isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
+import { isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
 import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
 
 @Injectable()
@@ -16,7 +16,6 @@ export class ApiKeysService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly keys: ActiveKeys,
   ) {}
 
   /** @throws NOT_FOUND */
@@ -39,7 +38,6 @@ export class ApiKeysService {
       const state = { status: 'active', createdAt: transaction.now, expiresAt, revokedAt: null } as const;
       const note = { action: 'api_key.created', agentId, details: { scopes, expiresAt } };
       const key = transaction.insert(API_KEY, { ...allowed, ...state }, note);
-      this.keys.follow(transaction, key);
       return { ...key, secret };
     });
   }
@@ -49,10 +47,9 @@ export class ApiKeysService {
     return this.ledger.prefetching(byId(API_KEY, id)).write(caller, async (transaction) => {
       const key = found(await transaction.find(API_KEY, id), 'API key');
       const { now } = transaction;
-      if (isDue(key, now)) return settleExpiry(transaction, this.keys, key);
+      if (isDue(key, now)) return settleExpiry(transaction, key);
       if (key.status !== 'active') return key;
       const revoked = { ...key, status: 'revoked', revokedAt: now } as const;
-      this.keys.follow(transaction, revoked);
       return transaction.update(API_KEY, revoked, { action: 'api_key.revoked', agentId: key.agentId, reason });
     });
   }

@@ -3,9 +3,8 @@ import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { readAsked } from '../../ledger/writing/asked-rows';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
+import { RecordHistory } from '../../ledger/record-history';
 import type { ClaimKey, KnownClaim } from '../policies/conditions/condition';
 import { CLAIM } from './claim.entity';
 import { ENTITY } from './governed-entity.entity';
@@ -39,7 +38,7 @@ export class KnownClaims {
   /** @internal */
   constructor(
     private readonly database: Database,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
   ) {
     this.now = claimsSql(database.dialect);
   }
@@ -65,7 +64,7 @@ export class KnownClaims {
   }
 
   private async findPast({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
-    if ((await this.past.find(ENTITY, entityId, upTo)) === undefined) return null;
+    if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
     // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character.
     const members = formsOf(predicate).map((form) => `%"predicate":${JSON.stringify(form).replaceAll('\\', '_')}%`);
     const { points } = this.database;

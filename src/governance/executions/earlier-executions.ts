@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { readAsked } from '../../ledger/writing/asked-rows';
+import { readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
 import type { EarlierKey } from '../policies/conditions/condition';
 import { EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from './execution.entity';
 

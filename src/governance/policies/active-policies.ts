@@ -6,7 +6,6 @@ import { conflict } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { Condition } from '../../ledger/record-page';
-import { CounterReader } from '../../ledger/reading/counter-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -58,6 +57,7 @@ export class ActivePolicies implements OnModuleInit {
   private knownRules: string | null = null;
   private readonly rows = new LiveRows<Policy>({
     kind: POLICY,
+    status: 'active',
     actions: POLICY_ACTIONS,
     keep: (policies) => this.apply(policies),
   });
@@ -65,19 +65,14 @@ export class ActivePolicies implements OnModuleInit {
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    private readonly counters: CounterReader,
     private readonly configuration: Configuration,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const upTo = await this.counters.headSequence();
-    const policies = await this.stored();
-    await this.change(policies, []);
+    await this.ledger.follow(this.rows);
     const excess = capacityFault(NOTHING, totalOf(this.kept.values()), this.configuration);
     if (excess !== undefined)
       this.logger.warn(`${excess} They remain in force, and no further policy can come into force.`);
-    await this.warnOf(policies);
-    this.ledger.follow(this.rows, upTo);
   }
 
   /** To be asked inside a command, so that no policy changes between the decision and its commit. */
@@ -158,11 +153,13 @@ export class ActivePolicies implements OnModuleInit {
         changed.push(transaction.update(POLICY, { ...change.policy, status }, note));
       }
     }
-    // At once: evaluations would see a set that was never in force.
-    if (changed.length > 0) this.rows.follow(transaction, changed);
     return { changed, ids: identified.map(({ id }) => id), policySet };
   }
 
+  /**
+   * Puts policies in force, or removes them, according to their status: all that a command has changed at once. Between
+   * two calls, evaluations would see a set that was never in force.
+   */
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordHistory } from '../../ledger/record-history';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
@@ -31,7 +31,7 @@ interface FoundRules {
 @Injectable()
 export class PastPolicies {
   constructor(
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
     private readonly records: RecordReader,
     private readonly gates: Gates,
   ) {}

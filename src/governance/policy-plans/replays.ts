@@ -7,7 +7,7 @@ import { keptPrincipal, personNamedBy, type Principal } from '../permissions/pri
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
-import { PastRecords } from '../../ledger/reading/past-records';
+import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition } from '../../ledger/record-page';
 import type { GovernedRow } from '../../ledger/record-kind';
@@ -47,7 +47,7 @@ type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 export class Replays {
   constructor(
     private readonly records: RecordReader,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
     private readonly configuration: Configuration,
     private readonly facts: FactReader,
   ) {}
@@ -124,7 +124,7 @@ export class Replays {
   }
 
   private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
-    const first = await this.past.find(EXECUTION, id, createdSequence, caller);
+    const first = await this.past.findAfter(EXECUTION, id, createdSequence, caller);
     if (first === undefined) throw new Error(`The execution ${id} is not in its first entry.`);
     return first.outcome;
   }
@@ -134,7 +134,7 @@ export class Replays {
 class AgentsThen {
   private readonly known = new Map<string, { readonly agent: Agent; readonly since: number }>();
 
-  constructor(private readonly past: PastRecords) {}
+  constructor(private readonly past: RecordHistory) {}
 
   async principalOf(execution: AskedExecution): Promise<Principal | null> {
     const { onBehalfOf } = execution;

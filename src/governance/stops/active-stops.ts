@@ -1,16 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
-import { CounterReader } from '../../ledger/reading/counter-reader';
-import { PastRecords } from '../../ledger/reading/past-records';
-import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition } from '../../ledger/record-page';
+import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
-
-/** Most stops read at once. */
-const CHUNK = 1_000;
-const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 /**
  * The active stops, in memory. They change as the policies in force do: after the commit and before any later command
@@ -23,21 +15,18 @@ export class ActiveStops implements OnModuleInit {
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
   private readonly rows = new LiveRows<Stop>({
     kind: STOP,
+    status: 'active',
     actions: STOP_ACTIONS,
     keep: (stops) => this.keep(stops),
   });
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly records: RecordReader,
-    private readonly counters: CounterReader,
-    private readonly past: PastRecords,
+    private readonly past: RecordHistory,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const upTo = await this.counters.headSequence();
-    for await (const stops of this.records.chunks(STOP, ACTIVE, CHUNK)) this.keep(stops);
-    this.ledger.follow(this.rows, upTo);
+    await this.ledger.follow(this.rows);
   }
 
   /** The oldest first. To be asked inside a command, so that no stop comes between the decision and its commit. */
@@ -66,11 +55,6 @@ export class ActiveStops implements OnModuleInit {
     for await (const stops of this.past.chunks(STOP, sequence))
       active.push(...stops.filter(({ status }) => status === 'active'));
     return active;
-  }
-
-  /** Called inside the command that makes or lifts the stop. */
-  follow(transaction: LedgerTransaction, stop: Stop): void {
-    this.rows.follow(transaction, [stop]);
   }
 
   /** Calls back with stops that have become active, whichever process made them. */

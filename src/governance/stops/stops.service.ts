@@ -54,7 +54,6 @@ export class StopsService {
       const unlifted = { status: 'active', createdAt: transaction.now, liftedAt: null } as const;
       const record = { id, ...content, ...unlifted, createdBy };
       const stop = transaction.insert(STOP, record, { action: 'stop.created', agentId: caller.agentId });
-      this.stops.follow(transaction, stop);
       return { stop, isNew: true };
     });
   }
@@ -66,7 +65,6 @@ export class StopsService {
       if (stop.status === 'lifted') return stop;
       if (!caller.grants.has('admin') && stop.createdBy !== makerOf(caller)) throw scopeMissing(['admin']);
       const lifted = { ...stop, status: 'lifted', liftedAt: transaction.now, createdBy: '' } as const;
-      this.stops.follow(transaction, lifted);
       return transaction.update(STOP, lifted, { action: 'stop.lifted', agentId: caller.agentId, reason });
     });
   }

@@ -8,6 +8,8 @@ const TYPE = 'text/event-stream';
 const MOST_UNREAD = 1024 * 1024;
 /** Milliseconds of silence after which a comment shows proxies that the stream is alive. */
 const LONGEST_SILENCE = 15_000;
+/** Milliseconds between checks of it. */
+const INTERVAL = 250;
 const COMMENT = ':\n\n';
 
 /** Describes an answer of server-sent events, which has no schema as a whole. */
@@ -43,6 +45,8 @@ export class EventStream {
     for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
     if (response.req.method === 'HEAD') this.end();
     else response.flushHeaders();
+    const timer = setInterval(() => this.keepAlive(), INTERVAL).unref();
+    onAnswerOver(response, () => clearInterval(timer));
   }
 
   /** Closes the connection if more is unread than a live client would leave. */
@@ -58,7 +62,7 @@ export class EventStream {
   }
 
   /** Sends a comment if one is due. While a client reads nothing, none can be sent. */
-  keepAlive(): void {
+  private keepAlive(): void {
     if (performance.now() - this.lastSent < LONGEST_SILENCE || this.response.writableLength > 0) return;
     this.write(COMMENT);
   }

@@ -80,30 +80,22 @@ export class Waits {
     seconds: number,
     signals: readonly AbortSignal[],
   ): Promise<Row> {
-    let isOver = signals.some(({ aborted }) => aborted);
-    // No growth is missed while the record is read.
-    let hasGrown = true;
-    let wake = (): void => undefined;
-    const end = (): void => {
-      isOver = true;
-      wake();
-    };
+    // Not `AbortSignal.any`, which would leave something behind at signals that last.
+    const over = new AbortController();
+    const end = (): void => over.abort();
     const timer = setTimeout(end, seconds * 1000);
     for (const signal of signals) signal.addEventListener('abort', end);
-    const endTail = this.tail.onGrowth(() => {
-      hasGrown = true;
-      wake();
-    });
+    if (signals.some(({ aborted }) => aborted)) end();
     try {
       let row = first;
-      for (let isLast = false; isOpen(row) && !isLast; row = await read()) {
-        if (!hasGrown && !isOver) await new Promise<void>((resolve) => (wake = resolve));
-        hasGrown = false;
-        isLast = isOver;
+      // The ledger may have grown since the first reading.
+      for (let [seen, isLast] = [0, false]; isOpen(row) && !isLast; row = await read()) {
+        await this.tail.beyond(seen, over.signal);
+        isLast = over.signal.aborted;
+        seen = this.tail.sequence;
       }
       return row;
     } finally {
-      endTail();
       clearTimeout(timer);
       for (const signal of signals) signal.removeEventListener('abort', end);
     }

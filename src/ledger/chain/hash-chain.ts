@@ -1,4 +1,6 @@
 import { hash as digest } from 'node:crypto';
+import type { SqlValue } from '../database/sql-connection';
+import type { StoredEntry } from './stored-entry';
 
 /** `previousHash` of the first entry. */
 export const GENESIS_HASH = '0'.repeat(64);
@@ -9,45 +11,20 @@ export const GENESIS_HASH = '0'.repeat(64);
  */
 export const HASH_VERSION = 2;
 
-/** An entry as it is stored, with `details` and `state` as canonical JSON text. */
-export interface StoredEntry {
-  readonly v: number;
-  readonly sequence: number;
-  readonly id: string;
-  readonly timestamp: string;
-  readonly action: string;
-  readonly subjectType: string;
-  readonly subjectId: string;
-  readonly auditId: string;
-  readonly actorType: string;
-  readonly actorId: string;
-  readonly agentId: string | null;
-  readonly entityId: string | null;
-  readonly outcome: string;
-  readonly reason: string | null;
-  readonly details: string;
-  readonly requestId: string | null;
-  readonly ip: string | null;
-  readonly state: string | null;
-  /** Null in version 1, and once the contents are erased; so is the other one. */
-  readonly detailsSalt: string | null;
-  /** Null where `stateHash` is, too. */
-  readonly stateSalt: string | null;
-  /** Null in version 1. */
-  readonly detailsHash: string | null;
-  readonly auditHash: string;
-  readonly stateHash: string | null;
-  readonly previousHash: string;
-  readonly hash: string;
-  /** Sequence of the entry that says that the contents were erased; null while they are there. */
-  readonly erased: number | null;
-}
-
 /** An entry before it takes its place in the chain. */
 export type UnsealedEntry = Omit<
   StoredEntry,
   'v' | 'detailsHash' | 'auditHash' | 'stateHash' | 'previousHash' | 'hash' | 'erased'
 >;
+
+/** Parses the JSON text of a list of rows, each a list of values in the order of these columns, into entries. */
+export function entriesFromJson(text: string, columns: readonly string[]): StoredEntry[] {
+  return (JSON.parse(text) as SqlValue[][]).map((values) => {
+    const entry: Record<string, SqlValue> = {};
+    columns.forEach((name, index) => (entry[name] = values[index] ?? null));
+    return entry as unknown as StoredEntry;
+  });
+}
 
 /** SHA-256 (FIPS 180-4) of the UTF-8 text, in lower-case hex. */
 export function sha256(text: string): string {

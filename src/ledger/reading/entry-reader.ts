@@ -1,17 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
-import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
-import type { StoredEntry } from '../chain/hash-chain';
+import type { StoredEntry } from '../chain/stored-entry';
+import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import type { PageSource } from './page-query';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
 import type { JsonObject } from '../../core/json/json-value';
 
-const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
-const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
+/** The columns of entries, in the order in which chunks have them. */
+export const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
+const SELECT = `SELECT ${ENTRY_NAMES.map(quoted).join(', ')} FROM "ledger_entries"`;
 const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
 const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
 const SELECT_CHUNK = `${SELECT} ${CHUNK}`;
@@ -37,7 +38,7 @@ const UNLISTED: readonly string[] = ['state', 'stateSalt', 'detailsSalt'];
 /** A list of entries. */
 const LISTED: PageSource = {
   table: 'ledger_entries',
-  columns: COLUMNS.filter((name) => !UNLISTED.includes(name)),
+  columns: ENTRY_NAMES.filter((name) => !UNLISTED.includes(name)),
   longColumns: ['details'],
   orderColumn: 'sequence',
   timeColumn: 'timestamp',
@@ -115,7 +116,7 @@ export class EntryReader {
       if (extent.bytes > CHUNK_BYTES && extent.count > 1) continue;
       const { chain, dialect } = this.database;
       const bounds = [after, extent.last, extent.count];
-      const source = { connection: chain, dialect, columns: COLUMNS };
+      const source = { connection: chain, dialect, columns: ENTRY_NAMES };
       return { entries: await rowLists(source, SELECT_CHUNK, bounds), last: extent.last };
     }
   }

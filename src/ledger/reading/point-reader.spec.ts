@@ -1,14 +1,22 @@
-import { DataLoader } from './point-reader';
+import type { SqlSessions } from '../database/sql-connection';
+import type { RecordCodec } from '../records/record-codec';
+import { PointReader } from './point-reader';
 
 /** A database whose statements end when the test says so. */
 class HeldDatabase {
   readonly statements: { readonly values: readonly string[]; readonly end: (failure?: Error) => void }[] = [];
+  readonly points = {
+    all: (_sql: string, [asked]: readonly [string]) =>
+      new Promise((resolve, reject) => {
+        const values = asked.startsWith('[') ? (JSON.parse(asked) as string[][]).flat() : [asked];
+        const rows = values.filter((value) => value !== 'missing').map((id) => ({ id }));
+        this.statements.push({ values, end: (failure) => (failure ? reject(failure) : resolve(rows)) });
+      }),
+  } as unknown as SqlSessions;
 
-  readonly readAmong = (values: readonly string[]): Promise<ReadonlyMap<string, string>> =>
-    new Promise((resolve, reject) => {
-      const found = new Map(values.filter((value) => value !== 'missing').map((value) => [value, `row of ${value}`]));
-      this.statements.push({ values, end: (failure) => (failure ? reject(failure) : resolve(found)) });
-    });
+  readAlone<Row>(read: () => Promise<Row>): Promise<Row> {
+    return read();
+  }
 
   async end(failure?: Error): Promise<void> {
     this.statements.at(-1)?.end(failure);
@@ -16,43 +24,52 @@ class HeldDatabase {
   }
 }
 
-describe('DataLoader', () => {
+const CODEC = {
+  ...{ table: 'notes', selectWhere: () => '', selectSmallAmong: () => '', isLarge: () => false },
+  decode: (row: unknown) => row,
+} as unknown as RecordCodec;
+
+describe('Single records', () => {
   let database: HeldDatabase;
-  let reader: DataLoader<string>;
+  let reader: PointReader;
 
   beforeEach(() => {
     database = new HeldDatabase();
-    reader = new DataLoader(database.readAmong);
+    reader = new PointReader(database);
   });
 
-  it('reads immediately if no statement is running', async () => {
-    const read = reader.find('a');
+  function find(value: string): Promise<unknown> {
+    return reader.find(CODEC, 'id', value);
+  }
+
+  it('are read immediately if no statement is running', async () => {
+    const read = find('a');
     expect(database.statements.map(({ values }) => values)).toEqual([['a']]);
     await database.end();
-    await expect(read).resolves.toBe('row of a');
+    await expect(read).resolves.toEqual({ id: 'a' });
   });
 
-  it('combines reads that arrive during a statement, and never answers them from that statement', async () => {
-    const reads = ['a', 'a', 'b', 'missing'].map((value) => reader.find(value));
+  it('are read together if they are asked for during a statement, and never answered from that one', async () => {
+    const reads = ['a', 'a', 'b', 'missing'].map(find);
     await database.end();
     expect(database.statements.map(({ values }) => values)).toEqual([['a'], ['a', 'b', 'missing']]);
     await database.end();
-    await expect(Promise.all(reads)).resolves.toEqual(['row of a', 'row of a', 'row of b', undefined]);
+    await expect(Promise.all(reads)).resolves.toEqual([{ id: 'a' }, { id: 'a' }, { id: 'b' }, undefined]);
   });
 
-  it('uses further statements if more reads wait than fit into one', async () => {
-    const reads = Array.from({ length: 600 }, (_, index) => reader.find(String(index)));
+  it('are read in further statements if more are asked for than fit into one', async () => {
+    const reads = Array.from({ length: 600 }, (_, index) => find(String(index)));
     for (let statement = 0; statement < 4; statement += 1) await database.end();
     expect(database.statements.map(({ values }) => values.length)).toEqual([1, 256, 256, 87]);
     await expect(Promise.all(reads)).resolves.toHaveLength(600);
   });
 
-  it('fails only the reads of a failed statement', async () => {
-    const [first, second] = [reader.find('a'), reader.find('b')];
+  it('fail alone with their statement', async () => {
+    const [first, second] = [find('a'), find('b')];
     const refused = expect(first).rejects.toThrow('gone');
     await database.end(new Error('gone'));
     await refused;
     await database.end();
-    await expect(second).resolves.toBe('row of b');
+    await expect(second).resolves.toEqual({ id: 'b' });
   });
 });

@@ -1,23 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { selectSums } from '../records/statements';
-import { type SumKey, sumName } from '../records/sum-key';
+import { readAsked } from '../records/rows-asked';
+import { type KeptSum, sumAsked, type SumKey } from '../records/sum-key';
 
 /** Reads the sums that the ledger keeps. */
 @Injectable()
 export class SumReader {
-  private readonly select: string;
-
   /** @internal */
-  constructor(private readonly database: Database) {
-    this.select = selectSums(database.dialect);
-  }
+  constructor(private readonly database: Database) {}
 
   /** Their values, in this order; undefined for one that is not kept yet. */
   async values(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    const asked = JSON.stringify(keys.map(({ sum, window, key }) => [sum, window, key]));
-    const rows = await this.database.points.all<SumKey & { value: string }>(this.select, [asked]);
-    const found = new Map(rows.map((row) => [sumName(row), row.value]));
-    return keys.map((key) => found.get(sumName(key)));
+    const { points, dialect } = this.database;
+    const asked = keys.map((key) => sumAsked(dialect, key));
+    return (await readAsked<KeptSum>(points, asked)).map(([kept]) => kept?.value);
   }
 }

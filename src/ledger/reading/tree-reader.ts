@@ -11,6 +11,7 @@ import {
   storedRanges,
 } from '../merkle/proof-ranges';
 import { isFault } from '../database/database-fault';
+import { chunksOf } from './chunks';
 import { writtenRows } from './row-lists';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */
@@ -76,13 +77,16 @@ export class TreeReader {
   }
 
   /**
-   * The next kept subtrees after the given one, lower levels first and from left to right; without one, from the
-   * beginning. Rows added by others may not be valid subtrees: nothing can be looked up after such a row.
+   * The kept subtrees in chunks, lower levels first and from left to right. Rows added by others may not be valid
+   * subtrees: nothing can be looked up after such a row.
    */
-  kept(after?: Omit<TreeNode, 'hash'>): Promise<Record<keyof TreeNode, unknown>[]> {
+  kept(): AsyncGenerator<Record<keyof TreeNode, unknown>[]> {
     const { chain } = this.database;
-    if (after === undefined) return chain.all(SELECT_FIRST_KEPT, [KEPT_CHUNK]);
-    return chain.all(SELECT_NEXT_KEPT, [KEPT_CHUNK, after.level, after.position]);
+    return chunksOf((last) =>
+      last === undefined
+        ? chain.all(SELECT_FIRST_KEPT, [KEPT_CHUNK])
+        : chain.all(SELECT_NEXT_KEPT, [KEPT_CHUNK, Number(last.level), Number(last.position)]),
+    );
   }
 
   /** Entries in the log, according to the current head record. */

@@ -1,5 +1,5 @@
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import type { StoredEntry } from '../chain/hash-chain';
+import type { StoredEntry } from '../chain/stored-entry';
 
 /** The counter of the rows whose counted column has, or contains, the value, such as `entities:type:service`. */
 export function counterName(counter: string, column: string, value: unknown): string {

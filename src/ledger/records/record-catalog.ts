@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { Database } from '../database/database';
+import type { Dialect } from '../database/dialect';
 import { RecordCodec } from './record-codec';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 
@@ -8,12 +9,11 @@ import type { AnyRecordKind, GovernedRow } from '../record-kind';
 @Injectable()
 export class RecordCatalog {
   readonly all: readonly RecordCodec[];
+  readonly dialect: Dialect;
   private readonly codecs = new Map<AnyRecordKind, RecordCodec>();
 
-  constructor(
-    discovery: DiscoveryService,
-    private readonly database: Database,
-  ) {
+  constructor(discovery: DiscoveryService, { dialect }: Database) {
+    this.dialect = dialect;
     for (const { instance } of discovery.getProviders()) {
       if (instance instanceof LedgerContribution) instance.kinds.forEach((kind) => this.add(kind));
     }
@@ -39,7 +39,7 @@ export class RecordCatalog {
         throw new Error(`Two kinds of record share a subject type, id prefix or counter: ${kind.subjectType}.`);
       }
     }
-    this.codecs.set(kind, new RecordCodec(kind, this.database.dialect));
+    this.codecs.set(kind, new RecordCodec(kind, this.dialect));
   }
 }
 

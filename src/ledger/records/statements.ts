@@ -88,12 +88,6 @@ export function selectAmong(
 /** The table of sums: `LedgerSum`. */
 export const SUMS = 'ledger_sums';
 
-/** Selects the sums of a JSON array of [sum, window, key]. */
-export function selectSums(dialect: Dialect): string {
-  const keys = ['sum', 'window', 'key'];
-  return selectAmong(dialect, SUMS, [...keys, 'value'].map(quoted), keys);
-}
-
 /** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
 export const LIST_ITEMS = 'ledger_list_items';
 

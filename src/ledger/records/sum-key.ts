@@ -1,3 +1,7 @@
+import { type Dialect, quoted } from '../database/dialect';
+import type { RowsAsked } from './rows-asked';
+import { oncePerDialect, SUMS } from './statements';
+
 /**
  * Names what a sum is of that the ledger keeps next to the records: sums are derived from entries, and verified against
  * them.
@@ -14,4 +18,25 @@ export interface SumKey {
 /** The same text for the same sum. */
 export function sumName({ sum, window, key }: SumKey): string {
   return JSON.stringify([sum, window, key]);
+}
+
+/** A sum with its value. */
+export interface KeptSum extends SumKey {
+  readonly value: string;
+}
+
+const selectSums = oncePerDialect((dialect) => {
+  const place = dialect.jsonAt(0, { name: 'place', type: 'integer' });
+  const keys = ['sum', 'window', 'key'].map(
+    (name, index) => `kept.${quoted(name)} = ${dialect.jsonAt(index + 1, { name, type: 'text' })}`,
+  );
+  return (
+    `SELECT ${place} AS "place", kept."value" FROM ${dialect.jsonElements('$1')} ` +
+    `JOIN ${quoted(SUMS)} AS kept ON ${keys.join(' AND ')}`
+  );
+});
+
+/** Asks for the value of a sum; there is no row if it is not kept yet. A batch keeps what its commands change in memory. */
+export function sumAsked(dialect: Dialect, { sum, window, key }: SumKey): RowsAsked {
+  return { name: 'sum', sql: selectSums(dialect), key: [sum, window, key], dependsOn: [] };
 }

@@ -1,5 +1,5 @@
 import type { SqlSessions } from '../database/sql-connection';
-import type { RowsAsked } from '../records/rows-asked';
+import { readAsked, type RowsAsked } from '../records/rows-asked';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 
 interface Known extends Pick<RowsAsked, 'dependsOn'> {
@@ -16,46 +16,37 @@ interface ChangedRow {
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class AskedRows {
   private readonly known = new Map<string, Known>();
+  /** The names of what depends on rows of a kind. */
+  private readonly dependents = new Map<AnyRecordKind, Set<string>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
-  get(asked: RowsAsked): readonly unknown[] | undefined {
-    return this.known.get(nameOf(asked))?.rows;
+  isKnown(asked: RowsAsked): boolean {
+    return this.known.has(nameOf(asked));
   }
 
-  /** Reads what is not known yet: the database must hold everything that was changed before. */
-  async read(asked: readonly RowsAsked[]): Promise<void> {
+  /** What each of them finds. What is not known yet is read: the database must hold everything that was changed before. */
+  async read<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
     const missing = new Map(asked.map((one) => [nameOf(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
     const found = await readAsked(this.connection, [...missing.values()]);
-    for (const [index, [name, { dependsOn }]] of [...missing].entries())
+    for (const [index, [name, { dependsOn }]] of [...missing].entries()) {
       this.known.set(name, { rows: found[index] ?? [], dependsOn });
+      for (const { kind } of dependsOn)
+        this.dependents.set(kind, (this.dependents.get(kind) ?? new Set<string>()).add(name));
+    }
+    return asked.map((one) => (this.known.get(nameOf(one))?.rows ?? []) as readonly Found[]);
   }
 
   /** A command has changed a row. What it was before is not known here. */
   forget({ codec: { kind }, row, isErased }: ChangedRow): void {
-    for (const [name, { dependsOn }] of this.known) {
-      const isTouched = dependsOn.some(
-        (on) => on.kind === kind && (row === null || isErased || hasValues(row, on.values)),
-      );
-      if (isTouched) this.known.delete(name);
+    for (const name of this.dependents.get(kind) ?? []) {
+      const isTouched = this.known
+        .get(name)
+        ?.dependsOn.some((on) => on.kind === kind && (row === null || isErased || hasValues(row, on.values)));
+      if (isTouched === true) this.known.delete(name);
     }
   }
-}
-
-/** The rows of each, in this order: one statement for all that ask by the same text. */
-export async function readAsked<Row>(
-  reader: Pick<SqlSessions, 'all'>,
-  asked: readonly RowsAsked[],
-): Promise<readonly Row[][]> {
-  const found = asked.map((): Row[] => []);
-  const read = async (sql: string): Promise<void> => {
-    const keys = asked.flatMap((one, place) => (one.sql === sql ? [[place, ...one.key]] : []));
-    for (const row of await reader.all<Row & { place: number }>(sql, [JSON.stringify(keys)]))
-      found[row.place]?.push(row);
-  };
-  await Promise.all(Array.from(new Set(asked.map((one) => one.sql)), read));
-  return found;
 }
 
 function hasValues(row: GovernedRow, values: Readonly<Record<string, unknown>>): boolean {

@@ -40,7 +40,7 @@ export class BatchTransaction {
 
   /** Throws if nothing was committed, and only then. */
   async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
-    this.writer.checkPlace();
+    this.database.requirePlace();
     try {
       await connection.run('COMMIT');
     } catch (error) {

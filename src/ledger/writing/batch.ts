@@ -1,20 +1,20 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
-import { ENTRY_COLUMNS } from '../chain/entry-columns';
-import { seal, type StoredEntry, type UnsealedEntry } from '../chain/hash-chain';
+import { seal, type UnsealedEntry } from '../chain/hash-chain';
+import type { StoredEntry } from '../chain/stored-entry';
+import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, listItems } from '../records/counter-name';
+import { type KeptSum } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
-import type { Dialect } from '../database/dialect';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows } from './asked-rows';
 import { BatchReads } from './batch-reads';
-import { BatchSums, type KeptSum } from './batch-sums';
 import { headStatements, type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
@@ -24,16 +24,15 @@ const FULL = 8 * 1024 * 1024;
 /** What a batch reads and writes with. */
 export interface BatchMeans {
   readonly connection: SqlConnection;
-  readonly sql: LedgerSql;
   readonly catalog: RecordCatalog;
   readonly reads: BatchReads;
   readonly kept: IdempotencyStore;
 }
 
 /** For one transaction on the connection. */
-export function batchMeans(connection: SqlConnection, dialect: Dialect, catalog: RecordCatalog): BatchMeans {
+export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): BatchMeans {
   const reads = new BatchReads(connection, catalog);
-  return { connection, sql: ledgerSql(dialect), catalog, reads, kept: new IdempotencyStore(connection, dialect) };
+  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect) };
 }
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
@@ -44,7 +43,8 @@ export class Batch {
   readonly reads: BatchReads;
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
-  readonly sums: BatchSums;
+  /** Those that its commands have changed, by name. */
+  readonly keptSums = new Map<string, KeptSum>();
   readonly askedRows: AskedRows;
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
@@ -68,7 +68,6 @@ export class Batch {
     this.catalog = means.catalog;
     this.reads = means.reads;
     this.kept = means.kept;
-    this.sums = new BatchSums(means.connection, means.sql.selectSums);
     this.askedRows = new AskedRows(means.connection);
     this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
@@ -103,7 +102,7 @@ export class Batch {
     for (const [counter, step] of command.counts) this.counts.add(counter, step);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
-    this.sums.keep(command.keptSums.values());
+    for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
     this.erased.push(...command.erased);
     this.leavesRows ||= command.erased.length > 0;
     if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
@@ -136,12 +135,14 @@ export class Batch {
    */
   async finish(kept: readonly SqlStatement[]): Promise<void> {
     const statements = await this.unwritten();
+    const sql = ledgerSql(this.catalog.dialect);
     if (this.hasEntries) {
       this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
-      statements.push(...headStatements(this.means.sql, this.counts, this.position));
+      statements.push(...headStatements(sql, this.counts, this.position));
     }
-    const sums = this.sums.statements(this.means.sql.keepSums);
-    await this.means.connection.runAll([...statements, ...sums, ...kept, ...this.sideWrites]);
+    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) => [sum, window, key, value]);
+    statements.push(...rowStatements(sql.keepSums, sums));
+    await this.means.connection.runAll([...statements, ...kept, ...this.sideWrites]);
   }
 
   private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
@@ -159,8 +160,9 @@ export class Batch {
     [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
     const statements: SqlStatement[] = [];
     const turn = new Turn(true);
-    const { sql, catalog } = this.means;
-    for (const statement of batchStatements(sql, { changes, removals, erased, entries, nodes }, catalog.all)) {
+    const { catalog } = this;
+    const unwritten = { changes, removals, erased, entries, nodes };
+    for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
       statements.push(statement);
       if (turn.isOver) await turn.next();
     }

@@ -1,4 +1,3 @@
-import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { BatchTransaction } from './batch-transaction';
 import { Batch, type BatchMeans, batchMeans } from './batch';
@@ -8,6 +7,7 @@ import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
 import type { LiveMemory } from './live-memory';
+import { sumAsked } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
 import type { WriterConnection } from './writer-connection';
@@ -36,18 +36,19 @@ export interface CommittedBatch {
 
 /** Runs commands one after another in a single database transaction and commits them together. */
 export class Batches {
-  private readonly commands = new Commands();
+  private readonly commands: Commands;
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
 
   constructor(
-    private readonly database: Database,
     private readonly catalog: RecordCatalog,
     private readonly writer: WriterConnection,
     private readonly transaction: BatchTransaction,
     private readonly memory: LiveMemory,
     private readonly clock: LedgerClock,
-  ) {}
+  ) {
+    this.commands = new Commands(memory);
+  }
 
   /**
    * Throws when the batch as a whole failed; then nothing of it is in the database.
@@ -55,7 +56,7 @@ export class Batches {
    */
   async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
-    const means = batchMeans(connection, this.database.dialect, this.catalog);
+    const means = batchMeans(connection, this.catalog);
     const head = await this.transaction.begin(connection, () => prefetch(queued, means));
     // If another process held the lock, these can be as many again.
     const late = more();
@@ -93,10 +94,10 @@ export class Batches {
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued)
       if (foresight !== null) all.push(await foreseenBy(foresight, new CommandDraft(batch, caller, now)));
-    await Promise.all([
-      batch.sums.read(all.flatMap(({ sums }) => sums)),
-      batch.askedRows.read(all.flatMap(({ rows }) => rows)),
-    ]);
+    const { dialect } = this.catalog;
+    await batch.askedRows.read(
+      all.flatMap(({ rows, sums }) => [...rows, ...sums.map((key) => sumAsked(dialect, key))]),
+    );
   }
 
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {

@@ -16,12 +16,11 @@ import {
   type PendingChanges,
   RowChanges,
 } from './batch';
-import { ACCESS_DENIED } from '../chain/entry-columns';
+import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import { visibleTo } from '../records/visibility';
 import type { RowsAsked } from '../records/rows-asked';
-import { type SumKey, sumName } from '../records/sum-key';
-import type { KeptSum } from './batch-sums';
+import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
 
@@ -132,8 +131,8 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   async asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
     const { askedRows } = this.batch;
-    if (asked.some((one) => askedRows.get(one) === undefined)) await this.readingAll(() => askedRows.read(asked));
-    return asked.map((one) => (askedRows.get(one) ?? []) as readonly Found[]);
+    const read = (): Promise<readonly (readonly Found[])[]> => askedRows.read<Found>(asked);
+    return asked.every((one) => askedRows.isKnown(one)) ? read() : this.readingAll(read);
   }
 
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked {
@@ -216,8 +215,13 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    await this.reading(() => this.batch.sums.read(keys));
-    return keys.map((key) => (this.keptSums.get(sumName(key)) ?? { value: this.batch.sums.get(key) }).value);
+    const { askedRows, catalog, keptSums } = this.batch;
+    const asked = keys.map((key) => sumAsked(catalog.dialect, key));
+    const found = await this.reading(() => askedRows.read<KeptSum>(asked));
+    return keys.map((key, index) => {
+      const kept = this.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
+      return (kept ?? found[index]?.[0])?.value;
+    });
   }
 
   keepSum(key: SumKey, value: string): void {

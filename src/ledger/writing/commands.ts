@@ -14,6 +14,7 @@ import {
   Refusal,
 } from '../ledger-transaction';
 import type { Lookup } from '../lookup';
+import type { LiveMemory } from './live-memory';
 
 /** A command in the queue, and the promise its caller is waiting for. */
 export interface QueuedCommand {
@@ -65,6 +66,9 @@ interface RunningCommand {
  */
 export class Commands {
   private running: RunningCommand | null = null;
+
+  constructor(private readonly memory: LiveMemory) {}
+
   /** Restarted for each command, which costs less than a timer for each. */
   private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
 
@@ -81,7 +85,14 @@ export class Commands {
     const known = batch.kept.find(keyed, now);
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
     if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
-    return this.replay(batch, queued, now, keyed, keptAnswer(keyed.id, await batch.kept.answerOf(known)));
+    const kept = await batch.kept.answerOf(known);
+    try {
+      return await this.replay(batch, queued, now, keyed, decodeAnswer(kept));
+    } catch (error) {
+      if (error instanceof DatabaseFault) throw error;
+      const unreadable = new Error(`The answer that was kept for the idempotency key ${keyed.id} cannot be read.`);
+      return { effects: [], answer: () => reject(unreadable) };
+    }
   }
 
   /** @param keyed the key under which the answer is kept. */
@@ -97,6 +108,7 @@ export class Commands {
       const result = await this.inTime(command(draft), draft);
       draft.finish();
       const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
+      draft.effects.push(...this.memory.effectsOf(draft));
       await batch.join(draft);
       if (keyed !== undefined) {
         batch.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
@@ -123,7 +135,7 @@ export class Commands {
     answer: unknown,
   ): Promise<CommandOutcome> {
     const { beforeReplay, resolve, reject } = queued;
-    if (beforeReplay !== null && !(answer instanceof Refusal || answer instanceof UnreadableAnswer)) {
+    if (beforeReplay !== null && !(answer instanceof Refusal)) {
       const asked: { mayReplay?: boolean } = {};
       const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
         const instead = await beforeReplay(transaction, answer);
@@ -136,7 +148,6 @@ export class Commands {
     const repeat = (): void => {
       keyed.onReplay();
       if (answer instanceof Refusal) reject(answer.error);
-      else if (answer instanceof UnreadableAnswer) reject(answer);
       else resolve(answer);
     };
     return { effects: [], answer: repeat };
@@ -164,16 +175,5 @@ export class Commands {
     }
     this.running = null;
     reject(isOver ? unavailable(OVER, RETRY_AFTER) : new Error(STILL));
-  }
-}
-
-class UnreadableAnswer extends Error {}
-
-/** Read before the commit, so that an altered answer affects only its own request. */
-function keptAnswer(id: string, answer: string): unknown {
-  try {
-    return decodeAnswer(answer);
-  } catch {
-    return new UnreadableAnswer(`The answer that was kept for the idempotency key ${id} cannot be read.`);
   }
 }

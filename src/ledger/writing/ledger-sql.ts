@@ -1,17 +1,9 @@
 import type { LedgerPosition } from '../chain/ledger-position';
-import { ENTRY_COLUMNS } from '../chain/entry-columns';
+import { StoredEntry } from '../chain/stored-entry';
 import type { Dialect } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
 import { columnsOf, tableName } from '../records/record-codec';
-import {
-  deleteRows,
-  insertRows,
-  LIST_ITEMS,
-  oncePerDialect,
-  selectSums,
-  SUMS,
-  upsertRows,
-} from '../records/statements';
+import { deleteRows, insertRows, LIST_ITEMS, oncePerDialect, SUMS, upsertRows } from '../records/statements';
 import { LedgerCounter, LedgerListItem, LedgerSum, LedgerTreeNode } from '../schema/ledger-tables';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
@@ -22,7 +14,7 @@ export type LedgerSql = ReturnType<typeof ledgerSql>;
 export const ledgerSql = oncePerDialect((dialect: Dialect) => {
   const insertInto = (table: new () => object): string => insertRows(dialect, tableName(table), columnsOf(table));
   return {
-    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+    insertEntries: insertInto(StoredEntry),
     moveCounters:
       `${insertInto(LedgerCounter)} WHERE true ON CONFLICT ("name") ` +
       `DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`,
@@ -31,7 +23,6 @@ export const ledgerSql = oncePerDialect((dialect: Dialect) => {
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
     insertItems: insertInto(LedgerListItem),
     insertNodes: insertInto(LedgerTreeNode),
-    selectSums: selectSums(dialect),
     keepSums: upsertRows(dialect, SUMS, columnsOf(LedgerSum), ['sum', 'window', 'key']),
   };
 });

@@ -6,6 +6,8 @@ import { SingleFlight } from '../../core/concurrency/single-flight';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { type KnownHead, readHead } from '../head/known-head';
 import type { FollowingRows, ReadChanged } from '../live-rows';
+import type { RecordReader } from '../reading/record-reader';
+import type { AfterCommit, PendingChanges } from './batch';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { GovernedRow, RecordKind } from '../record-kind';
 import { Turn } from '../../core/concurrency/turn';
@@ -36,10 +38,15 @@ export class LiveMemory {
     private readonly known: KnownHead,
   ) {}
 
-  /** @param upTo sequence of the head when the memory was read, or of an earlier one. */
-  add(memory: FollowingRows, upTo: number): void {
-    memory.applied(upTo);
+  /** Reads what it keeps, and follows every commit from then on. */
+  async add(memory: FollowingRows, records: RecordReader): Promise<void> {
+    await memory.load(records, (await readHead(this.connection))?.sequence ?? 0);
     this.all.push(memory);
+  }
+
+  /** What follows in memory from what a command has written. */
+  effectsOf(command: PendingChanges): AfterCommit[] {
+    return this.all.flatMap((memory) => memory.effectOf(command) ?? []);
   }
 
   /** @throws DatabaseFault `unavailable` where a change cannot be read: nothing can be decided until it can. */

@@ -42,7 +42,7 @@ export class WriterConnection {
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();
     if (this.connection === null) {
-      this.checkPlace();
+      this.database.requirePlace();
       this.connection = await this.open();
     }
     return this.connection;
@@ -63,17 +63,6 @@ export class WriterConnection {
       `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
         'It is older, as after a failover to a standby that lagged, or was rewritten.',
     );
-  }
-
-  /** Throws unless what is committed now would be found by the next start and by readers. */
-  checkPlace(): void {
-    if (!this.database.isInPlace()) {
-      throw new DatabaseFault(
-        'unavailable',
-        'MOVED',
-        'The database this process began with is no longer at its place.',
-      );
-    }
   }
 
   succeeded(): void {
@@ -115,10 +104,10 @@ export class WriterConnection {
       await connection.run(dialect.begin);
       const head = await this.known.checked(readHead(connection, dialect.lockRow));
       await this.memory.catchUp(connection, head);
-      await dryRun(batchMeans(connection, dialect, this.catalog), head);
+      await dryRun(batchMeans(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
-      this.checkPlace();
+      this.database.requirePlace();
       this.succeeded();
     } catch (error) {
       await this.recoverFrom(error);

@@ -1,4 +1,4 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { LedgerModule } from '../../../src/ledger/ledger.module';
 import { LedgerService } from '../../../src/ledger/ledger.service';
 import { LiveRows } from '../../../src/ledger/live-rows';
@@ -11,20 +11,26 @@ import { untilStatus } from '../support/sessions';
 
 /** Memory that takes as long as the test wants to follow what another replica has committed. */
 @Injectable()
-class SlowMemory {
+class SlowMemory implements OnModuleInit {
   /** Resolves when it has begun to follow a change. */
   readonly begun: Promise<void>;
   private begin: () => void = () => undefined;
   private release: () => void = () => undefined;
   private readonly released = new Promise<void>((resolve) => (this.release = resolve));
 
-  constructor(ledger: LedgerService) {
+  private readonly rows: LiveRows<Policy>;
+
+  constructor(private readonly ledger: LedgerService) {
     this.begun = new Promise((resolve) => (this.begin = resolve));
     const keep = async (): Promise<void> => {
       this.begin();
       await this.released;
     };
-    ledger.follow(new LiveRows<Policy>({ kind: POLICY, actions: ['policy.created'], keep }), 0);
+    this.rows = new LiveRows<Policy>({ kind: POLICY, status: 'active', actions: ['policy.created'], keep });
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.ledger.follow(this.rows);
   }
 
   end(): void {

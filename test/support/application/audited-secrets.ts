@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { INestApplicationContext } from '@nestjs/common';
-import { LedgerEntry } from '../../../src/ledger/schema/ledger-tables';
+import { StoredEntry } from '../../../src/ledger/chain/stored-entry';
 import { knownSecrets } from './secret-watch';
 
 /** The columns of an audit entry that contain text. */
@@ -10,7 +10,7 @@ const MEMBERS = ['action', 'actorId', 'agentId', 'entityId', 'subjectId', 'reaso
 export async function entriesWithSecrets(application: INestApplicationContext): Promise<string[]> {
   const found: string[] = [];
   for (const secret of knownSecrets()) {
-    const query = application.get(DataSource).getRepository(LedgerEntry).createQueryBuilder('entry');
+    const query = application.get(DataSource).getRepository(StoredEntry).createQueryBuilder('entry');
     const matching = MEMBERS.map((member) => `entry.${member} LIKE :secret`).join(' OR ');
     const entry = await query.where(matching, { secret: `%${secret}%` }).getOne();
     if (entry !== null) found.push(`${entry.action}, sequence ${entry.sequence}`);

@@ -1,8 +1,8 @@
-import { type EventChunk, type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
+import { type LiveEntries, pageAfter } from '../../events/live-entries';
 import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
 import type { CounterReader } from '../../../ledger/reading/counter-reader';
 import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
-import type { PastRecords } from '../../../ledger/reading/past-records';
+import type { RecordHistory } from '../../../ledger/record-history';
 import { filterOf, WEBHOOK } from '../webhook.entity';
 
 /** What reading the entries of an endpoint needs from the process. */
@@ -10,7 +10,7 @@ export interface EntrySources {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
   readonly live: LiveEntries;
-  readonly past: PastRecords;
+  readonly past: RecordHistory;
   /**
    * Resolves when every delivery has the current state of its webhook, and those that must not continue have been
    * stopped.
@@ -31,14 +31,13 @@ export interface EntryRange {
  * The entries that concern one endpoint, in order. Each is chosen by the filter that was in force when it was written.
  * The ledger has all past filters, so the result does not depend on who reads, and when.
  */
-export class EndpointEntries implements EntryFollower {
-  private waiting: AnsweredListedEntry[] = [];
+export class EndpointEntries {
+  private readonly waiting: AnsweredListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
   /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
   private isAtChange = false;
   private isLive = false;
-  private wake: (() => void) | null = null;
 
   constructor(
     private readonly sources: EntrySources,
@@ -46,7 +45,6 @@ export class EndpointEntries implements EntryFollower {
     private readonly over: AbortSignal,
   ) {
     this.read = range.after;
-    over.addEventListener('abort', () => this.abort(), { once: true });
   }
 
   /** All entries up to this sequence have been read. */
@@ -61,30 +59,17 @@ export class EndpointEntries implements EntryFollower {
 
   /** Reads committed entries, or waits for new ones: afterwards there may be some. */
   async readOn(): Promise<void> {
-    if (this.isLive) {
-      await new Promise<void>((resolve) => (this.wake = resolve));
-      this.wake = null;
-      return;
-    }
-    await this.readCommitted();
-    const isUpToDate = this.waiting.length === 0 && !this.isAtChange;
-    if (isUpToDate && !this.over.aborted) this.isLive = this.sources.live.join(this, this.read);
+    if (this.isLive) await this.readNew();
+    else await this.readCommitted();
   }
 
-  /** What concerns the endpoint is read once more, by the filter of its time. */
-  take({ entries, last }: EventChunk): void {
+  private async readNew(): Promise<void> {
     const { webhookId } = this.range;
-    const concerns = entries.some(
-      (entry) => entry.sequence > this.read && (entry.subjectId === webhookId || matchesFilter(this.filter, entry)),
-    );
-    if (concerns) this.leaveLive();
-    else this.read = Math.max(this.read, last);
-    this.wake?.();
-  }
-
-  abort(): void {
-    this.leaveLive();
-    this.wake?.();
+    const { entries, last, isFull } = await this.sources.live.after(this.read, this.over);
+    const change = entries.find(({ subjectId, sequence }) => subjectId === webhookId && sequence > this.filterAt);
+    this.accept(entries, last, change?.sequence ?? Infinity);
+    // Far behind, it reads no more than the filter chooses.
+    this.isLive = !this.isAtChange && !isFull;
   }
 
   private async readCommitted(): Promise<void> {
@@ -96,9 +81,16 @@ export class EndpointEntries implements EntryFollower {
     const page = await entries.page(pageAfter(this.read, conditionsOfFilter(this.filter)));
     // After the page, so that no change among its entries is missed.
     const change = await this.nextChange();
-    const upTo = page.more ? (page.rows.at(-1)?.sequence ?? 0) : head;
+    this.accept(page.rows, page.more ? (page.rows.at(-1)?.sequence ?? 0) : head, change);
+    this.isLive = this.waiting.length === 0 && !this.isAtChange;
+  }
+
+  /** @param upTo the sequence up to which all entries that the filter chooses were read. */
+  private accept(entries: readonly AnsweredListedEntry[], upTo: number, change: number): void {
     const end = Math.min(Math.max(this.read, upTo), change);
-    this.waiting = page.rows.filter((entry) => entry.sequence <= end && matchesFilter(this.filter, entry));
+    const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
+    const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
+    this.waiting.push(...found);
     this.read = end;
     this.isAtChange = end === change;
   }
@@ -110,7 +102,7 @@ export class EndpointEntries implements EntryFollower {
 
   private async filterOfNext(): Promise<EventFilter> {
     const { webhookId } = this.range;
-    const webhook = await this.sources.past.find(WEBHOOK, webhookId, this.filterAt);
+    const webhook = await this.sources.past.findAfter(WEBHOOK, webhookId, this.filterAt);
     if (webhook === undefined) throw new Error(`The ledger does not say what ${webhookId} is to receive.`);
     return filterOf(webhook);
   }
@@ -120,10 +112,5 @@ export class EndpointEntries implements EntryFollower {
     const ofWebhook = { column: 'subjectId', comparison: 'equals', value: this.range.webhookId } as const;
     const { rows } = await this.sources.entries.page({ ...pageAfter(this.filterAt, [ofWebhook]), limit: 1 });
     return rows[0]?.sequence ?? Infinity;
-  }
-
-  private leaveLive(): void {
-    if (this.isLive) this.sources.live.leave(this);
-    this.isLive = false;
   }
 }

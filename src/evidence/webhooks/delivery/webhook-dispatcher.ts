@@ -5,7 +5,7 @@ import { LedgerService } from '../../../ledger/ledger.service';
 import { byId } from '../../../ledger/lookup';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { EntryReader } from '../../../ledger/reading/entry-reader';
-import { PastRecords } from '../../../ledger/reading/past-records';
+import { RecordHistory } from '../../../ledger/record-history';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { Repeated } from '../../../core/lifecycle/repeated';
 import { SingleFlight } from '../../../core/concurrency/single-flight';
@@ -46,7 +46,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     entries: EntryReader,
     counters: CounterReader,
     live: LiveEntries,
-    past: PastRecords,
+    past: RecordHistory,
     sender: WebhookSender,
     bodies: WebhookBodies,
   ) {
@@ -54,8 +54,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
     // Positions that arrive during a write are part of the next.
-    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>((_from, all) =>
-      store.writeWhile(mayDeliver, [...all]),
+    const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
+      store.writeWhile(mayDeliver, [...wishes]),
     );
     this.means = {
       ...{ entries, counters, live, past, sender, bodies },

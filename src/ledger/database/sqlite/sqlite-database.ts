@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { warnWhereOthersMayWrite, closeToOthers, makePrivateFile } from '../../../core/files/private-file';
 import { Database } from '../database';
-import { DatabaseFault } from '../database-fault';
 import type { SchemaContribution, Opening } from '../start-condition';
 import { type SqlConnection, preparedConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -94,11 +93,6 @@ export class SqliteDatabase extends Database {
   async openReader(): Promise<SqlConnection> {
     this.requirePlace();
     return openReader(this.location, PASSING_CACHE_SIZE);
-  }
-
-  private requirePlace(): void {
-    if (!this.isInPlace())
-      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
   }
 
   /** The lock excludes every other process. */

@@ -1,0 +1,118 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/**
+ * Action of the entry for a refused caller. Such an entry has no state and says nothing about its subject, which need
+ * not be a record: a search for the last state of a record skips it.
+ */
+export const ACCESS_DENIED = 'access.denied';
+
+/**
+ * A condition on entries; a partial index has the same text, so that the database uses it.
+ * @param alias of the table in the statement, with its dot; empty if it has none.
+ */
+export function saysStateSql(alias = ''): string {
+  return `${alias}"action" <> '${ACCESS_DENIED}'`;
+}
+
+/**
+ * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
+ * its subject afterwards. They are always one to one, so they share a row and none can be orphaned.
+ */
+@Entity('ledger_entries')
+@Index(['entityId', 'sequence'])
+@Index(['agentId', 'sequence'])
+@Index(['subjectId', 'sequence'])
+@Index(['subjectId', 'sequence'], { where: saysStateSql() })
+@Index(['actorId', 'sequence'])
+@Index(['action', 'sequence'])
+@Index(['outcome', 'sequence'])
+@Index(['timestamp', 'sequence'])
+@Index(['agentId', 'action', 'sequence'])
+@Index(['agentId', 'outcome', 'sequence'])
+@Index(['action', 'outcome', 'sequence'])
+export class StoredEntry {
+  @PrimaryColumn('bigint')
+  readonly sequence!: number;
+
+  /** Version of the hashed form. */
+  @Column('integer')
+  readonly v!: number;
+
+  @Column('text')
+  readonly id!: string;
+
+  @Column('text')
+  readonly auditId!: string;
+
+  @Column('text')
+  readonly timestamp!: string;
+
+  @Column('text')
+  readonly action!: string;
+
+  @Column('text')
+  readonly actorType!: string;
+
+  @Column('text')
+  readonly actorId!: string;
+
+  @Column('text', { nullable: true })
+  readonly agentId!: string | null;
+
+  @Column('text', { nullable: true })
+  readonly entityId!: string | null;
+
+  @Column('text')
+  readonly subjectType!: string;
+
+  @Column('text')
+  readonly subjectId!: string;
+
+  @Column('text')
+  readonly outcome!: string;
+
+  @Column('text', { nullable: true })
+  readonly reason!: string | null;
+
+  /** Canonical JSON; `null` once erased. */
+  @Column('text')
+  readonly details!: string;
+
+  @Column('text', { nullable: true })
+  readonly requestId!: string | null;
+
+  @Column('text', { nullable: true })
+  readonly ip!: string | null;
+
+  /** Canonical JSON of the subject as it was after the entry; null if it no longer existed. */
+  @Column('text', { nullable: true })
+  readonly state!: string | null;
+
+  /** Of `details`, `ip`, `reason` and `requestId`; null in version 1, and once they are erased. */
+  @Column('text', { nullable: true })
+  readonly detailsSalt!: string | null;
+
+  /** Of `state`; null where `stateHash` is, too. */
+  @Column('text', { nullable: true })
+  readonly stateSalt!: string | null;
+
+  /** Null in version 1. */
+  @Column('text', { nullable: true })
+  readonly detailsHash!: string | null;
+
+  @Column('text')
+  readonly auditHash!: string;
+
+  @Column('text', { nullable: true })
+  readonly stateHash!: string | null;
+
+  @Column('text')
+  readonly previousHash!: string;
+
+  @Column('text')
+  readonly hash!: string;
+
+  /** Sequence of the entry that says that the contents were erased; null while they are there. */
+  @Column('bigint', { nullable: true })
+  readonly erased!: number | null;
+}
