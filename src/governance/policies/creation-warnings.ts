@@ -94,6 +94,8 @@ export class CreationWarnings {
     const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
     const agents = await findAgents(this.history, new Set(idsOrNames));
+    const named = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
+    const roles = await this.records.listedAmong(AGENT, 'roles', named, { kind: 'human', status: 'active' });
     const foundBy = async (pattern: SubjectPattern): Promise<Found> => {
       switch (pattern.kind) {
         case 'agent': {
@@ -105,10 +107,7 @@ export class CreationWarnings {
           return { isMatched: await this.isAny(byMachines ? MACHINE : PERSON), byMachines };
         }
         case 'role':
-          return {
-            isMatched: await this.isAny({ column: 'roles', comparison: 'contains', value: pattern.role }, PERSON),
-            byMachines: false,
-          };
+          return { isMatched: roles.has(pattern.role), byMachines: false };
         case 'anyRole':
           return { isMatched: await this.isAnyPersonWithRoles(), byMachines: false };
         case 'everyone':
@@ -143,8 +142,8 @@ export class CreationWarnings {
     return unheld;
   }
 
-  private async isAny(...conditions: readonly Condition[]): Promise<boolean> {
-    for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
+  private async isAny(kind: Condition): Promise<boolean> {
+    for await (const agents of this.records.chunks(AGENT, [kind, ACTIVE], 1)) return agents.length > 0;
     return false;
   }
 

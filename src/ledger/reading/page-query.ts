@@ -139,7 +139,7 @@ function isContains({ comparison }: Condition): boolean {
 }
 
 /** Qualified with its table: several tables in one statement have columns of the same name. */
-function columnOf(table: string, column: string): string {
+export function columnOf(table: string, column: string): string {
   return `${quoted(table)}.${quoted(column)}`;
 }
 

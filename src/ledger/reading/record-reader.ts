@@ -3,6 +3,7 @@ import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
 import {
   ANY_SIZE,
+  columnOf,
   HEAD_COLUMN,
   pageQuery,
   type PageSource,
@@ -19,14 +20,17 @@ import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
-import { arraysOfOne } from '../records/statements';
+import { counterName } from '../records/counter-name';
+import { arraysOfOne, LIST_ITEMS } from '../records/statements';
 import { chunksOf } from './chunks';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
-import { type ColumnDefinition, quoted } from '../database/dialect';
+import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
 
 /** Keys by which one statement reads records, however large these are. */
 const READ_AT_ONCE = 50;
+/** Values that one statement looks for: each may be in the lists of many records that the other columns rule out. */
+const LISTED_AT_ONCE = 100;
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
@@ -152,6 +156,31 @@ export class RecordReader {
     }
   }
 
+  /**
+   * @internal Those of the values that are in the list of some record whose other columns have the given values, in few
+   * statements.
+   * @param column one of the kind's `listColumns`.
+   */
+  async listedAmong<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    column: ColumnOf<Row>,
+    values: readonly string[],
+    others: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
+  ): Promise<ReadonlySet<string>> {
+    visibilityOf(kind, undefined);
+    const { lists, dialect } = this.database;
+    const wanted = others as Readonly<Record<string, string>>;
+    const sql = listedQuery(dialect, this.catalog.codec(kind).table, Object.keys(wanted));
+    const found = new Set<string>();
+    for (let start = 0; start < values.length; start += LISTED_AT_ONCE) {
+      const some = values.slice(start, start + LISTED_AT_ONCE);
+      const items = some.map((value, index) => [counterName(kind.counter, column, value), index]);
+      const rows = await lists.all<{ place: number }>(sql, [JSON.stringify(items), ...Object.values(wanted)]);
+      for (const { place } of rows) found.add(some[place] ?? '');
+    }
+    return found;
+  }
+
   /** The ids of the records that are due, the earliest first, in chunks; each is read when it is asked for. */
   async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
     const sql = dueQuery(this.catalog.codec(kind));
@@ -216,6 +245,18 @@ function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer |
   return { ...request, conditions, total: isSame ? request.total : null };
 }
 
+/** The place of each item that some record lists. A scalar subquery, of which the first row found is enough. */
+function listedQuery(dialect: Dialect, table: string, others: readonly string[]): string {
+  const asked = dialect.jsonAt(0, { name: 'item', type: 'text' });
+  const place = dialect.jsonAt(1, { name: 'place', type: 'integer' });
+  const conditions = others.map((name, index) => `${dialect.unindexed(columnOf(table, name))} = $${index + 2}`);
+  const record =
+    `SELECT 1 FROM ${quoted(LIST_ITEMS)} AS listed JOIN ${quoted(table)} ` +
+    `ON ${columnOf(table, 'createdSequence')} = listed."createdSequence" ` +
+    `WHERE ${[`listed."item" = ${asked}`, ...conditions].join(' AND ')} LIMIT 1`;
+  return `SELECT ${place} AS "place" FROM ${dialect.jsonElements('$1')} WHERE (${record}) = 1`;
+}
+
 /** A record that is due. */
 interface DueRow {
   readonly id: string;
@@ -223,7 +264,7 @@ interface DueRow {
 }
 
 /** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
-function dueQuery({ kind, table }: RecordCodec): string {
+export function dueQuery({ kind, table }: RecordCodec): string {
   if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
   const { where } = kind.due;
   const time = quoted(kind.due.timeColumn);

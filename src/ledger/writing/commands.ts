@@ -67,10 +67,10 @@ interface RunningCommand {
 export class Commands {
   private running: RunningCommand | null = null;
 
-  constructor(private readonly memory: LiveMemory) {}
-
   /** Restarted for each command, which costs less than a timer for each. */
   private readonly limit = setTimeout(() => this.check(), LONGEST_PAUSE).unref();
+
+  constructor(private readonly memory: LiveMemory) {}
 
   /**
    * What the command throws is its caller's answer; a fault of the database is rethrown, and fails the whole batch.
@@ -86,13 +86,15 @@ export class Commands {
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
     if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
     const kept = await batch.kept.answerOf(known);
+    let answer: unknown;
     try {
-      return await this.replay(batch, queued, now, keyed, decodeAnswer(kept));
-    } catch (error) {
-      if (error instanceof DatabaseFault) throw error;
+      answer = decodeAnswer(kept);
+    } catch {
+      // Before the commit, so that an altered answer affects only its own request.
       const unreadable = new Error(`The answer that was kept for the idempotency key ${keyed.id} cannot be read.`);
       return { effects: [], answer: () => reject(unreadable) };
     }
+    return this.replay(batch, queued, now, keyed, answer);
   }
 
   /** @param keyed the key under which the answer is kept. */
