@@ -24,7 +24,7 @@ export class LedgerTail implements OnModuleDestroy {
       const end = (): void => {
         over.removeEventListener('abort', end);
         this.waiting.delete(end);
-        if (this.waiting.size === 0) this.onModuleDestroy();
+        if (this.waiting.size === 0) this.stop();
         resolve();
       };
       if (over.aborted || this.sequence > sequence) {
@@ -38,6 +38,10 @@ export class LedgerTail implements OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
+    this.stop();
+  }
+
+  private stop(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
   }

@@ -94,7 +94,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   /** The last one that was kept; null if there is none, or another key has signed it. */
   last(): IssuedCheckpoint | null {
     const kept = this.kept.read();
-    if (kept === null || signatureVerdict(kept.note, this.signer.verifierKeys.slice(0, 1)) !== 'valid') return null;
+    if (kept === null || signatureVerdict(kept.note, [this.signer.verifierKeys[0]]) !== 'valid') return null;
     return { ...kept, text: formatNote(kept.note) };
   }
 
