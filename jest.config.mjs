@@ -147,7 +147,7 @@ export default {
   // Much of what they do is to wait for other processes, so two processors have work for four.
   maxWorkers: 4,
   // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
-  workerIdleMemoryLimit: '700MB',
+  workerIdleMemoryLimit: '900MB',
   testSequencer: '<rootDir>/scripts/test-order.mjs',
   reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
 };

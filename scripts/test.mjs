@@ -1,11 +1,16 @@
 /**
- * Runs the Jest projects that are named, which need more than Node.js: says what each needs, and prepares what it starts.
- * Tests that miss something are skipped and say so; with CI=true they fail.
+ * Runs the Jest projects that are named: says what each needs besides Node.js, and prepares what it starts. Tests that miss
+ * something are skipped and say so; with CI=true they fail.
  */
+import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureClients } from './ensure-clients.mjs';
 import { ensureInstalled } from './ensure-installed.mjs';
-import { run } from './run.mjs';
+import { root, run } from './run.mjs';
+
+/** The programs of a test load much and run little: a larger young generation spares a tenth of their processor time. */
+const YOUNG_GENERATION = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
+const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 
 const NEEDS = {
   postgres: 'PostgreSQL at 127.0.0.1:5432 (user postgres, database test), its programs, and Redis at 127.0.0.1:6379',
@@ -15,7 +20,8 @@ const NEEDS = {
 };
 
 const projects = process.argv.slice(2);
-for (const project of projects) console.log(`The tests "${project}" need ${NEEDS[project]}.`);
+const demanding = projects.filter((project) => project in NEEDS);
+for (const project of demanding) console.log(`The tests "${project}" need ${NEEDS[project]}.`);
 await ensureInstalled();
-await Promise.all([ensureBuilt(), ensureClients()]);
-await run('npx', ['jest', '--selectProjects', ...projects]);
+await Promise.all([ensureBuilt(), demanding.length === 0 ? undefined : ensureClients()]);
+await run(process.execPath, [...YOUNG_GENERATION, JEST, '--selectProjects', ...projects]);

@@ -16,8 +16,11 @@ import { readExport } from './export-file.mjs';
 
 const EXECUTION_ID = /exe_[0-9A-HJKMNP-TV-Z]{26}/;
 
-/** @param {Order} order */
-export async function verifyDecisionFile({ files: [path = ''], keys, exports }) {
+/**
+ * @param {Order} order
+ * @param {AsyncIterable<Buffer>} stdin
+ */
+export async function verifyDecisionFile({ files: [path = ''], keys, exports }, stdin) {
   const text = readText(path);
   const result = await checkDecisionFile(text, keys, exports.length === 0 ? undefined : feedLog);
   const [named] = EXECUTION_ID.exec(basename(path)) ?? [];
@@ -36,7 +39,7 @@ export async function verifyDecisionFile({ files: [path = ''], keys, exports }) 
       end: chain.end.bind(chain),
       addUnreadable: chain.addUnreadable.bind(chain),
     };
-    for (const path of exports) await readExport(path, reader);
+    for (const path of exports) await readExport(path, reader, stdin);
     await chain.requireErasures();
     const checkpoint = parseCheckpoint(JSON.parse(text).checkpoint);
     await checkCheckpoints(chain, [{ name: 'the checkpoint of the file', checkpoint }], keys, findings);

@@ -8,13 +8,14 @@ import { parseStrictly } from './strict-json.mjs';
  * `after`, has an end for each.
  * @param {string} path `-` for standard input
  * @param {Pick<import('./chain.mjs').Chain, 'add' | 'end' | 'addUnreadable'>} chain
+ * @param {AsyncIterable<Buffer>} stdin
  * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. A cut line is not read: a broken connection
  *   leaves one behind, and it says nothing about the data.
  */
-export async function readExport(path, chain) {
+export async function readExport(path, chain, stdin) {
   /** @type {'end' | 'entry'} */
   let last = 'entry';
-  for await (const { line, isWhole } of lines(path === '-' ? process.stdin : createReadStream(path))) {
+  for await (const { line, isWhole } of lines(path === '-' ? stdin : createReadStream(path))) {
     if (!isWhole) return 'cut';
     last = 'entry';
     try {

@@ -11,7 +11,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { NOTE, Notes, NotesModule, type Note } from '../support/application/notes.module';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
-import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
+import { runVerifierProgram, type VerifierRun } from '../support/processes/run-verifier';
 
 /** Belongs to a note. */
 @Entity('remarks')
@@ -91,7 +91,7 @@ describeOnSqlite('The offline verifier on the kinds of a module', () => {
   function verifiedWith(kinds: unknown): Promise<VerifierRun> {
     const path = join(folder, 'kinds.json');
     writeFileSync(path, JSON.stringify(kinds));
-    return runVerifier([app.application.get(Database).location, '--kinds', path]);
+    return runVerifierProgram([app.application.get(Database).location, '--kinds', path]);
   }
 
   it('accepts that records are removed with an owner of any kind, in whichever order the file names them', async () => {

@@ -10,7 +10,7 @@ import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/ever
 import { addClaim, createEntity } from '../support/application/factories';
 import { noteOf, ORIGIN, verifierKey } from './literal-notes';
 import { hashesOf, type Proof } from './recompute-chain';
-import { runVerifier, type VerifierRun } from '../support/processes/run-verifier';
+import { runVerifier, runVerifierProgram, type VerifierRun } from '../support/processes/run-verifier';
 import { send } from '../support/application/send';
 
 describe('The offline verifier', () => {
@@ -78,6 +78,17 @@ describe('The offline verifier', () => {
     ]);
     expect(output).toMatch(/\nVALID\n$/);
     expect(output).not.toContain('NOTE');
+  });
+
+  it.each<[exitCode: number, words: string[], input: () => string]>([
+    [0, ['-', '--json'], () => exported],
+    [1, ['-'], () => written('1e+21', '1e+22')],
+    [2, ['nowhere.ndjson'], () => ''],
+    [3, ['-'], () => linesOf(entries)],
+  ])('is a program that ends with %i for %j', async (exitCode, words, input) => {
+    const run = await runVerifierProgram(words, input());
+    expect(run.exitCode).toBe(exitCode);
+    expect(run).toEqual(await runVerifier(words, input()));
   });
 
   it('says that the end is unknown if nothing states it', async () => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ROOT } from '../documents/markdown';
 
 const PROGRAM = join(ROOT, 'verifier', 'main.mjs');
@@ -12,7 +13,7 @@ export interface VerifierRun {
 }
 
 /** Runs the offline verifier as a user would, with a text as its standard input. */
-export async function runVerifier(words: readonly string[], input = ''): Promise<VerifierRun> {
+export async function runVerifierProgram(words: readonly string[], input = ''): Promise<VerifierRun> {
   const child = spawn(process.execPath, [PROGRAM, ...words], { env: {}, stdio: 'pipe' });
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
@@ -23,4 +24,37 @@ export async function runVerifier(words: readonly string[], input = ''): Promise
   ]);
   await ended;
   return { exitCode: child.exitCode, output: output.join(''), errors: errors.join('') };
+}
+
+type Verifier = (words: readonly string[], input: string) => Promise<VerifierRun>;
+
+let verifier: Verifier | undefined;
+let previous: Promise<unknown> = Promise.resolve();
+
+/**
+ * What the offline verifier does with a command line, and with a text as its standard input. The process that answers
+ * remains: to start one takes longer than most of what it is asked. It ends with that of the tests. `--kinds` would apply
+ * to what it is asked later, too, and needs a process of its own.
+ */
+export function runVerifier(words: readonly string[], input = ''): Promise<VerifierRun> {
+  if (words.includes('--kinds')) throw new Error('--kinds needs a process of its own.');
+  const ask = (verifier ??= startVerifier());
+  const run = previous.then(() => ask(words, input));
+  previous = run.catch(() => undefined);
+  return run;
+}
+
+function startVerifier(): Verifier {
+  const child = spawn(process.execPath, [join(__dirname, 'answer-verifier.mjs')], {
+    env: {},
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  for (const handle of [child, child.stdin, child.stdout] as { unref?(): void }[]) handle.unref?.();
+  return async (words, input) => {
+    child.stdin.write(`${JSON.stringify({ words, input })}\n`);
+    const answer = await answers.next();
+    if (answer.done === true) throw new Error('The verifier ended.');
+    return JSON.parse(answer.value) as VerifierRun;
+  };
 }

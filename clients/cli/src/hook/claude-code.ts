@@ -1,7 +1,7 @@
-import { refusalText } from '../mcp/answers.js';
 import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
 import { decisionOf, waitingText } from '../decision-text.js';
 import type { PrincipalOptions } from '../principal-options.js';
+import { refusalText } from '../refusal-text.js';
 import { settings } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
 import {

@@ -1,11 +1,8 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { type Decision, waitingText } from '../decision-text.js';
-import { type Execution, type GovernanceError, OutcomeUnknownError } from '../../../typescript/src/index.js';
+import type { Execution } from '../../../typescript/src/index.js';
 import { reviewersWords } from '../../../typescript/src/governance-error.js';
 import { plain, printError } from '../output.js';
-
-/** Codes of errors for no answer, or none by the service. */
-const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
 
 /** How what comes of a call is said to its client. */
 export interface Answers<Result> {
@@ -54,21 +51,6 @@ export function endedText(tool: string, { outcome, decisionId, rejection }: Exec
   if (outcome === 'expired') return `${tool} was not run: nobody decided on ${String(decisionId)} in time.`;
   if (outcome === 'cancelled') return `${tool} was not run: its request was cancelled.`;
   return `${tool} was not run: another call with the same arguments used the approval of ${String(decisionId)}.`;
-}
-
-/** Why the service refused, and what would change that. */
-export function refusalText(tool: string, error: GovernanceError): string {
-  if (error instanceof OutcomeUnknownError) {
-    return (
-      `It is not known whether ${tool} was carried out: the governance service does not answer, or was stopped, and may have done so. ` +
-      `Do not call it again before somebody has looked at its executions. ${error.explained()}`
-    );
-  }
-  if (error.code === 'EXECUTION_FAILED') return `The service ran ${tool} itself, and that failed. ${error.message}`;
-  if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
-    return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
-  }
-  return `${tool} was not run: ${error.explained()}`;
 }
 
 /** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */

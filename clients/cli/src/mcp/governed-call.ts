@@ -10,8 +10,9 @@ import {
 } from '../../../typescript/src/index.js';
 import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { decisionOf, waitingText } from '../decision-text.js';
+import { refusalText } from '../refusal-text.js';
 import { SettingsError } from '../settings.js';
-import { type Answers, endedText, pendingText, refusalText, ReportedFailure } from './answers.js';
+import { type Answers, endedText, pendingText, ReportedFailure } from './answers.js';
 import type { Passing } from './servers/governed-server.js';
 import { UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';

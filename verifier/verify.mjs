@@ -1,0 +1,146 @@
+import { Chain } from './chain.mjs';
+import { checkCheckpoints } from './checkpoint-check.mjs';
+import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mjs';
+import { checkDatabase } from './database-check.mjs';
+import { verifyDecisionFile } from './decision-file.mjs';
+import { textOf } from './decision/result-text.mjs';
+import { readExport } from './export-file.mjs';
+import { Findings } from './findings.mjs';
+import { shown } from './shown.mjs';
+
+/**
+ * Those of a process, or what stands in for them.
+ * @typedef {{ stdin: AsyncIterable<Buffer>, stdout: Output, stderr: Output }} Streams
+ * @typedef {{ write(text: string): unknown }} Output
+ */
+
+const [VALID, INVALID, UNREADABLE, INCOMPLETE] = [0, 1, 2, 3];
+
+/**
+ * What the command line does. Writes the result to `stdout`, and why there is none to `stderr`.
+ * @param {string[]} words
+ * @param {Streams} streams
+ * @returns {Promise<number>} the exit code
+ */
+export async function verify(words, streams) {
+  try {
+    return await answer(words, streams);
+  } catch (error) {
+    const message = shown(messageOf(error));
+    streams.stderr.write(error instanceof UsageError ? `${message}\n${error.help}` : `Could not be read: ${message}\n`);
+    return UNREADABLE;
+  }
+}
+
+/**
+ * @param {string[]} words
+ * @param {Streams} streams
+ */
+async function answer(words, streams) {
+  const order = readCommandLine(words);
+  if (order === null) {
+    streams.stdout.write(USAGE);
+    return VALID;
+  }
+  return order.isDecision ? answerOnDecision(order, streams) : answerOnChain(order, streams);
+}
+
+/**
+ * @param {import('./command-line.mjs').Order} order
+ * @param {Streams} streams
+ */
+async function answerOnChain(order, { stdin, stdout }) {
+  const findings = new Findings();
+  const { chain, records, unended } = await check(order, findings, stdin);
+  await checkCheckpoints(chain, order.checkpoints, order.keys, findings);
+  if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
+    findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
+  }
+  for (const path of unended)
+    findings.note(`${path} has no last line that says where it ends: it may have been cut off.`);
+  noteErased(chain.erasures, findings);
+  const complete = unended.length === 0;
+  const valid = findings.count === 0 && (complete || order.mayBeUnended);
+  const result = {
+    valid,
+    complete,
+    entries: chain.tree.size,
+    head: { sequence: chain.sequence, hash: chain.hash },
+    rootHash: chain.tree.root.toString('hex'),
+    erased: chain.erasures.count,
+    records,
+    checkpoints: order.checkpoints.length,
+    faults: findings.count,
+    firstFaults: findings.first,
+    notes: findings.notes,
+  };
+  stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : text(result));
+  if (valid) return VALID;
+  return findings.count > 0 ? INVALID : INCOMPLETE;
+}
+
+/**
+ * @param {import('./command-line.mjs').Order} order
+ * @param {Streams} streams
+ */
+async function answerOnDecision(order, { stdin, stdout }) {
+  const result = await verifyDecisionFile(order, stdin);
+  stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : textOf(result));
+  return result.recomputed ? VALID : INVALID;
+}
+
+/**
+ * @param {import('./command-line.mjs').Order} order
+ * @param {Findings} findings
+ * @param {AsyncIterable<Buffer>} stdin
+ * @returns {Promise<{ chain: Chain, records: number | null, unended: string[] }>} `unended`: the files without an end
+ */
+async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, findings, stdin) {
+  const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
+  const [file = ''] = files;
+  if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), unended: [] };
+  const chain = new Chain(findings, sizes);
+  const unended = [];
+  for (const path of files) {
+    const last = await readExport(path, chain, stdin);
+    if (last !== 'end') unended.push(path);
+    // Earlier versions wrote no end line, but their lines are complete.
+    if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
+  }
+  await chain.requireErasures();
+  if (head === null && checkpoints.length === 0) {
+    findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
+  }
+  return { chain, records: null, unended };
+}
+
+/**
+ * @param {import('./erasures.mjs').Erasures} erasures
+ * @param {Findings} findings
+ */
+function noteErased({ unsalted }, findings) {
+  if (unsalted === 0) return;
+  findings.note(`${unsalted} of the erased entries are of version 1: their audit entries cannot be checked any more.`);
+}
+
+/**
+ * For people; the last line is the verdict.
+ * @param {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string,
+ *   erased: number, records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
+ *   notes: string[] }} result
+ */
+function text({ valid, entries, head, rootHash, erased, records, checkpoints, faults, firstFaults, notes }) {
+  const lines = [
+    `entries      ${entries}`,
+    `head         ${head.sequence} ${head.hash}`,
+    `tree root    ${rootHash}`,
+    ...(erased === 0 ? [] : [`erased       ${erased}`]),
+    ...(records === null ? [] : [`records      ${records}`]),
+    ...(checkpoints === 0 ? [] : [`checkpoints  ${checkpoints}`]),
+    ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),
+    ...(faults > firstFaults.length ? [`… and ${faults - firstFaults.length} more`] : []),
+    ...notes.map((note) => `NOTE ${note}`),
+    valid ? 'VALID' : faults > 0 ? `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}` : 'INCOMPLETE',
+  ];
+  return `${lines.map(shown).join('\n')}\n`;
+}
