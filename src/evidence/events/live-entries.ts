@@ -13,6 +13,8 @@ const CHUNK = 250;
 const RETRY = 500;
 /** The most chunks that are kept for those who come to them a little later. */
 const MOST_KEPT = 8;
+/** Milliseconds for which what was read may be handed on. Then it is read again: an erasure may have taken its contents. */
+export const FRESH = 1_000;
 
 /** New entries, whichever process wrote them: read once for all in this process who are at the same place. */
 @Injectable()
@@ -43,8 +45,11 @@ export class LiveEntries {
   }
 
   private chunk(position: number): Promise<EventChunk> {
-    const chunk = this.chunks.get(position) ?? this.read(position);
+    const kept = this.chunks.get(position);
+    if (kept !== undefined) return kept;
+    const chunk = this.read(position);
     this.chunks.set(position, chunk);
+    setTimeout(() => this.chunks.delete(position), FRESH).unref();
     const [oldest] = this.chunks.keys();
     if (oldest !== undefined && this.chunks.size > MOST_KEPT) this.chunks.delete(oldest);
     return chunk;

@@ -151,7 +151,7 @@ export class EndpointDelivery {
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
-    const body = await bodies.of(this.webhook, entry);
+    const body = await bodies.of(this.webhook, await this.entries.current(entry));
     const url = addressOf(this.webhook);
     const { secrets } = this.webhook;
     const signing = signingAt(secrets, new Date().toISOString());

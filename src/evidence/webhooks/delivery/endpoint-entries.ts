@@ -1,4 +1,5 @@
-import { type LiveEntries, pageAfter } from '../../events/live-entries';
+import { steadyTime } from '../../../core/concurrency/steady-time';
+import { FRESH, type LiveEntries, pageAfter } from '../../events/live-entries';
 import { conditionsOfFilter, type EventFilter, matchesFilter } from '../../events/event-filter';
 import type { CounterReader } from '../../../ledger/reading/counter-reader';
 import type { AnsweredListedEntry, EntryReader } from '../../../ledger/reading/entry-reader';
@@ -35,6 +36,8 @@ export class EndpointEntries {
   private readonly waiting: AnsweredListedEntry[] = [];
   private filter: EventFilter = {};
   private read: number;
+  /** By the steady clock: when those that wait were read. */
+  private readAt = 0;
   /** Whether the last entry that was read is a change of the webhook: what follows may need another filter. */
   private isAtChange = false;
   private isLive = false;
@@ -55,6 +58,15 @@ export class EndpointEntries {
   /** The next one that was read; undefined: read on. */
   shift(): AnsweredListedEntry | undefined {
     return this.waiting.shift();
+  }
+
+  /** An entry as it is now: what waited for its delivery may have been erased meanwhile. */
+  async current(entry: AnsweredListedEntry): Promise<AnsweredListedEntry> {
+    if (steadyTime() - this.readAt < FRESH) return entry;
+    const { rows } = await this.sources.entries.page({ ...pageAfter(entry.sequence - 1, []), limit: 1 });
+    const [current] = rows;
+    if (current?.sequence !== entry.sequence) throw new Error(`The entry ${entry.sequence} is gone.`);
+    return current;
   }
 
   /** Reads committed entries, or waits for new ones: afterwards there may be some. */
@@ -91,6 +103,7 @@ export class EndpointEntries {
     const isNew = ({ sequence }: AnsweredListedEntry): boolean => sequence > this.read && sequence <= end;
     const found = entries.filter((entry) => isNew(entry) && matchesFilter(this.filter, entry));
     this.waiting.push(...found);
+    this.readAt = steadyTime();
     this.read = end;
     this.isAtChange = end === change;
   }
