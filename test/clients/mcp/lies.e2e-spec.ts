@@ -143,8 +143,8 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     expect(connection.errors).toContain('The MCP server one ended. It is started again when it is needed.');
   });
 
-  it('may not answer with more than 32 MB: that ends the connection, and the next call makes another', async () => {
-    const connection = await connected({ one: { size: 40_000_000 }, two: {} });
+  it('may not answer with more than 16 MB: that ends the connection, and the next call makes another', async () => {
+    const connection = await connected({ one: { size: 18_000_000 }, two: {} });
     const { result } = await asked(connection, 'huge', 'tools/call', { name: 'one__greet' });
     expect(result.content[0].text).toContain('It is not known what one__greet has done');
     state('one', {});
