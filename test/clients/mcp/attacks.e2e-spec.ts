@@ -261,7 +261,7 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     expect(result).toMatchObject({ isError: true, content });
     connection.call(2, 'echo', { order: 'x'.repeat(18_000_000) });
     expect(await connection.exitCode()).toBe(1);
-    expect(connection.errors).toBe('The client cannot be read: a message has 33554432 bytes at most.\n');
+    expect(connection.errors).toBe('The client cannot be read: a message has 16777216 bytes at most.\n');
     expect(await one.executions()).toEqual([]);
   });
 
