@@ -2,7 +2,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import type { StartedProgram } from '../support/processes/started-program';
 import { AS_IMAGE, highestMemory, startIn } from './support/surroundings';
 
-const RECORDS = 256;
+const RECORDS = 160;
 /** Characters of a record's content; one of them makes the program keep two bytes for each. */
 const CONTENT = `Ā${'x'.repeat(1_040_000)}`;
 
