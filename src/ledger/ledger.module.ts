@@ -18,10 +18,12 @@ import { StoredEntry } from './chain/stored-entry';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
-import { SaltedEntries1764600000000 } from './schema/salted-entries.migration';
-import { ShownRecords1764650000000 } from './schema/shown-records.migration';
-import { SinceFirstRelease1764500000000 } from './schema/since-first-release.migration';
-import { Sums1765100000000 } from './schema/sums.migration';
+import {
+  SaltedEntries1764600000000,
+  ShownRecords1764650000000,
+  SinceFirstRelease1764500000000,
+  Sums1765100000000,
+} from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';

@@ -6,7 +6,7 @@ import { API_KEY } from '../../src/governance/api-keys/api-key.entity';
 import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import { ERASURE } from '../../src/evidence/erasures/erasure.entity';
 import { RESTORATION } from '../../src/evidence/checkpoints/restorations';
-import { SQLITE_DIALECT } from '../../src/ledger/database/sqlite/sqlite-dialect';
+import { SQLITE_DIALECT } from '../../src/ledger/database/sqlite/sqlite-database';
 import { DECISION } from '../../src/governance/decisions/decision.entity';
 import { GRANT } from '../../src/governance/decisions/grants/grant.entity';
 import { PASSKEY } from '../../src/governance/passkeys/passkey.entity';

@@ -16,7 +16,8 @@ import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { LIST_ITEMS } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import { fromSnapshot, inParts, type IsAsked } from './parts';
+import { takenAmounts, UsedSums } from '../../governance/policies/limits/recorded-uses';
+import { sumName } from '../../ledger/records/sum-key';
 
 /** Most rows that one statement reads: a file may have to be read past their long columns. */
 const CHUNK_ROWS = 1_000;
@@ -247,4 +248,90 @@ interface KeptCounter {
   readonly value: SqlValue;
   /** False if the name is stored as bytes, as SQLite allows. */
   readonly isText: boolean | number;
+}
+
+/** Names held in memory at once; of more, each part is compared by itself. */
+const MOST_AT_ONCE = 100_000;
+
+/** Whether a name belongs to the part that is compared. */
+export type IsAsked = (name: string) => boolean;
+
+/** Compares so many names in as many parts as memory needs. */
+export async function* inParts<Chunk>(
+  names: number,
+  compare: (isAsked: IsAsked) => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  const parts = Math.floor(names / MOST_AT_ONCE) + 1;
+  for (let part = 0; part < parts; part += 1) yield* compare((name) => part === partOf(name, parts));
+}
+
+/** Spreads names evenly. */
+function partOf(name: string, parts: number): number {
+  let hash = 0;
+  for (let index = 0; index < name.length; index += 1) hash = (hash * 31 + name.charCodeAt(index)) | 0;
+  return Math.abs(hash) % parts;
+}
+
+/** Whatever the statements of the connection read, they read from one snapshot. */
+export async function* fromSnapshot<Chunk>(
+  database: Database,
+  read: (connection: SqlConnection) => AsyncGenerator<Chunk>,
+): AsyncGenerator<Chunk> {
+  const connection = await database.openReader();
+  try {
+    await connection.run(database.dialect.beginReading);
+    yield* read(connection);
+    await connection.run('COMMIT');
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Rows that one statement reads. */
+const CHUNK = 5_000;
+
+const COUNT = `SELECT count(*) AS "count" FROM "ledger_sums"`;
+const SELECT =
+  `SELECT "sum", "window", "key", "value" FROM "ledger_sums" WHERE ("sum", "window", "key") > ($1, $2, $3) ` +
+  `ORDER BY "sum", "window", "key" LIMIT ${CHUNK}`;
+
+/**
+ * In chunks, the names of sums that differ from the entries that they are derived from. All is read from one snapshot, as
+ * sums move with the entries.
+ */
+export function wrongSums(database: Database): AsyncGenerator<string[]> {
+  return fromSnapshot(database, async function* (connection) {
+    const [{ count = 0 } = {}] = await connection.all<{ count?: SqlValue }>(COUNT);
+    yield* inParts(Number(count), (isAsked) => wrongAmong(connection, isAsked));
+  });
+}
+
+async function* wrongAmong(connection: SqlConnection, isAsked: IsAsked): AsyncGenerator<string[]> {
+  const expected = new UsedSums();
+  for await (const taken of takenAmounts(connection)) {
+    for (const one of taken) if (isAsked(sumName(one.key))) expected.add(one);
+    yield [];
+  }
+  for await (const kept of keptSums(connection)) {
+    yield kept.flatMap(({ value, ...key }) => {
+      const name = sumName(key);
+      return !isAsked(name) || expected.take(name) === value ? [] : [name];
+    });
+  }
+  yield [...expected.names];
+}
+
+interface KeptRow {
+  readonly sum: string;
+  readonly window: string;
+  readonly key: string;
+  readonly value: SqlValue;
+}
+
+function keptSums(connection: SqlConnection): AsyncGenerator<KeptRow[]> {
+  return chunksOf(async (last) => {
+    const { sum, window, key } = last ?? { sum: '', window: '', key: '' };
+    // Bytes, as SQLite allows, come after all texts.
+    return typeof sum === 'string' ? connection.all<KeptRow>(SELECT, [sum, window, key]) : [];
+  });
 }

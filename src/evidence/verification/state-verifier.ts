@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
-import { DerivedDataReader, type HeadRow, textsIn } from './derived-data-reader';
+import { DerivedDataReader, type HeadRow, textsIn, wrongSums } from './derived-data-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { counterName, listItems } from '../../ledger/records/counter-name';
 import type { RecordCodec } from '../../ledger/records/record-codec';
@@ -10,7 +10,6 @@ import { SingleFlight } from '../../core/concurrency/single-flight';
 import { sealedState } from '../../ledger/chain/hash-chain';
 import { type LiveRecord, StateReader } from './state-reader';
 import type { SqlValue } from '../../ledger/database/sql-connection';
-import { wrongSums } from './sum-check';
 import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../../ledger/chain/ulid-sequence';
 

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { SQLITE_DIALECT } from '../database/sqlite/sqlite-dialect';
+import { SQLITE_DIALECT } from '../database/sqlite/sqlite-database';
 import { RecordCodec } from './record-codec';
 import type { RecordKind } from '../record-kind';
 

@@ -1,14 +1,15 @@
 import {
-  Table,
-  TableIndex,
-  type TableForeignKey,
-  type TableIndexOptions,
   type MigrationInterface,
   type QueryRunner,
+  Table,
+  type TableForeignKey,
+  TableIndex,
+  type TableIndexOptions,
 } from 'typeorm';
 import { createIndexes, integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
 import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
+import { SUMS } from '../records/statements';
 
 /** Entries read, and nodes written, per statement. */
 const CHUNK = 5_000;
@@ -171,4 +172,44 @@ async function insertNodes(queryRunner: QueryRunner, nodes: readonly TreeNode[])
   // Numbers and hashes that we made ourselves: nothing needs quoting.
   const values = nodes.map(({ level, position, hash }) => `(${level}, ${position}, '${hash}')`);
   await queryRunner.query(`INSERT INTO "ledger_tree_nodes" ("level", "position", "hash") VALUES ${values.join(', ')}`);
+}
+
+/** What entries of the sealed form 2 have besides. Older entries keep null: nothing of them changes. */
+const SALTED_COLUMNS = ['"detailsSalt" text', '"stateSalt" text', '"detailsHash" text', '"erased" bigint'];
+
+/** Entries commit with salts to what may have to be forgotten. */
+export class SaltedEntries1764600000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    for (const column of SALTED_COLUMNS) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
+  }
+
+  /** Without their salts, nobody could verify the entries written since: go back to a backup. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from sealed form 2: restore a backup from before.'));
+  }
+}
+
+/** Kept answers name the records that they show, so that an erasure finds them. Those kept before name none. */
+export class ShownRecords1764650000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "idempotency_keys" ADD COLUMN "subjects" text NOT NULL DEFAULT '[]'`);
+  }
+
+  /** An earlier version would go on showing what was erased: go back to a backup. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from erasures: restore a backup from before.'));
+  }
+}
+
+/** Sums that decisions depend on, kept next to the entries that they are derived from. */
+export class Sums1765100000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const columns = [...texts('sum window key').map(primary), textColumn('value')];
+    await queryRunner.createTable(new Table({ name: SUMS, columns }));
+  }
+
+  /** A version that keeps no sums would allow more than limits let. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from limits: restore a backup from before.'));
+  }
 }

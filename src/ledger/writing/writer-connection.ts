@@ -1,15 +1,16 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import { DatabaseFault, isFault } from '../database/database-fault';
-import { type SqlConnection, preparedConnection } from '../database/sql-connection';
+import { preparedConnection, type SqlConnection } from '../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { batchMeans } from './batch';
-import { dryRun } from './dry-run';
+import { Batch, batchMeans, type BatchMeans } from './batch';
 import type { LiveMemory } from './live-memory';
 import type { RecordCatalog } from '../records/record-catalog';
 import { within } from '../../core/concurrency/within';
+import { SYSTEM_CALLER } from '../caller';
+import { CommandDraft } from './command-draft';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
@@ -139,4 +140,20 @@ async function holds(connection: SqlConnection, { sequence, hash }: LedgerPositi
   if (sequence === 0) return true;
   const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
   return entry?.hash === hash;
+}
+
+const LEDGER = { type: 'ledger', id: 'ledger' };
+
+/**
+ * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
+ * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
+ */
+export async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
+  const batch = new Batch(means, head);
+  const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
+  command.recordAccessDenied(LEDGER, {});
+  await batch.join(command);
+  await means.connection.run('SAVEPOINT "dry_run"');
+  await batch.finish([]);
+  await means.connection.run('ROLLBACK TO "dry_run"');
 }

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
-import { POSTGRES_DIALECT } from '../../../src/ledger/database/postgres/postgres-dialect';
+import { POSTGRES_DIALECT } from '../../../src/ledger/database/postgres/postgres-database';
 import { PostgresConnection } from '../../../src/ledger/database/postgres/postgres-connection';
 import type { SqlConnection, SqlValue } from '../../../src/ledger/database/sql-connection';
 

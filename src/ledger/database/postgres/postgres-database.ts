@@ -1,9 +1,8 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
-import type { SchemaContribution, Opening } from '../start-condition';
-import { type SqlConnection, type SqlSessions, preparedConnection } from '../sql-connection';
+import type { Opening, SchemaContribution } from '../start-condition';
+import { preparedConnection, type SqlConnection, type SqlSessions } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
-import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
 import { PostgresLease } from './postgres-lease';
 import { PostgresSessions } from './postgres-sessions';
@@ -17,15 +16,16 @@ import {
 } from './postgres-settings';
 import { ServerReach } from './server-reach';
 import {
-  requireDurability,
-  requirePrimary,
   type FoundServer,
   primaryOf,
+  requireDurability,
+  requirePrimary,
   SELECT_PRIMARY,
   WriterServer,
 } from './writer-server';
 import type { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
+import { type Dialect, quoted } from '../dialect';
 
 /**
  * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
@@ -196,3 +196,28 @@ function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryP
     },
   };
 }
+
+/** `jsonb` is parsed once for all columns of a row; `json` would be parsed again for each. */
+export const POSTGRES_DIALECT: Dialect = {
+  begin: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  found: (names) => ({
+    sql:
+      `SELECT found.name AS "name", CASE WHEN relkind NOT IN ('r', 'p') THEN relkind::text ` +
+      // False for a role that the policies do not apply to, such as a superuser.
+      `WHEN row_security_active(oid) THEN 'filtered' ELSE 'table' END AS "type" ` +
+      `FROM jsonb_array_elements_text($1::jsonb) AS found(name) JOIN pg_class ON oid = to_regclass(quote_ident(found.name))`,
+    parameters: [JSON.stringify(names)],
+  }),
+  clock: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "now"',
+  lockRow: ' FOR UPDATE',
+  jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,
+  jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
+  // The server's planner has statistics.
+  unindexed: (column) => column,
+  jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
+  // Rows arrive, and are decoded, one after another.
+  place: (column) => column,
+  placeAt: (parameter) => parameter,
+  storageForms: null,
+};

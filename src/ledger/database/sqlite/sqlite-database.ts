@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { warnWhereOthersMayWrite, closeToOthers, makePrivateFile } from '../../../core/files/private-file';
+import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
-import type { SchemaContribution, Opening } from '../start-condition';
-import { type SqlConnection, preparedConnection } from '../sql-connection';
+import type { Opening, SchemaContribution } from '../start-condition';
+import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
-import { SQLITE_DIALECT } from './sqlite-dialect';
-import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt, lockedDatabase } from './sqlite-file';
+import { freeSpaceAt, lockedDatabase, refuseHardLinks, refuseReadOnly, resolveDatabaseFile } from './sqlite-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, BUSY_TIMEOUT, PASSING_CACHE_SIZE } from './sqlite-settings';
+import { type Dialect, quoted } from '../dialect';
 
 /** Free bytes that an ordinary batch may need. */
 const LEAST_ROOM = 1 << 20;
@@ -189,3 +189,27 @@ function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === device && now.ino === inode;
 }
+
+export const SQLITE_DIALECT: Dialect = {
+  begin: 'BEGIN IMMEDIATE',
+  beginReading: 'BEGIN DEFERRED',
+  // A statement: the file can have a table in place of the function of that name.
+  found: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
+  clock: null,
+  lockRow: '',
+  jsonElements: (parameter) => `json_each(${parameter}) AS item`,
+  jsonAt: (index) => `item.value ->> ${index}`,
+  unindexed: (column) => `+${column}`,
+  jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
+  place: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
+  placeAt: (parameter) => {
+    const bytes = `unhex(substr(${parameter}, 6))`;
+    return `CASE WHEN ${parameter} LIKE 'text:%' THEN CAST(${bytes} AS TEXT) ELSE ${bytes} END`;
+  },
+  storageForms: {
+    // In SQLite's sort order, bytes follow everything else; this costs less than `typeof`.
+    isBytes: (column) => `${column} >= x''`,
+    form: (column) =>
+      `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN typeof(${column}) || ':' || hex(${column}) ELSE ${column} END`,
+  },
+};
