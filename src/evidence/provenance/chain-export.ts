@@ -4,7 +4,7 @@ import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answ
 import { answeredEntry, type ChainExtent, ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { entriesFromJson } from '../../ledger/chain/hash-chain';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
-import { ProvenanceProofResponse } from './dto/provenance-entry.response';
+import { ProvenanceProofResponse } from './dto/provenance.dto';
 import type { ChainHeadResponse } from './dto/verification.response';
 
 /** Most lines sent together, and the number of characters that are enough to send. */

@@ -10,9 +10,8 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
-import { KeptTallies } from './kept-tallies';
 import { type Bucket, bucketCount, bucketStart, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
-import { isQuick, type Section, Tally } from './tally';
+import { isQuick, type Section, Tally, KeptTallies } from './tally';
 import { TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 

@@ -3,7 +3,7 @@ import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domai
 import type { ServiceRequest, Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
 import { type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
-import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
+import { answerBeforeBody, isBodyToCome } from '../body/body-reader';
 import { leaveGates } from '../gates';
 import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
 

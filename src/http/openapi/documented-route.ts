@@ -17,8 +17,7 @@ import {
   type AnyErrorCode,
   errorRow,
 } from '../../core/errors/error-codes';
-import { type Handler, handlersOf, readTraits, type RouteTraits } from '../request/route-traits';
-import { marksOf } from '../request/routes';
+import { marksOf, type Handler, handlersOf, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
 /** What the document says about a route beyond Swagger's own decorators. */

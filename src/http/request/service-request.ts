@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { Pass } from '../../core/concurrency/gate';
-import type { RouteTraits } from './route-traits';
+import type { RouteTraits } from './routes';
 
 /** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {

@@ -10,6 +10,7 @@ import {
   Res,
   StreamableFile,
   UseGuards,
+  Module,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -128,3 +129,7 @@ function metaTag(name: string, content: string): string {
 function originOf(url: string): string {
   return new URL(url).origin;
 }
+
+/** The console for people, outside the versioned prefix. */
+@Module({ controllers: [ConsoleController], providers: [OidcIssuer] })
+export class ConsoleModule {}
