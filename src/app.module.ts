@@ -22,7 +22,7 @@ import { HealthModule } from './operations/health/health.controller';
 import { FailedAuthentications } from './http/authentication/failed-authentications';
 import { AccessModule } from './http/authentication/access-denials';
 import { Authentication, ApiKeyGuard } from './http/authentication/authentication';
-import { AllExceptionsFilter } from './http/answers/exception.filter';
+import { AllExceptionsFilter } from './http/fallback/exception.filter';
 import { commonHeaders } from './http/answers/common-headers';
 import { noteArrival } from './http/request/arrival';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';

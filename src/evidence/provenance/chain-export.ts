@@ -14,7 +14,7 @@ const CHARACTERS_TOGETHER = 64 * 1024;
 /**
  * The chain as lines of JSON, up to the head found when the export was opened, and a last line that names that head.
  */
-export interface OpenedExport {
+interface OpenedExport {
   readonly head: ChainHeadResponse;
   /** Fails rather than end before the head, or omit an entry. */
   readonly stream: Readable;

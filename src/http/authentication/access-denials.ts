@@ -5,7 +5,6 @@ import type { JsonObject } from '../../core/json/json-value';
 import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
-import { RefusalRecord } from '../answers/exception.filter';
 import type { ServiceRequest } from '../request/service-request';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { handlersOf, readTraits } from '../request/routes';
@@ -19,16 +18,18 @@ const REMEMBERED = 1_000;
 
 /** Records refusals of callers as `access.denied`. */
 @Injectable()
-export class AccessDenials extends RefusalRecord {
+export class AccessDenials {
   /** Number of refusals, recorded or not. */
   readonly counts = new Map<DenialReason, number>();
   /** Monotonic milliseconds, by caller and reason. */
   private readonly recordedAt = new Map<string, number>();
 
-  constructor(private readonly ledger: LedgerService) {
-    super();
-  }
+  constructor(private readonly ledger: LedgerService) {}
 
+  /**
+   * Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded.
+   * Synchronous if the refusal is only counted.
+   */
   note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error> {
     const { caller } = request;
     const { reason } = refusal.extras;
@@ -78,8 +79,8 @@ function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObjec
 @Global()
 @Module({
   imports: [DiscoveryModule],
-  providers: [AccessDenials, { provide: RefusalRecord, useExisting: AccessDenials }],
-  exports: [AccessDenials, RefusalRecord],
+  providers: [AccessDenials],
+  exports: [AccessDenials],
 })
 export class AccessModule implements OnApplicationBootstrap {
   private readonly logger = new Logger('Scopes');

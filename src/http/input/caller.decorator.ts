@@ -12,7 +12,7 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   const [request, response] = context.getArgs<Exchange>();
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
-  const key = request.idempotencyKey;
+  const key = keyOf(request);
   if (key === undefined) return caller;
   const { requestId, ip, traceId } = caller;
   const idempotency = idempotentRequest(key, request, response, caller);
@@ -20,6 +20,12 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
 });
 
 export type Caller = LedgerCaller;
+
+/** The `Idempotency-Key` of a POST whose answer is kept; `RequestInputGuard` has checked its form. */
+function keyOf({ method, headers, traits }: ServiceRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  return method === 'POST' && traits.keepsAnswers && typeof key === 'string' ? key : undefined;
+}
 
 /**
  * Makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key identify it; body and query are

@@ -118,7 +118,7 @@ function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody
     const message = header === undefined ? undefined : faultOf(String(header));
     if (message !== undefined) faults.push({ field: `header.${name}`, message });
   }
-  if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...readIdempotencyKey(request));
+  if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...idempotencyKeyFaults(request));
   if (query !== NO_QUERY) {
     const names = query.parameters.keys();
     faults.push(...query.faults, ...unknownNames(names, traits.query, 'query.', 'is not a parameter of this route'));
@@ -132,18 +132,13 @@ function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody
 const IDEMPOTENCY_KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
-/**
- * Sets `request.idempotencyKey` of a POST whose answer is kept; elsewhere only the form of the key is checked. Its faults
- * are reported together with those of query and body. Other methods are idempotent already, so the header is ignored
- * there.
- */
-function readIdempotencyKey(request: ServiceRequest): readonly FieldFault[] {
+/** What is wrong with the key of a POST. Other methods are idempotent already, so the header is ignored there. */
+function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
   const key = request.method === 'POST' ? request.headers[IDEMPOTENCY_KEY] : undefined;
   if (typeof key !== 'string') return [];
-  const { answersSecret, keepsAnswers } = request.traits;
-  if (keepsAnswers) request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
-  if (answersSecret) return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
+  if (request.traits.answersSecret)
+    return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
   if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
   return VISIBLE_ASCII.test(key)
     ? []

@@ -214,7 +214,7 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
 };
 
 /** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */
-export function errorSchemaName(code: string): string {
+function errorSchemaName(code: string): string {
   const words = code.replace(/_ERROR$/, '').split('_');
   return `${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}Error`;
 }

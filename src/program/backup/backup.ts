@@ -161,7 +161,7 @@ export interface Verification {
 }
 
 /** Verifies the chain, the tree and the records of a SQLite file with the offline verifier, in a separate process. */
-export async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verification> {
+async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verification> {
   const verifier = spawn(process.execPath, [VERIFIER, path, '--json'], { stdio: ['ignore', 'pipe', 'pipe'], signal });
   const [output, errors] = await Promise.all([
     verifier.stdout.setEncoding('utf8').toArray(),
