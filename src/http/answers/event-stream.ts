@@ -2,9 +2,7 @@ import { ApiOkResponse, type HeadersObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { once } from 'node:events';
 import { onAnswerOver } from './answer-end';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { HeaderParameter } from '../request/routes';
-import type { Exchange } from '../request/service-request';
 
 const TYPE = 'text/event-stream';
 /** Unread bytes above which the client counts as too slow for live events. */
@@ -88,25 +86,18 @@ export class EventStream {
 }
 
 const DIGITS = /^\d{1,16}$/;
-const ID_EXPECTED = 'must be the id of an event: a sequence, in digits only';
-
-const LAST_EVENT_ID = {
-  name: 'Last-Event-ID',
-  description: '`id` of the last event that was received: the stream begins after it. Takes precedence over `after`.',
-  faultOf: (header: string): string | undefined => (eventIdIn(header) === undefined ? ID_EXPECTED : undefined),
-};
-
-const TakenEventId = createParamDecorator((_data: unknown, context: ExecutionContext): number | undefined => {
-  const [{ headers }] = context.getArgs<Exchange>();
-  return eventIdIn(String(headers['last-event-id']));
-});
 
 /** The sequence in the request's `Last-Event-ID`, which event stream clients send when they reconnect. */
 export function LastEventId(): ParameterDecorator {
-  return HeaderParameter(LAST_EVENT_ID, TakenEventId());
+  return HeaderParameter({
+    name: 'Last-Event-ID',
+    description: '`id` of the last event that was received: the stream begins after it. Takes precedence over `after`.',
+    expected: 'must be the id of an event: a sequence, in digits only',
+    read: eventIdIn,
+  });
 }
 
-function eventIdIn(header: string): number | undefined {
+function eventIdIn(header = ''): number | undefined {
   const sequence = DIGITS.test(header) ? Number(header) : NaN;
   return Number.isSafeInteger(sequence) ? sequence : undefined;
 }

@@ -160,8 +160,7 @@ export class ApiKeyGuard implements CanActivate {
       if (request.identity === null && presentsCredential(request)) this.failures.note(request.address);
       return true;
     }
-    // The rate limit has asked before.
-    const identity = request.identity === undefined ? this.authentication.identify(request) : request.identity;
+    const identity = this.authentication.identify(request);
     return identity instanceof Promise
       ? identity.then((found) => this.admit(request, found))
       : this.admit(request, identity);

@@ -113,10 +113,10 @@ type MaybeLater = boolean | Promise<boolean>;
 function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {
   const { traits, headers } = request;
   const faults: FieldFault[] = [];
-  for (const { name, faultOf } of traits.headers) {
+  for (const { name, read, expected } of traits.headers) {
     const header = headers[name.toLowerCase()];
-    const message = header === undefined ? undefined : faultOf(String(header));
-    if (message !== undefined) faults.push({ field: `header.${name}`, message });
+    if (header !== undefined && read(String(header)) === undefined)
+      faults.push({ field: `header.${name}`, message: expected });
   }
   if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...idempotencyKeyFaults(request));
   if (query !== NO_QUERY) {

@@ -1,4 +1,11 @@
-import { applyDecorators, type Type, type ExecutionContext, HttpStatus, RequestMethod } from '@nestjs/common';
+import {
+  applyDecorators,
+  createParamDecorator,
+  type Type,
+  type ExecutionContext,
+  HttpStatus,
+  RequestMethod,
+} from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { DomainError } from '../../core/errors/domain-error';
@@ -29,8 +36,11 @@ export type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
 /** A header that a handler takes; what is wrong with it is reported with the other faults of the request. */
 export interface TakenHeader {
   readonly name: string;
-  /** What it must be; undefined if it is that. */
-  readonly faultOf: (header: string) => string | undefined;
+  readonly description: string;
+  /** What it must be, as the message of a fault. */
+  readonly expected: string;
+  /** Undefined: it is not what it must be. */
+  readonly read: (header: string | undefined) => unknown;
 }
 
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
@@ -168,13 +178,14 @@ export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & 
   mark({ errors: codes });
 
 /** A parameter of a handler that is read from a header, and described in the API document. */
-export function HeaderParameter(
-  header: TakenHeader & { readonly description: string },
-  take: ParameterDecorator,
-): ParameterDecorator {
-  const { name, description } = header;
+export function HeaderParameter(header: TakenHeader): ParameterDecorator {
+  const { name, description, read } = header;
+  const taken = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+    const [{ headers }] = context.getArgs<[Request]>();
+    return read(headers[name.toLowerCase()] as string | undefined);
+  });
   return (target, method, index) => {
-    take(target, method, index);
+    taken()(target, method, index);
     const handler = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
     if (method === undefined || handler === undefined) return;
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];

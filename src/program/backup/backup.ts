@@ -92,7 +92,7 @@ const PART_OF_LOG = 8;
  * write-ahead log, which grows as long as the copy reads. If only the log's disk is short of room, a backup is worth
  * more than a while without writes: `warn` is called.
  */
-async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
+async function checkRoom(database: string, copy: string, bytes: number, warn: Warn): Promise<void> {
   const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
   const isOneDisk = deviceOf(database) === deviceOf(copy);
   const [needed, room] = [isOneDisk ? bytes + log : bytes, await freeSpaceAt(copy)];
