@@ -1,3 +1,4 @@
+import type * as openapi from './http/openapi/document';
 import { createRequire } from 'node:module';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -8,7 +9,6 @@ import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './core/config/configuration';
 import type { Environment } from './core/config/variables/variable';
-import type * as openapi from './http/openapi/document';
 import { ApiDocument } from './http/openapi/openapi.controller';
 import { corsOptions } from './http/answers/common-headers';
 import { Gates } from './http/gates';
@@ -18,7 +18,6 @@ import { readTarget } from './http/request/arrival';
 import { answerRefusedRequests } from './http/fallback/refused-requests';
 import { JsonAdapter } from './http/answers/json-adapter';
 import { endingsOf, OpenedParts, OpenedPartsModule } from './core/lifecycle/opened-parts';
-import { refuseSecondCopies } from './core/lifecycle/second-copies';
 
 export interface AppOptions {
   /** Replaces `.env` and the process's environment altogether. */
@@ -105,4 +104,36 @@ function prepareExpress(application: NestExpressApplication): void {
   if (corsOrigins !== null) {
     application.enableCors(corsOptions(corsOrigins));
   }
+}
+
+/**
+ * Packages that keep module-level state: with two copies, a module and the service do not see each other's
+ * registrations.
+ */
+const SHARED =
+  /^(.*[\\/]node_modules[\\/](@nestjs[\\/][^\\/]+|typeorm|class-validator|class-transformer|reflect-metadata))[\\/]/;
+
+/** What is wrong with the files that a process has loaded: a package that is loaded twice. Null: nothing. */
+function secondCopy(files: Iterable<string>): string | null {
+  const folders = new Map<string, string>();
+  for (const file of files) {
+    const [, folder, path] = SHARED.exec(file) ?? [];
+    if (folder === undefined || path === undefined) continue;
+    const name = path.replace('\\', '/');
+    const known = folders.get(name) ?? folder;
+    folders.set(name, known);
+    if (known !== folder) return `There are two copies of ${name}: ${known} and ${folder}. ${REMEDY}`;
+  }
+  return null;
+}
+
+const REMEDY = 'Depend on exactly the version that the service depends on, so that npm installs only one.';
+
+/** @throws if a package that the modules share with the service is loaded twice. */
+function refuseSecondCopies(): void {
+  const nest = createRequire(require.resolve('@nestjs/common'));
+  // Nest loads these two when it first validates.
+  const loadedLater = ['class-validator', 'class-transformer'].map((name) => nest.resolve(name));
+  const fault = secondCopy([...Object.keys(require.cache), ...loadedLater]);
+  if (fault !== null) throw new Error(fault);
 }

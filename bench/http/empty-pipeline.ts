@@ -4,11 +4,11 @@ import { PIPELINE } from '../../src/app.module';
 import { Configuration } from '../../src/core/config/configuration';
 import { ConfigurationModule } from '../../src/core/config/configuration.module';
 import { assemble } from '../../src/create-app';
-import { OpenApiModule } from '../../src/http/openapi/openapi.module';
+import { OpenApiModule } from '../../src/http/openapi/openapi.controller';
 import { CreateEntityRequest, EntityResponse } from '../../src/governance/entities/dto/entity.dto';
 import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
 import { Caller } from '../../src/http/input/caller.decorator';
-import { RefusalRecord } from '../../src/http/answers/exception.filter';
+import { AccessDenials } from '../../src/http/authentication/access-denials';
 import { Revisioned } from '../../src/http/request/routes';
 import { HttpModule } from '../../src/http/http.module';
 import { LoggingModule } from '../../src/http/logging/logging.module';
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
       HttpModule,
       NobodyElseModule,
     ],
-    providers: [...PIPELINE, { provide: RefusalRecord, useValue: NOBODY_ELSE }],
+    providers: [...PIPELINE, { provide: AccessDenials, useValue: NOBODY_ELSE }],
   });
   const { port, host } = application.get(Configuration);
   await application.listen(port, host);

@@ -1,6 +1,6 @@
 import { Controller, Module, Param, Post } from '@nestjs/common';
 import { pino } from 'pino';
-import { ApplicationLogger } from '../../src/http/logging/application-logger';
+import { ApplicationLogger } from '../../src/http/logging/logging.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { type Note, Notes, NotesModule } from '../support/application/notes.module';
 import { send } from '../support/application/send';

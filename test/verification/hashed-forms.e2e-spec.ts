@@ -28,7 +28,7 @@ import { RecordCodec } from '../../src/ledger/records/record-codec';
 import { POLICY } from '../../src/governance/policies/policy.entity';
 import type { GovernedRow } from '../../src/ledger/record-kind';
 import { STOP } from '../../src/governance/stops/stop.entity';
-import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance-entry.response';
+import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance.dto';
 import { WEBHOOK } from '../../src/evidence/webhooks/webhook.entity';
 import { canonicalHash } from './recompute-chain';
 

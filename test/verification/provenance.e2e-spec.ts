@@ -1,6 +1,6 @@
 import type { AuditEntryResponse } from '../../src/evidence/audit/dto/audit-entry.response';
 import type { ClaimResponse } from '../../src/governance/entities/dto/entity.dto';
-import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance-entry.response';
+import type { ProvenanceEntryResponse } from '../../src/evidence/provenance/dto/provenance.dto';
 import { ActionsModule } from '../support/application/actions.module';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { SlackReplies } from '../../src/evidence/slack/slack-replies';
+import { SlackReplies } from '../../src/evidence/slack/slack.service';
 import { approve, company, type Company, DECISIONS, pending, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid } from '../support/application/factories';

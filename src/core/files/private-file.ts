@@ -1,7 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { chmodSync, closeSync, lstatSync, openSync, statSync, mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync, statSync, mkdirSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { link, open, rename, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { parseSeed } from '../signed-notes/signed-note';
 
 /** Permissions for the service's own user only. */
 export const OWNER_ONLY = 0o600;
@@ -121,5 +123,34 @@ export async function syncToDisk(path: string): Promise<void> {
     await opened.sync();
   } finally {
     await opened.close();
+  }
+}
+
+const SEED_BYTES = 32;
+
+/** Reads the 32 bytes of a secret key from its file; generates both if there is none yet. @param what such as `signing key`. */
+export async function keptSeed(path: string, what: string): Promise<Buffer> {
+  if (!existsSync(path)) await makeSeed(path);
+  const seed = parseSeed(readFileSync(path, 'utf8').trimEnd());
+  if (seed === undefined)
+    throw new Error(
+      `The ${what} in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
+        'or remove the file to get a new one, and tell clients its public key.',
+    );
+  if (isOpenToOthers(path)) {
+    closeToOthers(path);
+    new Logger('Files').warn(
+      `Users other than the owner could read the ${what} in ${path}. Replace the key if somebody may have read it.`,
+    );
+  }
+  return seed;
+}
+
+async function makeSeed(path: string): Promise<void> {
+  try {
+    await createFile(path, `${randomBytes(SEED_BYTES).toString('base64')}\n`);
+  } catch (error) {
+    // Another process on the same database was first: its key serves both.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -16,13 +16,13 @@ export interface SignedNote {
 }
 
 /** Algorithm byte of Ed25519 signatures over the text. */
-export const ED25519 = 0x01;
+const ED25519 = 0x01;
 
 const SIGNATURE_LINE = /^\u2014 (?<name>[^\s+]+) (?<value>[A-Za-z0-9+/]+={0,2})$/u;
 const KEY_ID_BYTES = 4;
 
 /** First four bytes of SHA-256(name ‖ 0x0A ‖ algorithm ‖ public key), in hex. */
-export function keyIdOf(name: string, publicKey: Buffer): string {
+function keyIdOf(name: string, publicKey: Buffer): string {
   const input = Buffer.concat([Buffer.from(`${name}\n`, 'utf8'), Buffer.of(ED25519), publicKey]);
   return digest('sha256', input, 'hex').slice(0, 2 * KEY_ID_BYTES);
 }
@@ -97,13 +97,13 @@ export function parseVerifierKey(text: string): VerifierKey | undefined {
   return { name, keyId, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) };
 }
 
-export function verifierKeyText({ name, keyId, publicKey }: VerifierKey): string {
+function verifierKeyText({ name, keyId, publicKey }: VerifierKey): string {
   const bytes = Buffer.concat([Buffer.of(ED25519), rawPublicKey(publicKey)]);
   return `${name}+${keyId}+${bytes.toString('base64')}`;
 }
 
 /** The 32 bytes of an Ed25519 public key. */
-export function rawPublicKey(publicKey: KeyObject): Buffer {
+function rawPublicKey(publicKey: KeyObject): Buffer {
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_KEY_PREFIX.length);
 }
 

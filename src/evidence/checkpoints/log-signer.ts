@@ -1,5 +1,5 @@
 import type { Configuration } from '../../core/config/configuration';
-import { keptSeed } from '../../core/files/kept-seed';
+import { keptSeed } from '../../core/files/private-file';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
 import { NoteSigner, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { checkpointText, type IssuedCheckpoint } from './checkpoint';

@@ -18,7 +18,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
-import { ProvenanceProofResponse } from '../provenance/dto/provenance-entry.response';
+import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
 import { evidenceNamedIn, type NamedAgent, type NamedRecord } from './named-evidence';
 

@@ -25,7 +25,7 @@ export interface NamedRecord {
  * What decisions in entries rest on, and so what is needed to recompute them. Each item has the entry that names it
  * first.
  */
-export interface NamedEvidence {
+interface NamedEvidence {
   readonly rules: readonly NamedRules[];
   readonly agents: readonly NamedAgent[];
   /** Ids of the stops that covered what was asked. */

@@ -16,7 +16,7 @@ export interface EventSource {
 }
 
 /** Which events are read, from where, and into what. */
-export interface EventReading {
+interface EventReading {
   /** Of this agent, by its id or name; it need not exist yet. */
   readonly filter: EventFilter;
   readonly after: number;

@@ -1,14 +1,41 @@
-import { Controller, Get, Query, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res, Module } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { ApiEventStream, EventStream } from '../../http/answers/event-stream';
+import { ApiEventStream, EventStream, LastEventId } from '../../http/answers/event-stream';
 import { Caller } from '../../http/input/caller.decorator';
-import { LastEventId } from '../../http/input/last-event-id.decorator';
 import { RepeatableParameters, RequiresScope } from '../../http/request/routes';
-import { EventsQuery } from './dto/events.query';
 import { EventsService } from './events.service';
+import { LiveEntries } from './live-entries';
+import { QueryAgent } from '../../governance/agents/dto/agent-fields';
+import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
+import { actionPatternFault, LONGEST_PATTERN } from './event-filter';
+
+export class EventsQuery {
+  @QueryInteger({
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    description: 'Begins after this sequence; 0: with the first event. Without it only new events are sent.',
+  })
+  readonly after?: number;
+
+  @QueryTexts({
+    maxItems: 50,
+    item: { max: LONGEST_PATTERN, rule: actionPatternFault },
+    description: 'Only events of one of these actions, each an action or a family of them, such as `entity.*`.',
+  })
+  readonly action?: string[];
+
+  @QueryAgent('Only events of the agent with this id or name.')
+  readonly agentId?: string;
+
+  @QueryText({ max: 500, description: 'Only events about the entity with this id.' })
+  readonly entityId?: string;
+
+  @QueryText({ max: 500, description: 'Only events about the record with this id.' })
+  readonly subjectId?: string;
+}
 
 /** The audit view of the ledger's entries, as they are written. */
 @ApiTags('Events')
@@ -44,3 +71,6 @@ export class EventsController {
     await this.events.begin(caller, { filter, after, lastEventId }, stream);
   }
 }
+
+@Module({ controllers: [EventsController], providers: [EventsService, LiveEntries], exports: [LiveEntries] })
+export class EventsModule {}

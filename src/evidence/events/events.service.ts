@@ -15,7 +15,7 @@ import { LiveEntries } from './live-entries';
 const RETRY_AFTER = 5;
 
 /** What a client asks for. */
-export interface EventsAsked {
+interface EventsAsked {
   readonly filter: EventFilter;
   readonly after?: number | undefined;
   /** Takes precedence over `after`. */

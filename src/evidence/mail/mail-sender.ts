@@ -51,7 +51,7 @@ export function escapeForMail(text: string): string {
   return text.replaceAll('://', ': //').replace(/www\./gi, '$& ');
 }
 
-export interface MailText {
+interface MailText {
   readonly subject: string;
   readonly text: string;
 }

@@ -4,7 +4,7 @@ import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answ
 import { answeredEntry, type ChainExtent, ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { entriesFromJson } from '../../ledger/chain/hash-chain';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
-import { ProvenanceProofResponse } from './dto/provenance-entry.response';
+import { ProvenanceProofResponse } from './dto/provenance.dto';
 import type { ChainHeadResponse } from './dto/verification.response';
 
 /** Most lines sent together, and the number of characters that are enough to send. */
@@ -14,7 +14,7 @@ const CHARACTERS_TOGETHER = 64 * 1024;
 /**
  * The chain as lines of JSON, up to the head found when the export was opened, and a last line that names that head.
  */
-export interface OpenedExport {
+interface OpenedExport {
   readonly head: ChainHeadResponse;
   /** Fails rather than end before the head, or omit an entry. */
   readonly stream: Readable;

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile, Module } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
@@ -19,10 +19,18 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { ENTRY_FILTERS } from '../audit/dto/audit-list.query';
 import { ChainExport } from './chain-export';
 import { ChainVerifier, checkpointVerdict } from '../verification/chain-verifier';
-import { EXPORT_LINE, ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
-import { ExportQuery, ProvenanceListQuery, VerifyChainRequest } from './dto/provenance.requests';
+import {
+  EXPORT_LINE,
+  ProvenanceEntryResponse,
+  ProvenanceProofResponse,
+  ExportQuery,
+  ProvenanceListQuery,
+  VerifyChainRequest,
+} from './dto/provenance.dto';
 import { VerificationResponse } from './dto/verification.response';
 import { StateVerifier } from '../verification/state-verifier';
+import { CheckpointsModule } from '../checkpoints/checkpoints.module';
+import { VerificationModule } from '../verification/verification.module';
 
 /** The provenance view of the ledger's entries: the chain that seals them. */
 @ApiTags('Provenance')
@@ -115,3 +123,10 @@ export class ProvenanceController {
     return ProvenanceProofResponse.of(entry);
   }
 }
+
+@Module({
+  imports: [CheckpointsModule, VerificationModule],
+  controllers: [ProvenanceController],
+  providers: [ChainExport],
+})
+export class ProvenanceModule {}

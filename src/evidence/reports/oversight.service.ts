@@ -10,9 +10,8 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
-import { KeptTallies } from './kept-tallies';
 import { type Bucket, bucketCount, bucketStart, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
-import { isQuick, type Section, Tally } from './tally';
+import { isQuick, type Section, Tally, KeptTallies } from './tally';
 import { TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
@@ -119,16 +118,12 @@ const ANSWERS = ['allowed', 'denied', 'approval_requested'] as const;
 const IN_BUCKETS = [...ANSWERS, 'outcomes', 'observed'] as const;
 
 /** What was counted in the spans of a period, put together: in all, and in each bucket, by its beginning. */
-export interface Summed {
+interface Summed {
   readonly all: Tally;
   readonly buckets: ReadonlyMap<number, Tally>;
 }
 
-export async function summed(
-  counted: readonly (readonly [Span, Tally])[],
-  period: Period,
-  bucket: Bucket,
-): Promise<Summed> {
+async function summed(counted: readonly (readonly [Span, Tally])[], period: Period, bucket: Bucket): Promise<Summed> {
   const turn = new Turn();
   const all = new Tally();
   const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
@@ -141,12 +136,12 @@ export async function summed(
 }
 
 /** The ids of the agents that a report names. */
-export function agentsNamed({ all }: Summed): string[] {
+function agentsNamed({ all }: Summed): string[] {
   return [...askingMost(all), ...reviewersIn(all)].filter((key) => key !== '');
 }
 
 /** The ids of the policies that decided. */
-export function policiesNamed({ all }: Summed): string[] {
+function policiesNamed({ all }: Summed): string[] {
   return [...all.of('policies').keys()].map((key) => policyOf(key).id);
 }
 
@@ -159,7 +154,7 @@ interface Beside extends Pick<OversightResponse, 'unused'> {
   readonly checkpoint: IssuedCheckpoint;
 }
 
-export function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside): OversightResponse {
+function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside): OversightResponse {
   const { names, unused, others, checkpoint } = beside;
   const named = (id: string): string => names.get(id) ?? id;
   const of = (section: Section, key: string): number => all.of(section).get(key) ?? 0;

@@ -1,11 +1,9 @@
 import { BlockList, isIP } from 'node:net';
+import type { Configuration } from '../../core/config/configuration';
 import { embeddedIpv4, ipv6Groups } from '../../core/values/ip-address';
 
 /** What the operator permits as targets of deliveries. */
-export interface WebhookTerms {
-  readonly webhookAllowHttp: boolean;
-  readonly webhookAllowPrivate: boolean;
-}
+export type WebhookTerms = Pick<Configuration, 'webhookAllowHttp' | 'webhookAllowPrivate'>;
 
 const FORM = /^https?:\/\/([^/?]+)/i;
 /** A URL parser would drop these characters, or take a backslash for a slash. */

@@ -15,10 +15,11 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import type {
   CreateWebhookRequest,
   UpdateWebhookRequest,
+  WebhookTestResponse,
   WebhookWithDeliveryResponse,
   WebhookWithSecretResponse,
 } from './dto/webhook.dto';
-import { type Attempt, type Connections, WebhookSender } from './delivery/webhook-sender';
+import { type Connections, WebhookSender } from './delivery/webhook-sender';
 import { newSecret, rotated, signingAt } from './signing-secrets';
 import { WebhookBodies } from './messages/webhook-bodies';
 import {
@@ -38,8 +39,6 @@ import {
 const MOST_TESTS = 10;
 /** Milliseconds that attempts may continue after shutdown begins: less than their requests are waited for. */
 const GRACE = 5_000;
-
-export type TestResult = Pick<Attempt, 'status' | 'durationMs'>;
 
 /** Where the deliveries of a webhook are to continue. */
 type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
@@ -158,7 +157,7 @@ export class WebhooksService {
    * @throws NOT_FOUND; UNAVAILABLE when too many are in progress; UNAUTHORIZED or PERMISSION_DENIED for a caller that is
    * not admitted any more.
    */
-  async test(caller: Caller, id: string): Promise<TestResult> {
+  async test(caller: Caller, id: string): Promise<WebhookTestResponse> {
     // By a command, which sees that a key was revoked by another process.
     const webhook = await this.ledger.write(caller, (transaction) => foundWebhook(transaction, id));
     if (this.connected.size >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);

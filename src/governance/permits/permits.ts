@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { sign as signData } from 'node:crypto';
 import { Configuration } from '../../core/config/configuration';
 import { invalidField } from '../../core/errors/domain-error';
-import { keptSeed } from '../../core/files/kept-seed';
+import { keptSeed } from '../../core/files/private-file';
 import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-key';
 import { Database } from '../../ledger/database/database';
 import { keptFile } from '../../ledger/database/kept-file';

@@ -11,11 +11,6 @@ export function onAnswerOver(response: ServerResponse, callBack: () => void): vo
   else response.once('close', callBack);
 }
 
-/** The error with which work is aborted when its client has left: nobody reads it. */
-export function clientLeft(): DomainError {
-  return unavailable('The client has left.');
-}
-
 /**
  * Milliseconds between checks. Together with the delay in hearing from other processes, an end is noticed within a
  * second.
@@ -35,7 +30,7 @@ export function endOf({ refusal, expiresAt }: Caller): DomainError | null {
  * Calls back once, within a second of the moment from which the caller is refused. Returns a function that ends the
  * watch.
  */
-export function onCallerEnd(caller: Caller, callBack: (end: DomainError) => void): () => void {
+function onCallerEnd(caller: Caller, callBack: (end: DomainError) => void): () => void {
   const check = (): void => {
     const end = endOf(caller);
     if (end === null) return;
@@ -55,7 +50,7 @@ export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal 
   const stopWatch = caller === undefined ? null : onCallerEnd(caller, (end) => leaving.abort(end));
   onAnswerOver(response, () => {
     stopWatch?.();
-    if (!response.writableFinished) leaving.abort(clientLeft());
+    if (!response.writableFinished) leaving.abort(unavailable('The client has left.'));
   });
   return leaving.signal;
 }

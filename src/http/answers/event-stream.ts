@@ -2,6 +2,7 @@ import { ApiOkResponse, type HeadersObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { once } from 'node:events';
 import { onAnswerOver } from './answer-end';
+import { HeaderParameter } from '../request/routes';
 
 const TYPE = 'text/event-stream';
 /** Unread bytes above which the client counts as too slow for live events. */
@@ -82,4 +83,21 @@ export class EventStream {
     this.lastSent = performance.now();
     return this.response.write(text);
   }
+}
+
+const DIGITS = /^\d{1,16}$/;
+
+/** The sequence in the request's `Last-Event-ID`, which event stream clients send when they reconnect. */
+export function LastEventId(): ParameterDecorator {
+  return HeaderParameter({
+    name: 'Last-Event-ID',
+    description: '`id` of the last event that was received: the stream begins after it. Takes precedence over `after`.',
+    expected: 'must be the id of an event: a sequence, in digits only',
+    read: eventIdIn,
+  });
+}
+
+function eventIdIn(header = ''): number | undefined {
+  const sequence = DIGITS.test(header) ? Number(header) : NaN;
+  return Number.isSafeInteger(sequence) ? sequence : undefined;
 }

@@ -1,7 +1,7 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import { type DomainError, unavailable } from '../../core/errors/domain-error';
 import type { Gate } from '../../core/concurrency/gate';
 import { leaveGates } from '../gates';
@@ -124,17 +124,13 @@ function withRecordHeaders(answer: unknown, request: ServiceRequest, response: R
   return undefined;
 }
 
-/** The classes with which Node's server creates requests and responses. */
-interface MessageClasses {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
-}
-
 /**
  * Classes whose requests and responses are an Express application's own from the start. Express would change the
  * prototype of each one on arrival, which defeats V8's shared shapes: most of what Express costs.
  */
-export function messageClasses(application: Application): MessageClasses {
+export function messageClasses(
+  application: Application,
+): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   // Documented for extending Express's API, but missing from its types.

@@ -1,12 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Global, Logger, Module, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import type { CallerRefusal } from '../../core/errors/domain-error';
 import type { DenialReason } from '../../core/errors/error-codes';
 import type { JsonObject } from '../../core/json/json-value';
 import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
-import { RefusalRecord } from '../answers/exception.filter';
 import type { ServiceRequest } from '../request/service-request';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { handlersOf, readTraits } from '../request/routes';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
 const INTERVAL = 1_000;
@@ -17,16 +18,18 @@ const REMEMBERED = 1_000;
 
 /** Records refusals of callers as `access.denied`. */
 @Injectable()
-export class AccessDenials extends RefusalRecord {
+export class AccessDenials {
   /** Number of refusals, recorded or not. */
   readonly counts = new Map<DenialReason, number>();
   /** Monotonic milliseconds, by caller and reason. */
   private readonly recordedAt = new Map<string, number>();
 
-  constructor(private readonly ledger: LedgerService) {
-    super();
-  }
+  constructor(private readonly ledger: LedgerService) {}
 
+  /**
+   * Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded.
+   * Synchronous if the refusal is only counted.
+   */
   note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error> {
     const { caller } = request;
     const { reason } = refusal.extras;
@@ -70,4 +73,30 @@ function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObjec
     // As it was asked: there may be no such record.
     ...(typeof id === 'string' && id.length <= LONGEST_TARGET && { target: id }),
   };
+}
+
+/** What is known about refused callers, for answering and counting them. */
+@Global()
+@Module({
+  imports: [DiscoveryModule],
+  providers: [AccessDenials],
+  exports: [AccessDenials],
+})
+export class AccessModule implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Scopes');
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** Warns about routes that do not name the scope they need. */
+  onApplicationBootstrap(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      const controller = metatype as Type;
+      for (const [name, handler] of handlersOf(controller)) {
+        if (readTraits(controller, handler).namesScopes) continue;
+        this.logger.warn(
+          `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
+        );
+      }
+    }
+  }
 }

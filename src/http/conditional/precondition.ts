@@ -36,22 +36,14 @@ function parseEntityTags(header: string): string[] | undefined {
   return ENTITY_TAGS.test(header.trim()) ? (header.match(ENTITY_TAG) ?? []) : undefined;
 }
 
-const EXPECTED = 'must be "*", an entity tag such as "3" with its quotes, or a comma-separated list of them';
-
-const HEADER = {
-  name: 'If-Match',
-  description: 'ETag of the revision the change is based on (one, a list, or `*`); 412 when it is not current.',
-  faultOf: (header: string): string | undefined => (parseIfMatch(header) === undefined ? EXPECTED : undefined),
-};
-
-const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition | undefined => {
-  const [{ headers }] = context.getArgs<Exchange>();
-  return parseIfMatch(headers['if-match']);
-});
-
 /** The request's `If-Match` as a Precondition, which matches everything when the header is absent. */
 export function IfMatch(): ParameterDecorator {
-  return HeaderParameter(HEADER, Parsed());
+  return HeaderParameter({
+    name: 'If-Match',
+    description: 'ETag of the revision the change is based on (one, a list, or `*`); 412 when it is not current.',
+    expected: 'must be "*", an entity tag such as "3" with its quotes, or a comma-separated list of them',
+    read: parseIfMatch,
+  });
 }
 
 /** The copies of an answer that the client has, by its `If-None-Match`. */

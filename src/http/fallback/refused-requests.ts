@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../core/errors/domain-error';
-import { errorBody, errorStatus } from '../answers/exception.filter';
+import { errorBody, errorStatus } from './exception.filter';
 import { countedClient, requestIdFor, unmapped } from '../request/arrival';
 import { SHARED_BUCKET } from '../request/routes';
 import type { RateLimits, RateLimitStatus } from '../rate-limit/app-throttler.guard';

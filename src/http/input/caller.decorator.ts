@@ -1,14 +1,18 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/caller';
-import { idempotentRequest } from './idempotency-key';
-import type { Exchange } from '../request/service-request';
+import type { Response } from 'express';
+import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { IdempotentRequest } from '../../ledger/idempotent-request';
+import type { JsonObject } from '../../core/json/json-value';
+import { REPLAYED } from '../answers/json-adapter';
+import type { Exchange, ServiceRequest } from '../request/service-request';
 
 /** On whose behalf the request acts, for the ledger. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): LedgerCaller => {
   const [request, response] = context.getArgs<Exchange>();
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
-  const key = request.idempotencyKey;
+  const key = keyOf(request);
   if (key === undefined) return caller;
   const { requestId, ip, traceId } = caller;
   const idempotency = idempotentRequest(key, request, response, caller);
@@ -16,6 +20,40 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
 });
 
 export type Caller = LedgerCaller;
+
+/** The `Idempotency-Key` of a POST whose answer is kept; `RequestInputGuard` has checked its form. */
+function keyOf({ method, headers, traits }: ServiceRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  return method === 'POST' && traits.keepsAnswers && typeof key === 'string' ? key : undefined;
+}
+
+/**
+ * Makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key identify it; body and query are
+ * its content.
+ */
+function idempotentRequest(
+  key: string,
+  request: ServiceRequest,
+  response: Response,
+  caller: Pick<LedgerCaller, 'actor' | 'agentId'>,
+): IdempotentRequest {
+  const content = (): string => canonicalJson([request.sent.body as JsonObject, request.sent.query as JsonObject]);
+  return new IdempotentRequest([...nameOf(caller), request.method, ...routeOf(request), key], content, () => {
+    // The client may have been answered already, for sending too slowly.
+    if (!response.headersSent) response.setHeader(REPLAYED, 'true');
+  });
+}
+
+/** The subject of a token may speak for several agents: with each of them it is a separate caller. */
+function nameOf({ actor: { type, id }, agentId }: Pick<LedgerCaller, 'actor' | 'agentId'>): string[] {
+  return type === 'token' && agentId !== null ? [type, id, agentId] : [type, id];
+}
+
+/** The path, normalised: percent-encoding, a trailing slash, the case of its fixed parts. */
+function routeOf({ baseUrl, route, params }: ServiceRequest): string[] {
+  const { path } = route as { readonly path: string };
+  return [baseUrl.toLowerCase(), path, canonicalJson(params)];
+}
 
 /** Where the request comes from, for a public route that finds its caller by other means. */
 export const RequestOrigin = createParamDecorator((_data: unknown, context: ExecutionContext): Origin => {

@@ -5,16 +5,13 @@ import { Configuration } from '../../core/config/configuration';
 import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
 import { leavingSignal } from '../answers/answer-end';
 import { answersWait } from '../answers/json-adapter';
-import { BodyReader } from '../body/body-reader';
+import { BodyReader, discarded, isBodyToCome } from '../body/body-reader';
 import type { JsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-scanner';
-import { discarded, isBodyToCome } from '../body/unread-body';
 import { Gates, holdUntilAnswered } from '../gates';
-import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-string';
-import type { TakenPart } from '../request/route-traits';
+import type { TakenPart } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { DtoReader } from '../validation/dto';
-import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -116,12 +113,12 @@ type MaybeLater = boolean | Promise<boolean>;
 function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody | undefined): FieldFault[] {
   const { traits, headers } = request;
   const faults: FieldFault[] = [];
-  for (const { name, faultOf } of traits.headers) {
+  for (const { name, read, expected } of traits.headers) {
     const header = headers[name.toLowerCase()];
-    const message = header === undefined ? undefined : faultOf(String(header));
-    if (message !== undefined) faults.push({ field: `header.${name}`, message });
+    if (header !== undefined && read(String(header)) === undefined)
+      faults.push({ field: `header.${name}`, message: expected });
   }
-  if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...readIdempotencyKey(request));
+  if (headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...idempotencyKeyFaults(request));
   if (query !== NO_QUERY) {
     const names = query.parameters.keys();
     faults.push(...query.faults, ...unknownNames(names, traits.query, 'query.', 'is not a parameter of this route'));
@@ -131,9 +128,73 @@ function inputFaults(request: ServiceRequest, query: QueryString, body: JsonBody
   return [...faults, ...body.faults, ...unknownNames(names, traits.body, '', 'is not a member of this request')];
 }
 
+/** In lower case, as Node presents header names. */
+const IDEMPOTENCY_KEY = 'idempotency-key';
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+
+/** What is wrong with the key of a POST. Other methods are idempotent already, so the header is ignored there. */
+function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
+  const key = request.method === 'POST' ? request.headers[IDEMPOTENCY_KEY] : undefined;
+  if (typeof key !== 'string') return [];
+  const field = 'header.Idempotency-Key';
+  if (request.traits.answersSecret)
+    return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
+  if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
+  return VISIBLE_ASCII.test(key)
+    ? []
+    : [{ field, message: 'must be 1 to 255 visible ASCII characters, without spaces' }];
+}
+
 /** Where a part is taken whole, validation reports them. As many as are reported. */
 function unknownNames(names: Iterable<string>, taken: TakenPart, path: string, message: string): FieldFault[] {
   if (taken.isWhole) return [];
   const unknown = Array.from(names).filter((name) => !taken.names.has(name));
   return unknown.slice(0, MOST_FAULTS).map((name) => ({ field: `${path}${shownKey(name)}`, message }));
+}
+
+interface QueryString {
+  /** Values by name, without faulty parameters. */
+  readonly parameters: ReadonlyMap<string, string | string[]>;
+  readonly faults: readonly FieldFault[];
+}
+
+const NO_QUERY: QueryString = { parameters: new Map(), faults: [] };
+
+type Parameters = Map<string, string | string[]>;
+
+/**
+ * Parses the query of a request target. Each parameter must occur once, with a value, in percent-encoded UTF-8;
+ * repeatable ones become lists.
+ */
+function parseQueryString(target: string, repeatable: ReadonlySet<string>): QueryString {
+  const start = target.indexOf('?');
+  if (start < 0) return NO_QUERY;
+  const parameters: Parameters = new Map();
+  const faults = new Map<string, string>();
+  for (const pair of target.slice(start + 1).split('&')) {
+    if (pair === '') continue;
+    const [rawName = '', ...rest] = pair.split('=');
+    const [name, value] = [decoded(rawName), decoded(rest.join('='))];
+    const isAgain = name !== undefined && parameters.has(name) && !repeatable.has(name);
+    const fault = isAgain ? 'must be given only once' : pairFault(name, value);
+    if (fault !== undefined) faults.set(name ?? rawName, fault);
+    if (name === undefined || value === undefined || isAgain) continue;
+    parameters.set(name, repeatable.has(name) ? [...(parameters.get(name) ?? []), value] : value);
+  }
+  for (const name of faults.keys()) parameters.delete(name);
+  return { parameters, faults: [...faults].map(([name, message]) => ({ field: `query.${name}`, message })) };
+}
+
+function pairFault(name: string | undefined, value: string | undefined): string | undefined {
+  if (name === undefined || value === undefined) return 'must be percent-encoded UTF-8';
+  if (value === '') return 'must have a value; otherwise leave the parameter out';
+  return value.includes('\0') || name.includes('\0') ? 'must not contain a NUL character' : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
 }

@@ -16,11 +16,10 @@ import { ConfigurationModule } from '../../core/config/configuration.module';
 import type { Environment } from '../../core/config/variables/variable';
 import { noteArrival } from '../request/arrival';
 import { createHttpServer, TURN } from '../server/http-server';
-import { routeTemplate } from '../request/route-traits';
+import { routeTemplate } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { ApplicationLogger } from './application-logger';
 import { LOG_STREAM } from './log';
-import { LoggingModule } from './logging.module';
+import { LoggingModule, ApplicationLogger } from './logging.module';
 
 const KEY = 'a-key-that-is-long-enough';
 

@@ -1,9 +1,70 @@
-import { type DynamicModule, Logger, Module } from '@nestjs/common';
-import type { DestinationStream } from 'pino';
+import { type DynamicModule, Logger, Module, Inject, Injectable, type LoggerService } from '@nestjs/common';
+import type { DestinationStream, Level, Logger as PinoLogger } from 'pino';
 import { Configuration } from '../../core/config/configuration';
-import { ApplicationLogger } from './application-logger';
 import { createLog, LOG, LOG_STREAM, standardOutput } from './log';
-import { RequestLog } from './request-log';
+import { RequestLog, currentRequestId } from './request-log';
+import { format } from 'node:util';
+import { isNativeError } from 'node:util/types';
+
+/** Nest logs each module and route it sets up; the banner tells an operator what is needed in a few lines. */
+const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
+/**
+ * Nest logs why a start failed under this name. The error is thrown as well, so the program that starts the application
+ * reports it.
+ */
+const FAILED_START_CONTEXT = 'ExceptionHandler';
+/** Nest passes some errors as two texts, the message and the stack. */
+const STACK = /\n\s*at /;
+
+/** Nest's logger, writing through pino: lines written while a request is served carry its id. */
+@Injectable()
+export class ApplicationLogger implements LoggerService {
+  constructor(@Inject(LOG) private readonly pino: PinoLogger) {}
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write(START_CONTEXTS.includes(rest.at(-1)) ? 'debug' : 'info', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write(rest.at(-1) === FAILED_START_CONTEXT ? 'debug' : 'error', message, rest);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  /** `rest` contains the other arguments of Nest's `Logger`, which may be undefined, and last the logger's context. */
+  private write(level: Level, message: unknown, rest: readonly unknown[]): void {
+    const texts = rest.slice(0, -1).flatMap((item) => (item === undefined ? [] : [format(item)]));
+    const line = { ...requestMember(), ...(rest.length > 0 && { context: rest.at(-1) }) };
+    if (isNativeError(message)) {
+      this.pino[level]({ ...line, err: message }, ...texts);
+    } else if (typeof message === 'object') {
+      this.pino[level]({ ...line, ...message }, ...texts);
+    } else if (texts[0] !== undefined && STACK.test(texts[0])) {
+      this.pino[level]({ ...line, err: Object.assign(new Error(format(message)), { stack: texts[0] }) });
+    } else {
+      this.pino[level](line, format(message), ...texts);
+    }
+  }
+}
+
+function requestMember(): { requestId?: string } {
+  const requestId = currentRequestId();
+  return requestId === undefined ? {} : { requestId };
+}
 
 /** Structured logs: a line per request, and what the service logs through Nest's `Logger`. */
 @Module({

@@ -44,7 +44,7 @@ export const SAMPLE_POLICY_SET = '0'.repeat(64);
  * The record that a sample id refers to, such as `the agent "reminder-bot"`; undefined for kinds that the examples do
  * not create.
  */
-export function sampleName(prefix: string, number = 1): string | undefined {
+function sampleName(prefix: string, number = 1): string | undefined {
   return Object.entries<readonly string[]>(SAMPLES).find(([known]) => known === prefix)?.[1][number - 1];
 }
 

@@ -17,8 +17,7 @@ import {
   type AnyErrorCode,
   errorRow,
 } from '../../core/errors/error-codes';
-import { type Handler, handlersOf, readTraits, type RouteTraits } from '../request/route-traits';
-import { marksOf } from '../request/routes';
+import { marksOf, type Handler, handlersOf, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
 /** What the document says about a route beyond Swagger's own decorators. */
@@ -215,7 +214,7 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
 };
 
 /** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */
-export function errorSchemaName(code: string): string {
+function errorSchemaName(code: string): string {
   const words = code.replace(/_ERROR$/, '').split('_');
   return `${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}Error`;
 }

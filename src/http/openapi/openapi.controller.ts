@@ -8,6 +8,7 @@ import {
   UseGuards,
   type CanActivate,
   Injectable,
+  Module,
 } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
@@ -15,6 +16,7 @@ import { Public, Uncounted, routeNotFound } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
 import { Configuration } from '../../core/config/configuration';
+import { DiscoveryModule } from '@nestjs/core';
 
 /**
  * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
@@ -87,3 +89,7 @@ export class OpenApiController {
     throw routeNotFound();
   }
 }
+
+/** The API's own documentation, outside the versioned prefix. */
+@Module({ imports: [DiscoveryModule], controllers: [OpenApiController], providers: [ApiDocument] })
+export class OpenApiModule {}

@@ -12,7 +12,7 @@ import { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
 import type { Identity } from '../../ledger/caller';
 import { Authentication } from '../authentication/authentication';
-import { routeTemplate, routeTraits } from '../request/route-traits';
+import { routeTemplate, routeTraits } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;

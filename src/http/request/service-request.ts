@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { Pass } from '../../core/concurrency/gate';
-import type { RouteTraits } from './route-traits';
+import type { RouteTraits } from './routes';
 
 /** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {
@@ -22,8 +22,6 @@ export interface ServiceRequest extends Request {
   identity?: Identity | null;
   /** Set by `ApiKeyGuard` for all routes that are not public. */
   caller?: Caller;
-  /** The `Idempotency-Key` of a POST; `RequestInputGuard` reads it. */
-  idempotencyKey?: string;
   /** Traits of the route that the request has reached; the first guard sets them. */
   traits: RouteTraits;
   /** The route's path, such as `/api/v1/entities/:id`; null when no route has the path. */

@@ -126,7 +126,7 @@ const PART = 1 / 5;
 const LEAST_PER_CLIENT = 2;
 
 /** How many connections may be held. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly most: number;
   /** Null: a fifth of all. */
   readonly mostPerClient: number | null;

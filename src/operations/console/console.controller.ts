@@ -10,6 +10,7 @@ import {
   Res,
   StreamableFile,
   UseGuards,
+  Module,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -27,22 +28,17 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-export interface ConsoleFile {
-  readonly type: string;
-  readonly content: Buffer;
-}
-
 /** The placeholder in the page for settings of the service. */
-export const SETTINGS_PLACE = '<!-- settings -->';
+const SETTINGS_PLACE = '<!-- settings -->';
 
 /** The page as built: it refers to its files by names that contain their hashes. */
-export const CONSOLE_PAGE: string = readFileSync(join(FOLDER, PAGE), 'utf8');
+const CONSOLE_PAGE = readFileSync(join(FOLDER, PAGE), 'utf8');
 
 /**
  * The files of the page, under names that change with their content. They are few and small: one copy in memory serves
  * all clients.
  */
-export const CONSOLE_FILES: ReadonlyMap<string, ConsoleFile> = new Map(
+const CONSOLE_FILES: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }> = new Map(
   readdirSync(FOLDER)
     .filter((name) => name !== PAGE)
     .map((name) => [name, { type: typeOf(name), content: readFileSync(join(FOLDER, name)) }]),
@@ -128,3 +124,7 @@ function metaTag(name: string, content: string): string {
 function originOf(url: string): string {
   return new URL(url).origin;
 }
+
+/** The console for people, outside the versioned prefix. */
+@Module({ controllers: [ConsoleController], providers: [OidcIssuer] })
+export class ConsoleModule {}

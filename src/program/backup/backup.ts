@@ -92,7 +92,7 @@ const PART_OF_LOG = 8;
  * write-ahead log, which grows as long as the copy reads. If only the log's disk is short of room, a backup is worth
  * more than a while without writes: `warn` is called.
  */
-async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
+async function checkRoom(database: string, copy: string, bytes: number, warn: Warn): Promise<void> {
   const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
   const isOneDisk = deviceOf(database) === deviceOf(copy);
   const [needed, room] = [isOneDisk ? bytes + log : bytes, await freeSpaceAt(copy)];
@@ -161,7 +161,7 @@ export interface Verification {
 }
 
 /** Verifies the chain, the tree and the records of a SQLite file with the offline verifier, in a separate process. */
-export async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verification> {
+async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verification> {
   const verifier = spawn(process.execPath, [VERIFIER, path, '--json'], { stdio: ['ignore', 'pipe', 'pipe'], signal });
   const [output, errors] = await Promise.all([
     verifier.stdout.setEncoding('utf8').toArray(),

@@ -6,7 +6,7 @@ import { HeadAheadError } from '../../ledger/head/found-head-check';
 import { DamagedRowError } from '../../ledger/records/record-codec';
 
 /** Why the service did not start, for people and for process supervisors. */
-export interface StartFailure {
+interface StartFailure {
   readonly message: string;
   readonly exitCode: number;
 }

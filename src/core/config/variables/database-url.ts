@@ -91,7 +91,7 @@ export function isPostgresUrl(text: string): boolean {
 }
 
 /** Why the URL cannot be used for a connection, without quoting it; undefined if it can. */
-export function postgresUrlFault(text: string): string | undefined {
+function postgresUrlFault(text: string): string | undefined {
   if (!/^postgres(ql)?:\/\/[\x21-\x7e]+$/i.test(text) || !URL.canParse(text)) {
     return 'it is not a URL; write the special characters of user and password percent-encoded';
   }

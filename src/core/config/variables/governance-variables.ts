@@ -6,8 +6,12 @@ import {
   trueOrFalse,
   type VariableTable,
   wholeNumber,
+  maskApiKey,
 } from './variable';
 import { parseDuration } from '../../values/duration';
+import { parseSeed } from '../../signed-notes/signed-note';
+import { type ListedKey, p256Key, parseP256PublicKey } from '../../values/p256-key';
+import { isPostgresUrl } from './database-url';
 
 export const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
 export type PolicyDefaultEffect = (typeof POLICY_DEFAULT_EFFECTS)[number];
@@ -23,6 +27,10 @@ const SHORTEST_CONTENT = 86_400_000;
 /** Ten years. */
 const LONGEST_RETENTION = 3650 * 86_400_000;
 
+const AUDIENCE = /^[\x21-\x2b\x2d-\x7e]{1,200}$/;
+/** Milliseconds for which a permit may be valid. */
+const LONGEST_PERMIT = 3_600_000;
+
 /** Milliseconds; undefined for what is no retention period. */
 function parseRetention(text: string, shortest = 0): number | undefined {
   const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, LONGEST_RETENTION);
@@ -36,7 +44,7 @@ function retentionContradiction(content: string, atLeast: string): string | unde
   return `which is shorter than RETAIN_AT_LEAST=${atLeast}; make RETAIN_CONTENT at least as long, or shorten RETAIN_AT_LEAST`;
 }
 
-/** Settings about what agents may do: rows of `VARIABLES`, kept here. */
+/** Settings about what agents may do, and about permits: rows of `VARIABLES`, kept here. */
 export const GOVERNANCE_VARIABLES = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
@@ -146,6 +154,50 @@ export const GOVERNANCE_VARIABLES = {
     default: '30000',
     ...wholeNumber(1, LONGEST_TIME),
   },
+  permitAudiences: {
+    name: 'PERMIT_AUDIENCES',
+    description: 'Systems for which permits are made, tokens that prove one authorised action; needs PUBLIC_URL.',
+    default: '',
+    expected: 'names of up to 200 visible ASCII characters, separated by commas',
+    example: 'bank,https://vault.example.com',
+    parse: (text): string[] | undefined =>
+      text === '' ? [] : parseList(text, (item) => (AUDIENCE.test(item) ? item : undefined)),
+  },
+  /** Milliseconds. */
+  permitTtl: {
+    name: 'PERMIT_TTL',
+    onlyWith: 'PERMIT_AUDIENCES',
+    description: 'How long a permit is valid, from its authorisation on.',
+    default: 'PT5M',
+    expected: 'an ISO 8601 duration from PT1S to PT1H',
+    parse: (text) => parseDuration(text, LONGEST_PERMIT),
+  },
+  /** Secret: never show it. Null: the service generates and stores one. */
+  permitKey: {
+    name: 'PERMIT_KEY',
+    onlyWith: 'PERMIT_AUDIENCES',
+    description:
+      'Key that signs permits: a P-256 private key. Unset: one is generated at the first start and kept in a file.',
+    default: '',
+    // Replicas that each generated a key would list different ones.
+    requiredInProduction: ({ DATABASE_URL = '', PERMIT_AUDIENCES = '' }) =>
+      isPostgresUrl(DATABASE_URL) && PERMIT_AUDIENCES !== '',
+    expected: 'the 32 bytes of a P-256 private key in standard base64, the same for all processes on one database',
+    example: '$(openssl rand -base64 32)',
+    mask: maskApiKey,
+    parse: parsePrivateKey,
+  },
+  previousPermitKeys: {
+    name: 'PERMIT_KEY_PREVIOUS',
+    onlyWith: 'PERMIT_AUDIENCES',
+    description: 'Public keys of previous permit keys, which stay listed until the last permit they signed is over.',
+    default: '',
+    expected: 'public keys as <x>.<y>, the members of a key in /.well-known/jwks.json, separated by commas',
+    // If somebody sets the previous secret key by mistake, it must not appear in a log.
+    mask: maskApiKey,
+    example: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY.T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+    parse: (text): ListedKey[] | undefined => (text === '' ? [] : parseList(text, parseP256PublicKey)),
+  },
 } satisfies VariableTable;
 
 const MOST_APPROVALS = 100;
@@ -162,4 +214,10 @@ function parsePair(text: string): readonly [RiskLevel, number] | undefined {
   const level = RISK_LEVELS.find((known) => known === text.slice(0, equalsSign));
   const approvals = parseWholeNumber(text.slice(equalsSign + 1), 1, MOST_APPROVALS);
   return level === undefined || approvals === undefined ? undefined : [level, approvals];
+}
+
+function parsePrivateKey(text: string): Buffer | null | undefined {
+  if (text === '') return null;
+  const secret = parseSeed(text);
+  return secret !== undefined && p256Key(secret) !== undefined ? secret : undefined;
 }

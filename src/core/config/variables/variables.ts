@@ -6,7 +6,6 @@ import {
   temporaryDatabaseUrl,
 } from './database-url';
 import { GOVERNANCE_VARIABLES } from './governance-variables';
-import { PERMIT_VARIABLES } from './permit-variables';
 import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
 import {
   API_KEY_EXPECTED,
@@ -252,7 +251,6 @@ export const VARIABLES = {
     parse: parseTrustedProxies,
   },
   ...GOVERNANCE_VARIABLES,
-  ...PERMIT_VARIABLES,
   smtpUrl: {
     name: 'SMTP_URL',
     description: 'Mail server by which people learn what waits for them. Unset: no mails.',

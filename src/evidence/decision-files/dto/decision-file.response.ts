@@ -3,7 +3,7 @@ import { ApiMember } from '../../../http/openapi/answer-members';
 import { POLICY_DEFAULT_EFFECTS, type PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import type { JsonObject } from '../../../core/json/json-value';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { EXAMPLE_HASH, ProvenanceProofResponse } from '../../provenance/dto/provenance-entry.response';
+import { EXAMPLE_HASH, ProvenanceProofResponse } from '../../provenance/dto/provenance.dto';
 
 export const DECISION_FILE_FORMAT = 'agent-governance-evidence/1';
 

@@ -160,13 +160,9 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
   }
 
   /** Before the ledger closes the database. */
-  async close(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     await (await this.connection)?.close();
     this.connection = null;
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.close();
   }
 
   /** A statement of whoever holds the lease. */

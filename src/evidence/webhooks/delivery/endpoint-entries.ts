@@ -20,7 +20,7 @@ export interface EntrySources {
 }
 
 /** Whose entries, and from where. */
-export interface EntryRange {
+interface EntryRange {
   readonly webhookId: string;
   /** The sequence after which they begin. */
   readonly after: number;

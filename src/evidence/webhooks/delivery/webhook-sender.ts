@@ -5,7 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
 import { Configuration } from '../../../core/config/configuration';
-import { refusedTargetFault, type WebhookTerms, webhookUrlFault, isRefusedAddress } from '../webhook-url';
+import { refusedTargetFault, webhookUrlFault, isRefusedAddress } from '../webhook-url';
 import { signatures, type SignedContent } from '../signing-secrets';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
@@ -20,7 +20,7 @@ const KEPT = 30_000;
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** What is sent, and to whom. */
-export interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
+interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
   readonly url: string;
   readonly secrets: readonly string[];
   readonly connections: Connections;
@@ -49,12 +49,9 @@ export interface Connections {
  */
 @Injectable()
 export class WebhookSender {
-  private readonly terms: WebhookTerms;
   private readonly names = new NameLookup();
 
-  constructor({ webhookAllowHttp, webhookAllowPrivate }: Configuration) {
-    this.terms = { webhookAllowHttp, webhookAllowPrivate };
-  }
+  constructor(private readonly terms: Configuration) {}
 
   connections(): Connections {
     const closed = new AbortController();
@@ -178,7 +175,7 @@ function refusal(code: string): NodeJS.ErrnoException {
  * servers have answered, it occupies one of the two threads that look up names for the whole process. An attempt has a
  * time limit; when it is repeated, it waits for the same look-up.
  */
-export class NameLookup {
+class NameLookup {
   private readonly asked = new Map<string, Promise<LookupAddress[]>>();
   private last: Promise<unknown> = Promise.resolve();
 

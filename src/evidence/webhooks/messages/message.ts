@@ -19,7 +19,7 @@ export interface DecisionFacts {
 }
 
 /** A text of a record, as its target shows it and nothing else. */
-export interface Fact {
+interface Fact {
   readonly label: string;
   readonly text: string;
 }
@@ -37,7 +37,7 @@ export interface Message {
 }
 
 /** What a message says of an entry. */
-export type ToldEntry = Pick<AnsweredListedEntry, 'action' | 'reason' | 'outcome'>;
+type ToldEntry = Pick<AnsweredListedEntry, 'action' | 'reason' | 'outcome'>;
 
 /** What the target needs of a text to take it for nothing but text. */
 export type Escape = (text: string) => string;
@@ -91,7 +91,7 @@ export function isForClicks(decision: Decision): boolean {
 }
 
 /** The page of the console on which it is decided. */
-export function decisionLink(publicUrl: string, decisionId: string): string {
+function decisionLink(publicUrl: string, decisionId: string): string {
   return `${publicUrl}/console/decisions/${decisionId}`;
 }
 

@@ -11,8 +11,7 @@ import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import type { Webhook } from '../webhook.entity';
 import { type DecisionFacts, type Escape, isForClicks, type Message, messageOf, testMessage } from './message';
 import { ocsfEvent } from './ocsf-event';
-import { type Asked, escapeForSlack, slackMessage } from './slack-message';
-import { escapeForTeams, teamsMessage } from './teams-message';
+import { type Asked, escapeForSlack, slackMessage, escapeForTeams, teamsMessage } from './chat-messages';
 
 interface Target {
   readonly escape: Escape;

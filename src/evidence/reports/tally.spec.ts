@@ -1,5 +1,4 @@
-import { KeptTallies } from './kept-tallies';
-import { Tally } from './tally';
+import { Tally, KeptTallies } from './tally';
 
 function tallyOf(...keys: readonly string[]): Tally {
   const tally = new Tally();

@@ -1,20 +1,12 @@
 import { HttpException, type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { CallerRefusal, DomainError, unavailable } from '../../core/errors/domain-error';
-import type { ServiceRequest, Exchange } from '../request/service-request';
+import type { Exchange } from '../request/service-request';
 import { DatabaseFault } from '../../ledger/database/database-fault';
 import { type ErrorCode, errorRow, ERRORS } from '../../core/errors/error-codes';
-import { answerBeforeBody, isBodyToCome } from '../body/unread-body';
+import { answerBeforeBody, isBodyToCome } from '../body/body-reader';
+import { AccessDenials } from '../authentication/access-denials';
 import { leaveGates } from '../gates';
 import { DECISION_ID_HEADER, REASON_HEADER } from '../request/routes';
-
-/** Records which callers the service refuses because of their identity. */
-export abstract class RefusalRecord {
-  /**
-   * Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded.
-   * Synchronous if the refusal is only counted.
-   */
-  abstract note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error>;
-}
 
 /** The code of a status, of several the first; any other status below 500 is a fault of the request. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
@@ -70,12 +62,12 @@ function explainingHeaders({ extras: { reason, decisionId } }: DomainError): Rec
 export class AllExceptionsFilter implements ExceptionFilter {
   private readonly logger = new Logger(AllExceptionsFilter.name);
 
-  constructor(private readonly refusals: RefusalRecord) {}
+  constructor(private readonly denials: AccessDenials) {}
 
   /** If a caller is refused because of its identity, that is recorded first. */
   catch(thrown: unknown, host: ArgumentsHost): void {
     const [request] = host.getArgs<Exchange>();
-    const reported = thrown instanceof CallerRefusal ? this.refusals.note(request, thrown) : thrown;
+    const reported = thrown instanceof CallerRefusal ? this.denials.note(request, thrown) : thrown;
     if (reported instanceof Promise) void reported.then((error: unknown) => this.answer(error, host));
     else this.answer(reported, host);
   }

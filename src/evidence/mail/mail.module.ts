@@ -1,9 +1,0 @@
-import { Module } from '@nestjs/common';
-import { AgentsModule } from '../../governance/agents/agents.module';
-import { DecisionsModule } from '../../governance/decisions/decisions.module';
-import { WebhooksModule } from '../webhooks/webhooks.module';
-import { MailDispatcher } from './mail-dispatcher';
-import { MailSender } from './mail-sender';
-
-@Module({ imports: [AgentsModule, DecisionsModule, WebhooksModule], providers: [MailDispatcher, MailSender] })
-export class MailModule {}
