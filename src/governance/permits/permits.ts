@@ -8,10 +8,26 @@ import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-ke
 import { Database } from '../../ledger/database/database';
 import { keptFile } from '../../ledger/database/kept-file';
 import type { Execution } from '../executions/execution.entity';
-import type { AskedPermit } from './permit.dto';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
+import { Field } from '../../http/validation/fields';
+import { member, objectShape, textShape } from '../../http/validation/shapes';
+
+/** That a permit is wanted, and for which system. */
+export interface AskedPermit {
+  readonly audience: string;
+}
+
+const PERMIT = objectShape({
+  audience: member(textShape({ max: 200 }), { description: 'One of PERMIT_AUDIENCES.', example: 'bank' }),
+});
+
+export function PermitField(): PropertyDecorator {
+  const description =
+    'Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`.';
+  return Field('permit', { optional: true, description }, PERMIT.rule, PERMIT.schema);
+}
 
 /** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */
 @Injectable()

@@ -1,4 +1,4 @@
-import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
+import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../../http/validation/query-fields';
 import { actionPatternFault, LONGEST_PATTERN } from '../event-filter';
 

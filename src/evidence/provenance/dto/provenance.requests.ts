@@ -1,4 +1,4 @@
-import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
+import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { WholeRequest } from '../../../http/validation/dto';
 import { BooleanField, IntegerField, OptionalText } from '../../../http/validation/fields';
