@@ -212,7 +212,7 @@ function recordDenied(
  * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
  * not count.
  */
-export function approvalFault(
+function approvalFault(
   required: readonly ApproverGroup[],
   decided: readonly ApproverGroup[],
   approvals: readonly CountedReview[],

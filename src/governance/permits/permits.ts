@@ -99,7 +99,7 @@ function isPermitted({ outcome, observed }: Authorised): boolean {
 const sign = promisify(signData);
 
 /** What a permit says besides its execution. */
-export interface PermitTerms {
+interface PermitTerms {
   readonly issuer: string;
   readonly audience: string;
   /** Whole seconds since 1970: of its authorisation, and of the moment from which on it is not valid. */
@@ -113,7 +113,7 @@ type Permitted = Pick<
 >;
 
 /** The claims of a permit: RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396. */
-export function permitClaims(
+function permitClaims(
   { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf }: Permitted,
   { issuer, audience, issuedAt, expiresAt }: PermitTerms,
 ): JsonObject {
@@ -132,7 +132,7 @@ export function permitClaims(
 }
 
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */
-export async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
+async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
   const signed = [{ alg: 'ES256', typ: 'JWT', kid: listed.kid }, claims].map(encoded).join('.');
   const signature = await sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${signature.toString('base64url')}`;

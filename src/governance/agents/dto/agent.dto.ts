@@ -32,7 +32,7 @@ export const DESCRIPTION = {
   example: 'Sends reminders of invoices.',
 };
 
-export const CAPABILITIES = {
+const CAPABILITIES = {
   optional: true,
   maxItems: 200,
   item: { max: 100, rule: capabilityFault },
@@ -42,7 +42,7 @@ export const CAPABILITIES = {
   example: ['send-reminder', 'read-*', 'write-off'],
 };
 
-export const ROLES = {
+const ROLES = {
   optional: true,
   maxItems: 50,
   item: { max: 100, rule: exactLabelFault },
