@@ -8,7 +8,7 @@ import { Caller } from '../../http/input/caller.decorator';
 import { RepeatableParameters, RequiresScope } from '../../http/request/routes';
 import { EventsService } from './events.service';
 import { LiveEntries } from './live-entries';
-import { QueryAgent } from '../../governance/agents/dto/agent-fields';
+import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
 import { actionPatternFault, LONGEST_PATTERN } from './event-filter';
 

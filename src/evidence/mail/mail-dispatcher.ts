@@ -4,7 +4,7 @@ import { Turn } from '../../core/concurrency/turn';
 import { within } from '../../core/concurrency/within';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { AgentEmails, type MailRecipient } from '../../governance/agents/emails/agent-emails';
+import { AgentEmails, type MailRecipient } from '../../governance/agents/agent-emails';
 import { Approvers, JUDGED } from '../../governance/decisions/approvers';
 import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';

@@ -13,7 +13,7 @@ import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AGENT } from './agent.entity';
 import { AgentsService } from './agents.service';
-import { AgentEmails } from './emails/agent-emails';
+import { AgentEmails } from './agent-emails';
 import {
   AgentListQuery,
   AgentResponse,

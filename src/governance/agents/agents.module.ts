@@ -3,8 +3,8 @@ import { LedgerModule } from '../../ledger/ledger.module';
 import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { SchemaContribution } from '../../ledger/database/start-condition';
-import { AgentEmails, MailRecipient } from './emails/agent-emails';
-import { MailRecipients1765620000000 } from './emails/mail-recipients.migration';
+import { AgentEmails, MailRecipient } from './agent-emails';
+import { MailRecipients1765620000000 } from '../governance.migration';
 import { AgentsService } from './agents.service';
 import { KnownAgents } from './known-agents';
 

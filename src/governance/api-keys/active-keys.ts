@@ -152,6 +152,6 @@ export function prefixOf(id: string): string {
 }
 
 /** The prefix that identifies the key of a secret; null if the text cannot be a secret. */
-export function prefixIn(secret: string): string | null {
+function prefixIn(secret: string): string | null {
   return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
 }

@@ -11,7 +11,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { Condition, Page, PageRequest } from '../../ledger/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
 import { onlyAgentSeen } from '../../ledger/records/visibility';
-import { PasskeyHolders } from '../passkeys/relying-party';
+import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { ApproverGroups, areFilled, fillableBy, type FillableGroups } from '../policies/approval/approver-groups';
 import {
   approvalsOf,

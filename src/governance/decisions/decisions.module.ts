@@ -14,7 +14,7 @@ import { DecisionsService } from './decisions.service';
 import { DUE_GRANTS } from './grants/grant-changes';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
-import { Grants1765400000000 } from './grants/grants.migration';
+import { Grants1765400000000 } from '../governance.migration';
 import { GrantReaders, GrantsService } from './grants/grants.service';
 import { HeldGrants } from './grants/held-grants';
 

@@ -15,10 +15,8 @@ import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { type PolicyAgent, subjectOf } from '../policies/patterns/subjects';
 import { decisionResource } from './decision-rules';
 import type { JsonObject } from '../../core/json/json-value';
-import { challengeOf } from '../passkeys/challenges';
+import { challengeOf, keptSignature, type PasskeySignature, relyingParty } from '../passkeys/webauthn';
 import { PASSKEY } from '../passkeys/passkey.entity';
-import { relyingParty } from '../passkeys/relying-party';
-import { keptSignature, type PasskeySignature } from '../passkeys/webauthn';
 
 /**
  * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who

@@ -24,8 +24,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
 import { foundPrincipal, takeUses } from './asked-execution';
-import type { AskedPermit } from '../permits/permit.dto';
-import { audienceOf, Permits } from '../permits/permits';
+import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
@@ -213,7 +212,7 @@ function recordDenied(
  * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
  * not count.
  */
-export function approvalFault(
+function approvalFault(
   required: readonly ApproverGroup[],
   decided: readonly ApproverGroup[],
   approvals: readonly CountedReview[],

@@ -15,7 +15,7 @@ import {
   principalOf,
   unknownPersonFault,
 } from '../permissions/principals';
-import type { AskedPermit } from '../permits/permit.dto';
+import type { AskedPermit } from '../permits/permits';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import { findAgent } from '../agents/find-agent';
 import { invalid, present } from '../../core/errors/domain-error';

@@ -21,8 +21,7 @@ import {
 import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
-import type { AskedPermit } from '../permits/permit.dto';
-import { audienceOf, Permits } from '../permits/permits';
+import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import { namedPeople, type Principal } from '../permissions/principals';
 

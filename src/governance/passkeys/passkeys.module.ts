@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { PASSKEY } from './passkey.entity';
-import { PasskeyHolders } from './relying-party';
+import { PasskeyHolders, PasskeysService } from './passkeys.service';
 import { PasskeysController } from './passkeys.controller';
-import { Passkeys1765500000000 } from './passkeys.migration';
-import { PasskeysService } from './passkeys.service';
+import { Passkeys1765500000000 } from '../governance.migration';
 
 /** What people sign approvals with. */
 @Module({

@@ -10,11 +10,19 @@ import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
-import { challengeOf, GOOD_FOR_MS, RegistrationChallenges } from './challenges';
+import {
+  challengeOf,
+  GOOD_FOR_MS,
+  RegistrationChallenges,
+  creationOptions,
+  keptSignature,
+  loadProtocol,
+  madeCredential,
+  partyOf,
+  relyingParty,
+} from './webauthn';
 import type { RegisterPasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY, type Passkey } from './passkey.entity';
-import { relyingParty } from './relying-party';
-import { creationOptions, keptSignature, loadProtocol, madeCredential } from './webauthn';
 
 /** Most passkeys of one person. */
 const MOST = 10;
@@ -132,4 +140,36 @@ export class PasskeysService {
 async function ownedBy(transaction: LedgerTransaction, agentId: string, id: string): Promise<Passkey | undefined> {
   const passkey = await transaction.find(PASSKEY, id);
   return passkey?.agentId === agentId ? passkey : undefined;
+}
+
+/** Passkeys that are read at a time. */
+const CHUNK = 1_000;
+
+/** Finds who could sign now: who has a passkey that was made for the host of today's `PUBLIC_URL`. */
+@Injectable()
+export class PasskeyHolders {
+  private readonly rpId: string | null;
+
+  constructor(
+    private readonly records: RecordReader,
+    { publicUrl }: Configuration,
+  ) {
+    this.rpId = partyOf(publicUrl)?.id ?? null;
+  }
+
+  async among(agentIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rpId } = this;
+    if (rpId === null || agentIds.length === 0) return new Set();
+    const keys = agentIds.map((agentId) => [agentId, rpId]);
+    const passkeys = await this.records.allAmong(PASSKEY, ['agentId', 'rpId'], keys);
+    return new Set(passkeys.map(({ agentId }) => agentId));
+  }
+
+  /** The ids of all of them, in chunks. */
+  async *all(): AsyncGenerator<ReadonlySet<string>> {
+    if (this.rpId === null) return;
+    const conditions = [{ column: 'rpId', comparison: 'equals', value: this.rpId }] as const;
+    for await (const passkeys of this.records.chunks(PASSKEY, conditions, CHUNK))
+      yield new Set(passkeys.map(({ agentId }) => agentId));
+  }
 }

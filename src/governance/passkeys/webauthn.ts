@@ -5,7 +5,11 @@ import type * as Helpers from '@simplewebauthn/server/helpers';
 import type { JsonObject } from '../../core/json/json-value';
 import type { Agent } from '../agents/agent.entity';
 import type { Passkey } from './passkey.entity';
-import type { RelyingParty } from './relying-party';
+import { Seals } from '../../core/values/seals';
+import { canonicalJson } from '../../ledger/chain/canonical-json';
+import { sha256 } from '../../ledger/chain/hash-chain';
+import { isIP } from 'node:net';
+import { conflict } from '../../core/errors/domain-error';
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
@@ -161,4 +165,68 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
         : [3, -257, bytes(n), bytes(e)];
   const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
   return Uint8Array.from(helpers().isoCBOR.encode(new Map(members)));
+}
+
+const TIME_BYTES = 8;
+export const GOOD_FOR_MS = 5 * 60_000;
+
+/**
+ * Challenges for new passkeys. Nothing is kept of them: each says when it was made, sealed for one agent with a key that all
+ * processes derive.
+ */
+export class RegistrationChallenges {
+  private readonly seals: Seals;
+
+  constructor(secret: string, previousSecrets: readonly string[]) {
+    this.seals = new Seals('passkey registration', secret, previousSecrets);
+  }
+
+  async make(agentId: string, now: number): Promise<Buffer> {
+    const time = Buffer.alloc(TIME_BYTES);
+    time.writeBigUInt64BE(BigInt(now));
+    return Buffer.concat([time, await this.seals.of(sealed(time, agentId))]);
+  }
+
+  /** Whether it was made for the agent, at most five minutes ago. @param challenge base64url */
+  async isGood(challenge: string, agentId: string, now: number): Promise<boolean> {
+    const bytes = Buffer.from(challenge, 'base64url');
+    const [time, seal] = [bytes.subarray(0, TIME_BYTES), bytes.subarray(TIME_BYTES)];
+    if (!(await this.seals.isOf(seal, sealed(time, agentId)))) return false;
+    // The clocks of processes differ a little, so a challenge from the near future is as good as one from the past.
+    return Math.abs(now - Number(time.readBigUInt64BE())) <= GOOD_FOR_MS;
+  }
+}
+
+function sealed(time: Buffer, agentId: string): Buffer {
+  return Buffer.concat([time, Buffer.from(agentId)]);
+}
+
+/** The challenge of a signature, base64url: the hash of what is signed. */
+export function challengeOf(signed: JsonObject): string {
+  return Buffer.from(sha256(canonicalJson(signed)), 'hex').toString('base64url');
+}
+
+/** The relying party for which passkeys are made: browsers compare it with the page that asks for one. */
+export interface RelyingParty {
+  /** A host. */
+  readonly id: string;
+  readonly origin: string;
+}
+
+/** Null without a public URL, and with one of which WebAuthn makes no relying party. */
+export function partyOf(publicUrl: string | null): RelyingParty | null {
+  if (publicUrl === null) return null;
+  const { origin, hostname } = new URL(publicUrl);
+  return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? { id: hostname, origin } : null;
+}
+
+/** @throws CONFLICT where there is none. */
+export function relyingParty(publicUrl: string | null): RelyingParty {
+  const party = partyOf(publicUrl);
+  if (party !== null) return party;
+  throw conflict(
+    publicUrl === null
+      ? 'Passkeys need PUBLIC_URL, whose host they are made for; it is not set.'
+      : 'Passkeys are made for a host name, and the host of PUBLIC_URL is an IP address.',
+  );
 }

@@ -1,10 +1,68 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { FOR_EVERYBODY } from '../../http/answers/common-headers';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiRoute, ApiMember } from '../../http/openapi/answer-members';
 import { ApiErrors, Public, routeNotFound } from '../../http/request/routes';
-import { PermitIssuerResponse, PermitKeysResponse } from './permit.dto';
 import { Permits } from './permits';
+
+const ONE = 'Always this one.';
+const EXAMPLE = 'https://governance.example.com';
+
+/** As OpenID Connect Discovery 1.0 names the members. There is nothing to log in to, so it has no such endpoints. */
+export class PermitIssuerResponse {
+  @ApiMember('`PUBLIC_URL`: the `iss` of each permit.', { example: EXAMPLE })
+  readonly issuer!: string;
+
+  @ApiMember('Where the keys are.', { example: `${EXAMPLE}/.well-known/jwks.json` })
+  readonly jwks_uri!: string;
+
+  @ApiMember(ONE, { type: [String], example: ['id_token'] })
+  readonly response_types_supported!: readonly string[];
+
+  @ApiMember(ONE, { type: [String], example: ['public'] })
+  readonly subject_types_supported!: readonly string[];
+
+  @ApiMember(ONE, { type: [String], example: ['ES256'] })
+  readonly id_token_signing_alg_values_supported!: readonly string[];
+
+  static of(issuer: string): PermitIssuerResponse {
+    return {
+      issuer,
+      jwks_uri: `${issuer}/.well-known/jwks.json`,
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256'],
+    };
+  }
+}
+
+export class PermitKeyResponse {
+  @ApiMember(ONE, { example: 'EC' })
+  readonly kty!: string;
+
+  @ApiMember(ONE, { example: 'P-256' })
+  readonly crv!: string;
+
+  @ApiMember('Base64url.', { example: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY' })
+  readonly x!: string;
+
+  @ApiMember('Base64url.', { example: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU' })
+  readonly y!: string;
+
+  @ApiMember('Its thumbprint as RFC 7638 makes it.', { example: 'VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8' })
+  readonly kid!: string;
+
+  @ApiMember(ONE, { example: 'sig' })
+  readonly use!: string;
+
+  @ApiMember(ONE, { example: 'ES256' })
+  readonly alg!: string;
+}
+
+export class PermitKeysResponse {
+  @ApiMember('The one that signs, then `PERMIT_KEY_PREVIOUS`.', { type: [PermitKeyResponse] })
+  readonly keys!: readonly PermitKeyResponse[];
+}
 
 /** What OpenID Connect Discovery 1.0 has of a service that issues tokens. */
 @ApiTags('Permits')

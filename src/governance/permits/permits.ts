@@ -8,10 +8,26 @@ import { type ListedKey, p256Key, type P256Key } from '../../core/values/p256-ke
 import { Database } from '../../ledger/database/database';
 import { keptFile } from '../../ledger/database/kept-file';
 import type { Execution } from '../executions/execution.entity';
-import type { AskedPermit } from './permit.dto';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
+import { Field } from '../../http/validation/fields';
+import { member, objectShape, textShape } from '../../http/validation/shapes';
+
+/** That a permit is wanted, and for which system. */
+export interface AskedPermit {
+  readonly audience: string;
+}
+
+const PERMIT = objectShape({
+  audience: member(textShape({ max: 200 }), { description: 'One of PERMIT_AUDIENCES.', example: 'bank' }),
+});
+
+export function PermitField(): PropertyDecorator {
+  const description =
+    'Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`.';
+  return Field('permit', { optional: true, description }, PERMIT.rule, PERMIT.schema);
+}
 
 /** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */
 @Injectable()
@@ -83,7 +99,7 @@ function isPermitted({ outcome, observed }: Authorised): boolean {
 const sign = promisify(signData);
 
 /** What a permit says besides its execution. */
-export interface PermitTerms {
+interface PermitTerms {
   readonly issuer: string;
   readonly audience: string;
   /** Whole seconds since 1970: of its authorisation, and of the moment from which on it is not valid. */
@@ -97,7 +113,7 @@ type Permitted = Pick<
 >;
 
 /** The claims of a permit: RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396. */
-export function permitClaims(
+function permitClaims(
   { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf }: Permitted,
   { issuer, audience, issuedAt, expiresAt }: PermitTerms,
 ): JsonObject {
@@ -116,7 +132,7 @@ export function permitClaims(
 }
 
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */
-export async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
+async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
   const signed = [{ alg: 'ES256', typ: 'JWT', kid: listed.kid }, claims].map(encoded).join('.');
   const signature = await sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${signature.toString('base64url')}`;

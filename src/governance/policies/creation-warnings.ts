@@ -14,7 +14,7 @@ import { findAgents } from '../agents/find-agent';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
-import { PasskeyHolders } from '../passkeys/relying-party';
+import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { ApproverGroups } from './approval/approver-groups';
 import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
 import type { PolicyContent } from './policy-content';

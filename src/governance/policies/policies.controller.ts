@@ -10,6 +10,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreatePolicyRequest, PolicyListQuery, PolicyResponse } from './dto/policy.dto';
 import { UsageQuery, UsageResponse } from './limit-usage';
 import { PoliciesService } from './policies.service';
@@ -20,6 +21,7 @@ import { POLICY } from './policy.entity';
 export class PoliciesController {
   constructor(
     private readonly policies: PoliciesService,
+    private readonly records: RecordReader,
     private readonly lists: Lists,
   ) {}
 
@@ -34,7 +36,7 @@ export class PoliciesController {
       status: ['status', 'equals'],
       effect: ['effect', 'equals'],
     });
-    return list.answer(await this.policies.list(list.request(conditions)), PolicyResponse.from);
+    return list.answer(await this.records.page(POLICY, list.request(conditions)), PolicyResponse.from);
   }
 
   @Post()

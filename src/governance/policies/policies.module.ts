@@ -7,7 +7,7 @@ import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
 import { PastPolicies } from './past-policies';
-import { Limits1765200000000 } from './limits/limits.migration';
+import { Limits1765200000000 } from '../governance.migration';
 import { POLICY } from './policy.entity';
 
 @Module({

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, notFound } from '../../core/errors/domain-error';
+import { conflict, found } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { Page, PageRequest } from '../../ledger/record-page';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
 import { Database } from '../../ledger/database/database';
@@ -26,7 +24,6 @@ type CreatedPolicy = Policy & {
 export class PoliciesService {
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly history: RecordHistory,
     private readonly activePolicies: ActivePolicies,
     private readonly warnings: CreationWarnings,
@@ -34,15 +31,9 @@ export class PoliciesService {
     private readonly database: Database,
   ) {}
 
-  list(request: PageRequest): Promise<Page<Policy>> {
-    return this.reader.page(POLICY, request);
-  }
-
   /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<Policy> {
-    const policy = await this.history.find(POLICY, id, asOf);
-    if (policy === undefined) throw notFound('policy');
-    return policy;
+    return found(await this.history.find(POLICY, id, asOf), 'policy');
   }
 
   async usage(id: string, query: UsageQuery): Promise<UsageResponse> {
@@ -106,9 +97,7 @@ export class PoliciesService {
 }
 
 async function existing(transaction: LedgerTransaction, id: string): Promise<Policy> {
-  const policy = await transaction.find(POLICY, id);
-  if (policy === undefined) throw notFound('policy');
-  return policy;
+  return found(await transaction.find(POLICY, id), 'policy');
 }
 
 async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | null> {

@@ -4,7 +4,7 @@ import { ActiveStops } from './active-stops';
 import { StoppingCallers, StopsService } from './stops.service';
 import { STOP } from './stop.entity';
 import { StopsController } from './stops.controller';
-import { Stops1764800000000 } from './stops.migration';
+import { Stops1764800000000 } from '../governance.migration';
 
 /** Stopping agents at once, whatever the policies allow. */
 @Module({

@@ -21,7 +21,7 @@ export interface TokenKey {
 }
 
 /** The usable keys of a key set; others are skipped. Undefined if it is not a key set. */
-export function tokenKeys(text: string): readonly TokenKey[] | undefined {
+function tokenKeys(text: string): readonly TokenKey[] | undefined {
   const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
   if (!Array.isArray(set?.keys)) return undefined;
   return set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);

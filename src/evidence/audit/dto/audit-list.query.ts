@@ -1,4 +1,4 @@
-import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
+import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { EntryOutcome } from '../../../ledger/ledger-transaction';

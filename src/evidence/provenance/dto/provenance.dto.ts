@@ -5,7 +5,7 @@ import { sampleId } from '../../../http/openapi/documentation.decorators';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { AnsweredEntry, AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
 import { ChainHeadResponse } from './verification.response';
-import { QueryAgent } from '../../../governance/agents/dto/agent-fields';
+import { QueryAgent } from '../../../governance/agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { WholeRequest } from '../../../http/validation/dto';
 import { BooleanField, IntegerField, OptionalText } from '../../../http/validation/fields';

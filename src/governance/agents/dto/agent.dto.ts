@@ -17,6 +17,14 @@ import { AGENT_KINDS, type AgentKind, agentNameFault, normaliseAgentName } from 
 import { Agent, AGENT_STATUSES, type AgentStatus } from '../agent.entity';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
+/** A text that names an agent by its id or its name. */
+export const NAMED_AGENT = { max: 200, normalise: normaliseAgentName };
+
+/** A filter that names an agent by its id or its name. */
+export function QueryAgent(description: string): PropertyDecorator {
+  return QueryText({ max: 500, description, normalise: normaliseAgentName });
+}
+
 /** What a request may say about an agent, at creation and afterwards. */
 export const DESCRIPTION = {
   ...REMARK,
@@ -24,7 +32,7 @@ export const DESCRIPTION = {
   example: 'Sends reminders of invoices.',
 };
 
-export const CAPABILITIES = {
+const CAPABILITIES = {
   optional: true,
   maxItems: 200,
   item: { max: 100, rule: capabilityFault },
@@ -34,7 +42,7 @@ export const CAPABILITIES = {
   example: ['send-reminder', 'read-*', 'write-off'],
 };
 
-export const ROLES = {
+const ROLES = {
   optional: true,
   maxItems: 50,
   item: { max: 100, rule: exactLabelFault },

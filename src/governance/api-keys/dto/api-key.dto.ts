@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { normaliseAgentName } from '../../agents/agent-name';
-import { QueryAgent } from '../../agents/dto/agent-fields';
+import { QueryAgent } from '../../agents/dto/agent.dto';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
 import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';

@@ -1,5 +1,5 @@
 import type { FieldFault } from '../../../core/errors/domain-error';
-import { NAMED_AGENT, QueryAgent } from '../../agents/dto/agent-fields';
+import { NAMED_AGENT, QueryAgent } from '../../agents/dto/agent.dto';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';

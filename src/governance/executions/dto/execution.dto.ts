@@ -4,7 +4,7 @@ import { JsonField, OneOf, OptionalText } from '../../../http/validation/fields'
 import { OrderedPeriod, QueryOneOf, QueryText, QueryTimestamp } from '../../../http/validation/query-fields';
 import type { JsonValue } from '../../../core/json/json-value';
 import { LONGEST_PRINCIPAL } from '../../policies/patterns/principals';
-import { QueryAgent } from '../../agents/dto/agent-fields';
+import { QueryAgent } from '../../agents/dto/agent.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DecidingPolicyResponse, Execution, EXECUTION_OUTCOMES, type ExecutionOutcome } from '../execution.entity';
 import { ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';

@@ -38,7 +38,7 @@ function sizeFaults(value: JsonObject): readonly FaultInside[] {
 }
 
 /** What a browser made for a new passkey. */
-export function CredentialField(): PropertyDecorator {
+function CredentialField(): PropertyDecorator {
   const description = 'RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.';
   return FreeFormObject({ description, rule: sizeFaults, example: { id: 'AAAA', type: 'public-key' } });
 }

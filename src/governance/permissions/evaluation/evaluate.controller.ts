@@ -8,8 +8,7 @@ import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
-import { GrantedAnswers } from './granted-answers';
-import { answersTo, type Asking, Evaluations } from './evaluations.service';
+import { GrantedAnswers, answersTo, type Asking, Evaluations } from './evaluations.service';
 
 /** The most values in a list of questions. */
 const MOST_VALUES = 100_000;

@@ -58,7 +58,7 @@ const GROUP = objectShape({
 });
 
 /** Groups of approvers, as a client sends them. */
-export const APPROVERS = listShape(GROUP, 1, 10, 'groups');
+const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
 /** Characters; even the longest duration takes far fewer. */
 const DURATION = textShape({ max: 100, rule: durationFault });

@@ -16,8 +16,7 @@ import {
   usesPath,
 } from './compiled-policy';
 import { POLICY_EFFECTS, type DecidingPolicy, type PolicyEffect } from './evaluation';
-import type { PolicyIndex } from './policy-index';
-import { evaluationOf } from './verdict';
+import { type PolicyIndex, evaluationOf } from './policy-index';
 
 export const MOST_MATCHED = 100;
 export const MOST_NEAREST = 20;

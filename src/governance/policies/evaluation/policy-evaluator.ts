@@ -17,8 +17,7 @@ import {
 } from './compiled-policy';
 import type { AskedFact, DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
-import { PolicyIndex } from './policy-index';
-import { verdictOn } from './verdict';
+import { PolicyIndex, verdictOn } from './policy-index';
 
 /**
  * Identifies a set of policies: the SHA-256, in hex, of the RFC 8785 array of their sorted ids. A policy is never edited,

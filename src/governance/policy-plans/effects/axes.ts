@@ -1,7 +1,6 @@
 import { type ResourcePattern, decodedPath, isUrl, spelledPath, urlPathStart } from '../../policies/patterns/resources';
-import { type PlannedMatch, encodedSpellings } from './planned-match';
+import { type PlannedMatch, encodedSpellings, grouped } from './planned-match';
 import type { Axis } from './pattern-tree';
-import { grouped } from './grouped';
 
 /**
  * Identifies a set of resource ids. Two such sets are either nested or disjoint: `*` all, `://` all URLs, `paths` all

@@ -2,7 +2,7 @@ import { OmitType } from '@nestjs/swagger';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { exactLabelFault } from '../../../core/values/label-fault';
 import { ListQuery } from '../../../http/lists/list.query';
-import { NAMED_AGENT } from '../../agents/dto/agent-fields';
+import { NAMED_AGENT } from '../../agents/dto/agent.dto';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { DistinctStrings, OptionalText, RequiredText } from '../../../http/validation/fields';
 import { QueryInteger, QueryOneOf } from '../../../http/validation/query-fields';

@@ -4,7 +4,7 @@ import type { GivenGrant } from '../../../policies/approval/approval-requirement
 import { ApiChoice, ApiCount, type ShownAs, shownAs } from '../../../../http/openapi/answer-members';
 import { Field, OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
-import { QueryAgent } from '../../../agents/dto/agent-fields';
+import { QueryAgent } from '../../../agents/dto/agent.dto';
 import { Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
 import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
 import { objectFault } from '../../../../http/validation/value-rules';

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { found, invalidField, notThisAgent, scopeMissing } from '../../../core/errors/domain-error';
-import type { Caller } from '../../../ledger/caller';
-import { Database } from '../../../ledger/database/database';
-import type { SideWrite } from '../../../ledger/ledger-transaction';
-import { LedgerService } from '../../../ledger/ledger.service';
-import { type Agent, AGENT } from '../agent.entity';
-import { agentLookup, findAgent } from '../find-agent';
+import { found, invalidField, notThisAgent, scopeMissing } from '../../core/errors/domain-error';
+import type { Caller } from '../../ledger/caller';
+import { Database } from '../../ledger/database/database';
+import type { SideWrite } from '../../ledger/ledger-transaction';
+import { LedgerService } from '../../ledger/ledger.service';
+import { type Agent, AGENT } from './agent.entity';
+import { agentLookup, findAgent } from './find-agent';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
 const OF_AGENT = 'WHERE "agentId" = $1';

@@ -1,0 +1,87 @@
+import { type MigrationInterface, type QueryRunner, TableIndex, Table } from 'typeorm';
+import { byCreation, governedTable, optionalTexts, texts, primary } from '../ledger/schema/table-shapes';
+import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../ledger/database/columns';
+
+// What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts adds.
+
+export class Stops1764800000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const columns = [...optionalTexts('agentId role liftedAt'), ...texts('actions reason status createdAt createdBy')];
+    await queryRunner.createTable(governedTable('stops', columns, [byCreation('status')]));
+  }
+
+  /** A version that knows no stops would authorise what they cover. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from stops: restore a backup from before.'));
+  }
+}
+
+export class Limits1765200000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "policies" ADD COLUMN "limits" text NOT NULL DEFAULT '[]'`);
+  }
+
+  /** A version that knows no limits would allow what they refuse. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from limits: restore a backup from before.'));
+  }
+}
+
+const GRANT_COLUMNS = [
+  ['decisions', 'grant'],
+  ['executions', 'grantId'],
+  ['executions', 'instead'],
+] as const;
+
+export class Grants1765400000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const columns = [
+      ...texts('agentId decisionId action resourceType resourceId until status createdAt'),
+      ...optionalTexts('resources parametersHash onBehalfOf'),
+      { ...integerColumn('uses'), isNullable: true },
+    ];
+    const indexes = [
+      ...[byCreation('agentId'), byCreation('agentId', 'status'), byCreation('status'), byCreation('decisionId')],
+      { columnNames: ['until', 'id'], where: `"status" = 'active'` },
+    ];
+    await queryRunner.createTable(governedTable('grants', columns, indexes));
+    for (const [table, column] of GRANT_COLUMNS)
+      await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN "${column}" text`);
+    const used = new TableIndex({ ...byCreation('grantId'), where: '"grantId" IS NOT NULL' });
+    await queryRunner.createIndex('executions', used);
+  }
+
+  /** A version that knows no grants could not verify what was authorised by one. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from grants: restore a backup from before.'));
+  }
+}
+
+export class Passkeys1765500000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const columns = texts('agentId name credentialId publicKey rpId createdAt');
+    await queryRunner.createTable(
+      governedTable('passkeys', columns, [byCreation('agentId'), byCreation('credentialId')]),
+    );
+  }
+
+  /** A version that knows no passkeys would take unsigned approvals where signed ones are required. */
+  down(): Promise<void> {
+    return Promise.reject(new Error('There is no way back from passkeys: restore a backup from before.'));
+  }
+}
+
+/** Addresses of people, and what they were told. */
+export class MailRecipients1765620000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const columns = [
+      ...[primary(textColumn('agentId')), textColumn('email')],
+      ...[...['sequence', 'epoch', 'term'].map(sequenceColumn), optionalTextColumn('mailedAt')],
+    ];
+    await queryRunner.createTable(new Table({ name: 'mail_recipients', columns }));
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('mail_recipients');
+  }
+}
