@@ -8,7 +8,7 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';
 import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlStatement } from '../../src/ledger/database/sql-connection';
-import { SELECT_ERASED } from '../../src/ledger/writing/leftovers';
+import { SELECT_ERASED } from '../../src/ledger/writing/leftover-statements';
 
 const CHANGES_ENTRIES = /(UPDATE|DELETE FROM|REPLACE INTO|TRUNCATE|DROP TABLE|ALTER TABLE) *"?ledger_entries/i;
 

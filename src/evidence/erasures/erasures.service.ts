@@ -18,7 +18,7 @@ import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
-import { emptyAgain } from '../../ledger/writing/leftovers';
+import { emptyAgain } from '../../ledger/writing/leftover-statements';
 
 export interface NewErasure {
   readonly subjects: readonly ErasureSubject[];

@@ -11,7 +11,7 @@ import { type ChainHasher, openHasher } from './chain-hasher';
 import type { SqlSessions } from '../../ledger/database/sql-connection';
 import { entryRanges } from '../../ledger/reading/chunks';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import { ERASED, holdsContentsSql } from '../../ledger/writing/leftovers';
+import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
 import { ERASABLE_TYPES, type ErasableType } from '../erasures/erasure.entity';
 
 /** Milliseconds between lines of progress. */

@@ -8,14 +8,14 @@ import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, listItems } from '../records/counter-name';
-import type { KeptSum } from '../records/sum-key';
+import { type KeptSum } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows, BatchReads } from './batch-reads';
 import { headStatements, type LedgerSql, ledgerSql } from './ledger-sql';
-import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftovers';
+import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;

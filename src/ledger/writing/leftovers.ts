@@ -2,11 +2,16 @@ import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
 import type { BatchTransaction } from './batch-transaction';
-import { ownerColumn, type RecordCatalog } from '../records/record-catalog';
-import { quoted } from '../database/dialect';
-import type { SideWrite } from '../ledger-transaction';
-import type { RecordCodec } from '../records/record-codec';
-import { LEFTOVERS } from '../schema/ledger-tables';
+import {
+  deleteChunkSql,
+  type ErasedRecord,
+  eraseContentsSql,
+  forgetErasedSql,
+  forgetLeftoverSql,
+  SELECT_ERASED,
+  selectLeftoverSql,
+} from './leftover-statements';
+import type { RecordCatalog } from '../records/record-catalog';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
 const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "found"', parameters: [], found: 1 };
@@ -98,98 +103,4 @@ export class Leftovers {
     }
     return null;
   }
-}
-
-/** Most dependent rows deleted in one transaction: takes some milliseconds. */
-export const LEFTOVER_CHUNK = 1_000;
-
-/** Before the kind of a record whose entries still hold what was erased. */
-export const ERASED = 'erased ';
-
-export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-
-/** Has entries about an erased record emptied once more: somebody may have put back what they held. */
-export function emptyAgain(subjectType: string, id: string): SideWrite {
-  const parameters = [`${ERASED}${subjectType}`, id];
-  const proof = `SELECT count(*) AS "found" FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2`;
-  return { sql: REMEMBER_LEFTOVER, parameters, proof: { sql: proof, parameters } };
-}
-
-/** Deletes the first rows of the owner `$1`. */
-export function deleteChunkSql({ kind, table }: RecordCodec): string {
-  const chunk =
-    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
-    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
-  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
-}
-
-/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
-export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
-  return (
-    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
-  );
-}
-
-/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
-export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
-  return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
-  );
-}
-
-/**
- * The next erased record whose entries still hold something. Only an entry that records the erasure makes a record an
- * erased one. SQLite would read all entries first, if this were not a CROSS JOIN.
- */
-export const SELECT_ERASED =
-  `SELECT gone."subjectType", gone."ownerId", entry."sequence" FROM "${LEFTOVERS}" AS gone ` +
-  `CROSS JOIN "ledger_entries" AS entry WHERE gone."subjectType" LIKE '${ERASED}%' AND entry."subjectId" = gone."ownerId" ` +
-  `AND '${ERASED}' || replace(entry."action", '.erased', '') = gone."subjectType" AND entry."action" LIKE '%.erased' ` +
-  `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS later WHERE later."subjectId" = gone."ownerId" ` +
-  `AND later."sequence" > entry."sequence" AND later."action" LIKE '%.erased') LIMIT 1`;
-
-/** True for an entry about an erased record that was not emptied, and does not itself record an erasure. */
-export function holdsContentsSql(alias = ''): string {
-  return `${alias}"erased" IS NULL AND ${alias}"action" NOT LIKE '%.erased'`;
-}
-
-export interface ErasedRecord {
-  /** Of the table of leftovers: `erased execution`. */
-  readonly subjectType: string;
-  readonly ownerId: string;
-  /** Of the last entry that says that it was erased. */
-  readonly sequence: number;
-}
-
-/** Entries about the record before the one that erased it, which stays itself; of an entity also those about its claims. */
-function leftOf({ subjectType }: ErasedRecord, id: string, sequence: string): string {
-  const isEntity = subjectType === `${ERASED}entity`;
-  const about = isEntity
-    ? `("subjectId" = ${id} OR ("entityId" = ${id} AND "subjectType" = 'claim'))`
-    : `"subjectId" = ${id}`;
-  return `SELECT "sequence" FROM "ledger_entries" WHERE ${about} AND "sequence" < ${sequence} AND ${holdsContentsSql()}`;
-}
-
-/**
- * The only statement that takes anything from an entry, or changes one. Its hashes stay, and so do its place, its time,
- * and who did what to which record. The emptied entry names the first later entry that records the erasure, so emptying
- * it again gives the same row.
- */
-export function eraseContentsSql(record: ErasedRecord): string {
-  return (
-    `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
-    `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
-    `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND said."action" LIKE '%.erased') ` +
-    `WHERE "sequence" IN (${leftOf(record, '$1', '$2')} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
-  );
-}
-
-/** Removes the record from the table once its entries hold nothing more. */
-export function forgetErasedSql(record: ErasedRecord): string {
-  return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 ` +
-    `AND NOT EXISTS (${leftOf(record, '$1', '$2')})`
-  );
 }
