@@ -1,5 +1,6 @@
 import { type ResourcePattern, decodedPath, isUrl, spelledPath, urlPathStart } from '../../policies/patterns/resources';
-import { type PlannedMatch, encodedSpellings, grouped } from './planned-match';
+import { grouped } from './grouped';
+import { encodedSpellings, type PlannedMatch } from './planned-match';
 import type { Axis } from './pattern-tree';
 
 /**

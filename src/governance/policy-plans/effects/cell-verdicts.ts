@@ -6,37 +6,10 @@ import {
   approversKey,
 } from '../../policies/approval/approval-requirement';
 import type { PlannedVerdictResponse } from '../dto/policy-plan.response';
-import { type PlannedMatch, grouped } from './planned-match';
+import type { Budget } from './budget';
+import { grouped } from './grouped';
+import type { PlannedMatch } from './planned-match';
 import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation';
-
-/** Steps between checks of the clock: most steps take far less time than a check. */
-const STEPS_BETWEEN_CHECKS = 256;
-
-/** Thrown when the time of a plan is over. */
-export class OutOfTime extends Error {}
-
-/** How long a plan may take, and why its result is incomplete. */
-export class Budget {
-  private readonly end: number;
-  private steps = 0;
-  /** Why something is left out; null if nothing is. */
-  reason: string | null = null;
-
-  constructor(readonly timeout: number) {
-    this.end = performance.now() + timeout;
-  }
-
-  /** To be called between small steps. @throws OutOfTime */
-  step(): void {
-    this.steps += 1;
-    if (this.steps % STEPS_BETWEEN_CHECKS === 0 && performance.now() > this.end) throw new OutOfTime();
-  }
-
-  /** Something is left out; the first reason is reported. */
-  leaveOut(reason: string): void {
-    this.reason ??= reason;
-  }
-}
 
 const NO_POLICY: PlannedVerdictResponse = { effect: 'no_policy' };
 

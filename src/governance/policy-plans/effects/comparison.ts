@@ -1,5 +1,5 @@
 import type { AgentSubject } from '../../policies/patterns/subjects';
-import { Budget, OutOfTime } from './cell-verdicts';
+import { Budget, OutOfTime } from './budget';
 import { type PlannedPolicy, plannedMatches } from './planned-match';
 import { type FoundEffects, policyEffects } from './policy-effects';
 import { shadowedPolicies } from './shadowed';

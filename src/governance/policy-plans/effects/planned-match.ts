@@ -151,19 +151,3 @@ function encodedSegment(segment: string): string {
     Buffer.from(character, 'utf8').toString('hex').toUpperCase().replace(/../g, '%$&'),
   );
 }
-
-/** The items of each key, in their order. */
-export function grouped<Key, Item>(
-  items: Iterable<Item>,
-  keysOf: (item: Item) => Iterable<Key>,
-): ReadonlyMap<Key, readonly Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    for (const key of new Set(keysOf(item))) {
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [item]);
-      else group.push(item);
-    }
-  }
-  return groups;
-}

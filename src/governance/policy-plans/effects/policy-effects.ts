@@ -1,16 +1,8 @@
 import type { AgentSubject } from '../../policies/patterns/subjects';
 import { decodedPath } from '../../policies/patterns/resources';
 import { ACTIONS, RESOURCES, Reach, ReachedPolicies, possibleKeys, resourceKeys, setsAround } from './axes';
-import {
-  Budget,
-  OutOfTime,
-  type CellVerdict,
-  CellVerdicts,
-  NO_REASONS,
-  truthsKey,
-  unitedReasons,
-  verdictKey,
-} from './cell-verdicts';
+import { Budget, OutOfTime } from './budget';
+import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons, verdictKey } from './cell-verdicts';
 import type {
   PatternSetResponse,
   PlannedEffectResponse,

@@ -1,6 +1,7 @@
 import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
-import { grouped, type PlannedMatch } from './planned-match';
+import { grouped } from './grouped';
+import type { PlannedMatch } from './planned-match';
 import { ACTIONS, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';

@@ -2,7 +2,8 @@ import { matchesAction } from '../../../core/values/action-pattern';
 import { editsBetween } from '../../../core/values/edits';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
 import { PRINCIPAL } from '../../policies/approval/approval-requirement';
-import { type PlannedPolicy, grouped } from './planned-match';
+import { grouped } from './grouped';
+import type { PlannedPolicy } from './planned-match';
 
 /** One more than a plan shows, so that it says that there are more. */
 const MOST_REPORTED = 1_001;
