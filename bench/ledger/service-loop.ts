@@ -3,11 +3,12 @@ import { AgentsService } from '../../src/governance/agents/agents.service';
 import { createApp } from '../../src/create-app';
 import { DecisionReviewsService } from '../../src/governance/decisions/decision-reviews.service';
 import { DecisionsService } from '../../src/governance/decisions/decisions.service';
-import { ClaimsService, EntitiesService } from '../../src/governance/entities/entities.service';
+import { ClaimsService } from '../../src/governance/entities/claims.service';
+import { EntitiesService } from '../../src/governance/entities/entities.service';
 import { ExecuteService } from '../../src/governance/execute/execute.service';
 import { type Caller, unlimited } from '../../src/ledger/caller';
 import { PoliciesService } from '../../src/governance/policies/policies.service';
-import { type CommandKind, CALLERS, type LoopOrder } from './command-kind';
+import { CALLERS, type CommandKind, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { AGENT, CLAIM, DECISION, ENTITY, EXECUTION, policies, POOL } from './samples';
 

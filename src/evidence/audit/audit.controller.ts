@@ -1,4 +1,4 @@
-import { Controller, Get, Query, Module } from '@nestjs/common';
+import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../../governance/agents/find-agent';
@@ -39,6 +39,3 @@ export class AuditController {
     return list.answer(page, AuditEntryResponse.from);
   }
 }
-
-@Module({ controllers: [AuditController] })
-export class AuditModule {}

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile, Module } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
@@ -6,7 +6,7 @@ import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { found } from '../../core/errors/domain-error';
-import { IgnoresIdempotencyKey, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiNdjson, NDJSON, streamedFile } from '../../http/answers/streamed-answers';
@@ -21,16 +21,14 @@ import { ChainExport } from './chain-export';
 import { ChainVerifier, checkpointVerdict } from '../verification/chain-verifier';
 import {
   EXPORT_LINE,
-  ProvenanceEntryResponse,
-  ProvenanceProofResponse,
   ExportQuery,
+  ProvenanceEntryResponse,
   ProvenanceListQuery,
+  ProvenanceProofResponse,
   VerifyChainRequest,
 } from './dto/provenance.dto';
 import { VerificationResponse } from './dto/verification.response';
 import { StateVerifier } from '../verification/state-verifier';
-import { CheckpointsModule } from '../checkpoints/checkpoints.module';
-import { VerificationModule } from '../verification/verification.module';
 
 /** The provenance view of the ledger's entries: the chain that seals them. */
 @ApiTags('Provenance')
@@ -123,10 +121,3 @@ export class ProvenanceController {
     return ProvenanceProofResponse.of(entry);
   }
 }
-
-@Module({
-  imports: [CheckpointsModule, VerificationModule],
-  controllers: [ProvenanceController],
-  providers: [ChainExport],
-})
-export class ProvenanceModule {}

@@ -12,18 +12,9 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import {
-  CreateEntityRequest,
-  EntityListQuery,
-  EntityResponse,
-  UpdateEntityRequest,
-  ClaimListQuery,
-  ClaimResponse,
-  CreateClaimRequest,
-} from './dto/entity.dto';
-import { EntitiesService, ClaimsService } from './entities.service';
+import { CreateEntityRequest, EntityListQuery, EntityResponse, UpdateEntityRequest } from './dto/entity.dto';
+import { EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
-import { CLAIM } from './claim.entity';
 
 @ApiTags('Entities')
 @Controller('entities')
@@ -99,72 +90,5 @@ export class EntitiesController {
   @ApiErrors('NOT_FOUND')
   remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
     return this.entities.remove(caller, id, precondition);
-  }
-}
-
-@ApiTags('Entities')
-@ApiErrors('NOT_FOUND')
-@Controller('entities/:id/claims')
-export class ClaimsController {
-  constructor(
-    private readonly claims: ClaimsService,
-    private readonly lists: Lists,
-  ) {}
-
-  @Get()
-  @RequiresScope('read')
-  @ApiRoute(
-    "List an entity's claims",
-    'Oldest first; filtered by predicate. Claims that contradict each other are all listed.',
-  )
-  @ApiRecordId(ENTITY)
-  @ApiList(ClaimResponse, 'Claims in order of creation.')
-  async list(
-    @ClientLeft() leaving: AbortSignal,
-    @Param('id') id: string,
-    @Query() query: ClaimListQuery,
-  ): Promise<ListAnswer<ClaimResponse>> {
-    const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
-    const filters = { entityId: id, ...list.filters };
-    const conditions = conditionsOf(filters, { entityId: ['entityId', 'equals'], predicate: ['predicate', 'equals'] });
-    return list.answer(await this.claims.list(id, list.request(conditions)), ClaimResponse.from);
-  }
-
-  @Post()
-  @RequiresScope('entities')
-  @ApiRoute('Add a claim to an entity', 'Claims may contradict each other; all of them are kept.')
-  @ApiRecordId(ENTITY)
-  @ApiExamples({
-    'one to keep': {},
-    'one to remove': { value: 'internal', context: { confidence: 0.4, source: 'questionnaire' } },
-  })
-  @ApiCreatedResponse({ type: ClaimResponse, description: 'The added claim.' })
-  async add(
-    @Caller() caller: Caller,
-    @Param('id') id: string,
-    @Body() body: CreateClaimRequest,
-  ): Promise<ClaimResponse> {
-    return ClaimResponse.from(await this.claims.add(caller, id, body));
-  }
-
-  @Get(':claimId')
-  @RequiresScope('read')
-  @ApiRoute('Read a claim', 'A statement about the entity, and the context in which it was made.')
-  @ApiRecordId(ENTITY)
-  @ApiRecordId(CLAIM, { parameter: 'claimId' })
-  @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
-  async get(@Param('id') id: string, @Param('claimId') claimId: string): Promise<ClaimResponse> {
-    return ClaimResponse.from(await this.claims.get(id, claimId));
-  }
-
-  @Delete(':claimId')
-  @RequiresScope('entities')
-  @HttpCode(204)
-  @ApiRoute('Remove a claim', 'Its content stays in the audit trail and the chain.')
-  @ApiRecordId(ENTITY)
-  @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
-  @ApiNoContentResponse({ description: 'Removed; its history stays.' })
-  remove(@Caller() caller: Caller, @Param('id') id: string, @Param('claimId') claimId: string): Promise<void> {
-    return this.claims.remove(caller, id, claimId);
   }
 }

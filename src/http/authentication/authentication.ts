@@ -1,14 +1,9 @@
-import { Injectable, type CanActivate, type ExecutionContext, type Type } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { hash, timingSafeEqual } from 'node:crypto';
-import { type Identity, type Scope, unlimited, type Caller, callerOf } from '../../ledger/caller';
+import { type Identity, type Scope, unlimited } from '../../ledger/caller';
 import { Configuration } from '../../core/config/configuration';
 import { headerValues } from '../request/arrival';
-import type { ServiceRequest, Exchange } from '../request/service-request';
-import { ModuleRef } from '@nestjs/core';
-import { scopeMissing, type DomainError, unauthorized } from '../../core/errors/domain-error';
-import { isPreflight } from '../answers/common-headers';
-import { FailedAuthentications } from './failed-authentications';
-import type { AdmissionRule, RouteScopes } from '../request/routes';
+import type { ServiceRequest } from '../request/service-request';
 
 /** Knows the holders of the keys that the service has issued. */
 export abstract class IssuedKeys {
@@ -104,7 +99,7 @@ export class Authentication {
 }
 
 /** Whether a request tries to say who sends it: an `Authorization` of another scheme does not. */
-function presentsCredential(request: ServiceRequest): boolean {
+export function presentsCredential(request: ServiceRequest): boolean {
   return request.headers[KEY_HEADER] !== undefined || presentedCredential(request) !== undefined;
 }
 
@@ -135,65 +130,4 @@ function presentedCredential(request: ServiceRequest): Credential | undefined {
   const isBearer = keys.length === 0;
   const isAmbiguous = others.length > 0 || (isBearer && authorizations.length > 1);
   return secret === undefined || isAmbiguous ? undefined : { secret, isBearer };
-}
-
-/**
- * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
- * route. Public routes need none.
- */
-@Injectable()
-export class ApiKeyGuard implements CanActivate {
-  private readonly preflightsArePublic: boolean;
-
-  constructor(
-    private readonly authentication: Authentication,
-    private readonly failures: FailedAuthentications,
-    private readonly modules: ModuleRef,
-    { corsOrigins }: Configuration,
-  ) {
-    this.preflightsArePublic = corsOrigins !== null;
-  }
-
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const [request] = context.getArgs<Exchange>();
-    if (request.traits.isPublic || this.isPublicPreflight(request)) {
-      if (request.identity === null && presentsCredential(request)) this.failures.note(request.address);
-      return true;
-    }
-    const identity = this.authentication.identify(request);
-    return identity instanceof Promise
-      ? identity.then((found) => this.admit(request, found))
-      : this.admit(request, identity);
-  }
-
-  /** A route that handles OPTIONS itself is reached by preflights, too: it runs only for its callers. */
-  private isPublicPreflight(request: ServiceRequest): boolean {
-    return this.preflightsArePublic && request.traits.scopes === 'unrouted' && isPreflight(request);
-  }
-
-  private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
-    if (identity === null) {
-      this.failures.note(request.address);
-      throw unauthorized();
-    }
-    const { scopes, admissionRule } = request.traits;
-    const refusal = refusalOf(identity, scopes);
-    const { id: requestId, address: ip, traceId } = request;
-    const caller = callerOf(identity, { requestId, ip, traceId });
-    request.caller = caller;
-    if (refusal !== null) throw refusal;
-    return admissionRule === undefined || this.admitBy(admissionRule, caller, request);
-  }
-
-  private async admitBy(rule: Type<AdmissionRule>, caller: Caller, request: ServiceRequest): Promise<boolean> {
-    const refusal = await this.modules.get(rule, { strict: false }).refusalOf(caller, request);
-    if (refusal !== null) throw refusal;
-    return true;
-  }
-}
-
-function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
-  if (scopes === 'unrouted') return null;
-  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.grants.has(scope));
-  return identity.refusal() ?? (isEnough ? null : scopeMissing(scopes));
 }

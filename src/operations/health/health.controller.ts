@@ -1,4 +1,4 @@
-import { Controller, Get, HttpStatus, Logger, Res, Module } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ApiCount, ApiMember, ApiRoute } from '../../http/openapi/answer-members';
@@ -142,6 +142,3 @@ export class StatisticsController {
     };
   }
 }
-
-@Module({ controllers: [HealthController, StatisticsController] })
-export class HealthModule {}

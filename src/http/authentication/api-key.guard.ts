@@ -1,0 +1,71 @@
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import { type Caller, callerOf, type Identity } from '../../ledger/caller';
+import { Configuration } from '../../core/config/configuration';
+import type { Exchange, ServiceRequest } from '../request/service-request';
+import { ModuleRef } from '@nestjs/core';
+import { type DomainError, scopeMissing, unauthorized } from '../../core/errors/domain-error';
+import { isPreflight } from '../answers/common-headers';
+import { FailedAuthentications } from './failed-authentications';
+import type { AdmissionRule, RouteScopes } from '../request/routes';
+import { Authentication, presentsCredential } from './authentication';
+
+/**
+ * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
+ * route. Public routes need none.
+ */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  private readonly preflightsArePublic: boolean;
+
+  constructor(
+    private readonly authentication: Authentication,
+    private readonly failures: FailedAuthentications,
+    private readonly modules: ModuleRef,
+    { corsOrigins }: Configuration,
+  ) {
+    this.preflightsArePublic = corsOrigins !== null;
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const [request] = context.getArgs<Exchange>();
+    if (request.traits.isPublic || this.isPublicPreflight(request)) {
+      if (request.identity === null && presentsCredential(request)) this.failures.note(request.address);
+      return true;
+    }
+    const identity = this.authentication.identify(request);
+    return identity instanceof Promise
+      ? identity.then((found) => this.admit(request, found))
+      : this.admit(request, identity);
+  }
+
+  /** A route that handles OPTIONS itself is reached by preflights, too: it runs only for its callers. */
+  private isPublicPreflight(request: ServiceRequest): boolean {
+    return this.preflightsArePublic && request.traits.scopes === 'unrouted' && isPreflight(request);
+  }
+
+  private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
+    if (identity === null) {
+      this.failures.note(request.address);
+      throw unauthorized();
+    }
+    const { scopes, admissionRule } = request.traits;
+    const refusal = refusalOf(identity, scopes);
+    const { id: requestId, address: ip, traceId } = request;
+    const caller = callerOf(identity, { requestId, ip, traceId });
+    request.caller = caller;
+    if (refusal !== null) throw refusal;
+    return admissionRule === undefined || this.admitBy(admissionRule, caller, request);
+  }
+
+  private async admitBy(rule: Type<AdmissionRule>, caller: Caller, request: ServiceRequest): Promise<boolean> {
+    const refusal = await this.modules.get(rule, { strict: false }).refusalOf(caller, request);
+    if (refusal !== null) throw refusal;
+    return true;
+  }
+}
+
+function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
+  if (scopes === 'unrouted') return null;
+  const isEnough = typeof scopes === 'string' || scopes.some((scope) => identity.grants.has(scope));
+  return identity.refusal() ?? (isEnough ? null : scopeMissing(scopes));
+}

@@ -1,0 +1,5 @@
+import { Module } from '@nestjs/common';
+import { HealthController, StatisticsController } from './health.controller';
+
+@Module({ controllers: [HealthController, StatisticsController] })
+export class HealthModule {}
