@@ -82,10 +82,12 @@ describeInBrowser("The console's entities", () => {
       counts.push(await held(page));
     }
     expect(await rows.count()).toBe(50);
-    const [, before, ...later] = counts;
-    // What is under way at the moment holds some; what is kept for ever would be held in each later round.
-    expect(Math.min(...later.map(({ listeners }) => listeners))).toBeLessThanOrEqual(before?.listeners ?? 0);
-    expect(later.at(-1)?.nodes).toBeLessThan((before?.nodes ?? 0) * 1.2);
+    const [early, late] = [counts.slice(0, 4), counts.slice(4)];
+    // What is under way at the moment holds some, now and then; what is kept for ever is held in every later round.
+    expect(Math.min(...late.map(({ listeners }) => listeners))).toBeLessThanOrEqual(
+      Math.max(...early.map(({ listeners }) => listeners)),
+    );
+    expect(counts.at(-1)?.nodes).toBeLessThan((counts[1]?.nodes ?? 0) * 1.2);
   });
 
   it('are harmless, whatever they are called, and however long what is claimed of them', async () => {
