@@ -11,7 +11,7 @@ import {
   countersOfEntry,
   ENTRIES_COUNTED_BY,
   ENTRY_COUNTER,
-} from '../../ledger/records/counter-name';
+} from '../../ledger/records/counters';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { LIST_ITEMS } from '../../ledger/records/statements';

@@ -4,7 +4,7 @@ import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { DerivedDataReader, type HeadRow, textsIn, wrongSums } from './derived-data-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
-import { counterName, listItems } from '../../ledger/records/counter-name';
+import { counterName, listItems } from '../../ledger/records/counters';
 import type { RecordCodec } from '../../ledger/records/record-codec';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { sealedState } from '../../ledger/chain/hash-chain';

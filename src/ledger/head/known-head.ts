@@ -99,6 +99,7 @@ export async function ensureHead(connection: SqlConnection): Promise<void> {
 
 /** Columns that cannot differ while the sequence is unchanged, unless somebody altered them. */
 const UNMOVED = ['hash', 'timestamp', 'lastUlid', 'frontier'] as const;
+const COLUMNS = ['sequence', 'effectSequence', 'schemaVersion', ...UNMOVED] as const;
 
 /**
  * Why nothing may be appended after the head record, phrased as the end of a sentence; null when it is sound.
@@ -107,6 +108,7 @@ const UNMOVED = ['hash', 'timestamp', 'lastUlid', 'frontier'] as const;
  */
 export function headFault(head: LedgerPosition | undefined, known: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';
+  if (known !== null && COLUMNS.every((column) => head[column] === known[column])) return null;
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   if (head.schemaVersion !== SCHEMA_VERSION)
     return `says that another version of the service has migrated the database (schema ${head.schemaVersion}, this one knows ${SCHEMA_VERSION}); start that version`;

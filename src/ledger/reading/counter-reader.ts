@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { chunksOf } from './chunks';
-import { counterName } from '../records/counter-name';
+import { counterName } from '../records/counters';
 import type { AnyRecordKind } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
-import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
+import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counters';
 import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import type { PageSource } from './page-query';

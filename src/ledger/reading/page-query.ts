@@ -1,7 +1,7 @@
 import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
 import type { Database } from '../database/database';
 import type { SqlStatement, SqlValue } from '../database/sql-connection';
-import { counterName } from '../records/counter-name';
+import { counterName } from '../records/counters';
 import { LIST_ITEMS, sizeSql } from '../records/statements';
 import type { Condition, PageRequest } from '../record-page';
 import type { RecordCodec } from '../records/record-codec';

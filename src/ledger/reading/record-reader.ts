@@ -20,7 +20,7 @@ import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
-import { counterName } from '../records/counter-name';
+import { counterName } from '../records/counters';
 import { arraysOfOne, LIST_ITEMS } from '../records/statements';
 import { chunksOf } from './chunks';
 import { PointReader } from './point-reader';

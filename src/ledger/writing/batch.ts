@@ -7,7 +7,7 @@ import { UlidSequence } from '../chain/ulid-sequence';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
-import { counterName, listItems } from '../records/counter-name';
+import { counterName, CounterSteps, listItems } from '../records/counters';
 import { type KeptSum } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
@@ -50,7 +50,7 @@ export class Batch {
   /** True when rows are left to be deleted after the commit. */
   leavesRows = false;
   private readonly begin: number;
-  private readonly counts = new Counts();
+  private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
@@ -98,7 +98,7 @@ export class Batch {
       this.rows.put(change);
       this.askedRows.forget(change);
     }
-    for (const [counter, step] of command.counts) this.counts.add(counter, step);
+    this.counts.addAll(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
     for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
@@ -192,18 +192,11 @@ export interface PendingChanges {
   readonly ownedRemovals: readonly OwnedRemoval[];
   readonly erased: readonly ErasedSubject[];
   readonly sideWrites: readonly SideWrite[];
-  readonly counts: Counts;
+  readonly counts: CounterSteps;
   /** By name. */
   readonly keptSums: ReadonlyMap<string, KeptSum>;
   /** Applied to memory once the command is on disk. */
   readonly effects: readonly AfterCommit[];
-}
-
-/** Changes of counters, by name. */
-export class Counts extends Map<string, number> {
-  add(name: string, step: number): void {
-    this.set(name, (this.get(name) ?? 0) + step);
-  }
 }
 
 /** A row that differs from what the database held before. `row` is null once it is removed. */

@@ -66,24 +66,25 @@ export class Batches {
     await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch, connection);
+    const { position, hasEntries, leavesRows } = batch;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
     else await this.transaction.commit(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
-    const { position, hasEntries, leavesRows } = batch;
     return { outcomes, rest: queued.slice(outcomes.length), position, commitDuration, hasEntries, leavesRows };
   }
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch, connection: SqlConnection): Promise<CommitProof | null> {
+    const { hasEntries, sideWrites } = batch;
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
     const ofKeys = batch.kept.changes(batch.position.timestamp, isTidying);
     await batch.finish(ofKeys.statements);
     const { sequence, hash } = batch.position;
-    if (batch.hasEntries) return { sql: SELECT_HASH, parameters: [sequence], found: hash };
-    return ofKeys.proof ?? (await proofOfLast(connection, batch.sideWrites));
+    if (hasEntries) return { sql: SELECT_HASH, parameters: [sequence], found: hash };
+    return ofKeys.proof ?? (await proofOfLast(connection, sideWrites));
   }
 
   /** What a command gets wrong beforehand, it finds out for itself when it runs. */

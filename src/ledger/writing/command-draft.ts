@@ -3,13 +3,12 @@ import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import type { UnsealedEntry } from '../chain/hash-chain';
 import { newSalt } from '../chain/random';
-import { countersOf, countersOfEntry } from '../records/counter-name';
+import { CounterSteps } from '../records/counters';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import {
   type AfterCommit,
   type Batch,
   changedRow,
-  Counts,
   type ErasedSubject,
   type KeyValues,
   type OwnedRemoval,
@@ -18,6 +17,7 @@ import {
 } from './batch';
 import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
+import type { RecordCodec } from '../records/record-codec';
 import { visibleTo } from '../records/visibility';
 import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
@@ -34,7 +34,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   readonly ownedRemovals: OwnedRemoval[] = [];
   readonly erased: ErasedSubject[] = [];
   readonly sideWrites: SideWrite[] = [];
-  readonly counts = new Counts();
+  readonly counts = new CounterSteps();
   readonly effects: AfterCommit[] = [];
   readonly keptSums = new Map<string, KeptSum>();
   private readonly seen = new Map<string, GovernedRow>();
@@ -142,25 +142,27 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
+    const codec = this.batch.catalog.codec(kind);
     requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
-    this.change(kind, created.id, created, true, note);
-    this.countRow(kind, created, 1);
+    this.change(codec, created.id, created, true, note);
+    this.counts.addRow(kind, created, 1);
     return created;
   }
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    this.batch.catalog.codec(kind).requireUnchanged(previous, row);
-    this.change(kind, row.id, row, false, note);
-    this.countRow(kind, previous, -1);
-    this.countRow(kind, row, 1);
+    const codec = this.batch.catalog.codec(kind);
+    codec.requireUnchanged(previous, row);
+    this.change(codec, row.id, row, false, note);
+    this.counts.addRow(kind, previous, -1);
+    this.counts.addRow(kind, row, 1);
     return row;
   }
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
     const previous = this.previous(kind, row.id);
-    this.change(kind, row.id, null, false, note);
-    this.countRow(kind, previous, -1);
+    this.change(this.batch.catalog.codec(kind), row.id, null, false, note);
+    this.counts.addRow(kind, previous, -1);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
@@ -175,9 +177,9 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    this.change(kind, row.id, row, false, note, true);
-    this.countRow(kind, previous, -1);
-    this.countRow(kind, row, 1);
+    this.change(this.batch.catalog.codec(kind), row.id, row, false, note, true);
+    this.counts.addRow(kind, previous, -1);
+    this.counts.addRow(kind, row, 1);
     this.erased.push({ subjectType: kind.subjectType, id: row.id });
     return row;
   }
@@ -197,8 +199,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
-    const codec = this.batch.catalog.codec(kind);
-    this.addEntry(codec.kind.subjectType, row.id, codec.encode(row).state, note);
+    this.addEntry(kind.subjectType, row.id, this.batch.catalog.codec(kind).encode(row).state, note);
   }
 
   recordAccessDenied(
@@ -256,17 +257,16 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   /** @param isErased whether columns change that otherwise never do. */
   private change(
-    kind: AnyRecordKind,
+    codec: RecordCodec,
     id: string,
     row: GovernedRow | null,
     isNew: boolean,
     note: EntryNote,
     isErased = false,
   ): void {
-    const codec = this.batch.catalog.codec(kind);
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
-    this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
+    this.addEntry(codec.kind.subjectType, id, encoded?.state ?? null, note);
     this.rows.put({ codec, id, row, encoded, isNew, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
@@ -298,9 +298,10 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     const { caller, now: timestamp } = this;
     const details = note.details === undefined ? '{}' : canonicalJson(note.details);
     const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
+    const sequence = this.headSequence + 1;
     const ulid = this.batch.ulids.next(Date.parse(timestamp));
     const entry = {
-      sequence: this.headSequence + 1,
+      sequence,
       id: `prv_${ulid}`,
       auditId: `aud_${ulid}`,
       timestamp,
@@ -321,11 +322,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
       stateSalt: state === null ? null : newSalt(),
     };
     this.entries.push(entry);
-    for (const counter of countersOfEntry(entry)) this.counts.add(counter, 1);
-  }
-
-  private countRow(kind: AnyRecordKind, row: GovernedRow, step: number): void {
-    for (const counter of countersOf(kind, row)) this.counts.add(counter, step);
+    this.counts.addEntry(entry);
   }
 
   private remember<Row extends GovernedRow | undefined>(row: Row): Row {

@@ -40,9 +40,30 @@ export const ENTRY_COUNTER = 'ledger_entries';
 /** Columns whose values can occur in very many entries: each value has a total of its own. */
 export const ENTRIES_COUNTED_BY = ['action', 'outcome', 'agentId'] as const;
 
+type CountedEntry = Pick<StoredEntry, (typeof ENTRIES_COUNTED_BY)[number]>;
+
 /** Every counter that counts the entry. */
-export function countersOfEntry(entry: Pick<StoredEntry, (typeof ENTRIES_COUNTED_BY)[number]>): string[] {
+export function countersOfEntry(entry: CountedEntry): string[] {
   return ENTRIES_COUNTED_BY.filter((column) => entry[column] !== null).map((column) =>
     counterName(ENTRY_COUNTER, column, entry[column]),
   );
+}
+
+/** What a command adds to counters, by name. */
+export class CounterSteps extends Map<string, number> {
+  add(name: string, step: number): void {
+    this.set(name, (this.get(name) ?? 0) + step);
+  }
+
+  addRow(kind: AnyRecordKind, row: GovernedRow, step: number): void {
+    for (const counter of countersOf(kind, row)) this.add(counter, step);
+  }
+
+  addEntry(entry: CountedEntry): void {
+    for (const counter of countersOfEntry(entry)) this.add(counter, 1);
+  }
+
+  addAll(steps: CounterSteps): void {
+    for (const [counter, step] of steps) this.add(counter, step);
+  }
 }
