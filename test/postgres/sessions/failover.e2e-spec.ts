@@ -32,6 +32,15 @@ async function once(opening: Promise<SqlSessions>): Promise<unknown> {
   }
 }
 
+/** What a read answers. One in a session that has ended, which the pool may not have noticed yet, is repeated. */
+async function untilAnswered(sessions: SqlSessions): Promise<string> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const answer = await sessions.all('SELECT 1').then(() => 'rows', String);
+    if (/is a standby|rows/.test(answer) || Date.now() > deadline) return answer;
+  }
+}
+
 describeWithPostgresCluster('Behind a name that leads to one server or another, the service', () => {
   let folder: string;
   let primary: PostgresCluster;
@@ -92,13 +101,12 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     const { points } = app.application.get(Database);
     // One for each session.
     const connected = gate.connected(2);
-    const early = [points.all('SELECT 1'), points.all('SELECT 1')];
-    const refused = Promise.all(early.map((read) => expect(read).rejects.toThrow(/is a standby/)));
+    const refused = Promise.all([untilAnswered(points), untilAnswered(points)]);
     // They are connected to the standby, which they know only three answers later.
     await connected;
     gate.aim(primary.port);
     const late = get(id);
-    await refused;
+    expect(await refused).toEqual([expect.stringMatching(/is a standby/), expect.stringMatching(/is a standby/)]);
     expect((await late).status).toBe(200);
     gate.slow(0);
   });
