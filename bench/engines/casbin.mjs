@@ -19,16 +19,18 @@ m = subjects(r.subject, p.id) && actions(r.action, p.id) && types(r.type, p.id) 
 await measure(async (policies) => {
   const compiled = new Map(policies.map((policy) => [policy.id, compile(policy)]));
   const enforcer = await newEnforcer(newModelFromString(MODEL));
-  enforcer.addFunction('subjects', (subject, id) => compiled.get(id).subjects.some((matches) => matches(subject)));
-  enforcer.addFunction('actions', (action, id) => {
+  await enforcer.addFunction('subjects', (subject, id) =>
+    compiled.get(id).subjects.some((matches) => matches(subject)),
+  );
+  await enforcer.addFunction('actions', (action, id) => {
     const { actions } = compiled.get(id);
     return actions.has('*') || actions.has(action);
   });
-  enforcer.addFunction('types', (type, id) => {
+  await enforcer.addFunction('types', (type, id) => {
     const { types } = compiled.get(id);
     return types.size === 0 || types.has(type);
   });
-  enforcer.addFunction('resources', (path, type, id) =>
+  await enforcer.addFunction('resources', (path, type, id) =>
     compiled.get(id).resources.some((matches) => matches(path) || matches(`${type}/${path}`)),
   );
   await enforcer.addPolicies(policies.map(({ id, effect }) => [id, effect]));
