@@ -108,6 +108,7 @@ const COLUMNS = ['sequence', 'effectSequence', 'schemaVersion', ...UNMOVED] as c
  */
 export function headFault(head: LedgerPosition | undefined, known: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';
+  // The usual case: nobody has written since, and what is known was sound.
   if (known !== null && COLUMNS.every((column) => head[column] === known[column])) return null;
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   if (head.schemaVersion !== SCHEMA_VERSION)

@@ -32,12 +32,12 @@ async function once(opening: Promise<SqlSessions>): Promise<unknown> {
   }
 }
 
-/** What a read answers. One in a session that has ended, which the pool may not have noticed yet, is repeated. */
+/** What a read answers. One in a session that was ended, which the pool may not have noticed yet, is repeated. */
 async function untilAnswered(sessions: SqlSessions): Promise<string> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const answer = await sessions.all('SELECT 1').then(() => 'rows', String);
-    if (/is a standby|rows/.test(answer) || Date.now() > deadline) return answer;
+    if (!/terminat|not queryable/.test(answer) || Date.now() > deadline) return answer;
   }
 }
 
