@@ -1,5 +1,5 @@
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
-import { randomBytes } from './random';
+import { randomFractions } from './random';
 
 /** Characters after those of the time. */
 const RANDOM_LENGTH = 16;
@@ -25,16 +25,10 @@ export class UlidSequence {
   next(milliseconds: number): string {
     if (milliseconds > this.milliseconds) {
       this.milliseconds = milliseconds;
-      this.last = ulid(milliseconds, fractions(randomBytes(RANDOM_LENGTH)));
+      this.last = ulid(milliseconds, randomFractions(RANDOM_LENGTH));
     } else {
       this.last = this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
     }
     return this.last;
   }
-}
-
-/** Returns, call by call, for each byte one of 256 numbers in [0, 1). */
-function fractions(bytes: Buffer): () => number {
-  let used = 0;
-  return () => bytes.readUInt8(used++) / 256;
 }

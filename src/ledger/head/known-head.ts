@@ -1,4 +1,5 @@
 import { DatabaseFault } from '../database/database-fault';
+import type { Dialect } from '../database/dialect';
 import type { SqlConnection } from '../database/sql-connection';
 import { GENESIS_HASH } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
@@ -75,11 +76,17 @@ export class KnownHead {
 }
 
 /** The head record as stored. Whoever writes after it must have `KnownHead` check it first. */
-export async function readHead(
-  connection: Pick<SqlConnection, 'all'>,
-  lockRow = '',
+export async function readHead(connection: Pick<SqlConnection, 'all'>): Promise<LedgerPosition | undefined> {
+  const [row] = await connection.all<LedgerPosition>(SELECT_HEAD);
+  return row;
+}
+
+/** Begins a transaction in which no other process can move the head, in one round trip. */
+export async function lockHead(
+  connection: SqlConnection,
+  { begin, lockRow }: Dialect,
 ): Promise<LedgerPosition | undefined> {
-  const [row] = await connection.all<LedgerPosition>(SELECT_HEAD + lockRow);
+  const [, [row]] = await Promise.all([connection.run(begin), connection.all<LedgerPosition>(SELECT_HEAD + lockRow)]);
   return row;
 }
 

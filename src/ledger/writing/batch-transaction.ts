@@ -3,7 +3,7 @@ import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection, SqlValue, CommitProof } from '../database/sql-connection';
 import { failStop } from '../head/fail-stop';
-import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
+import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { LiveMemory } from './live-memory';
@@ -31,7 +31,7 @@ export class BatchTransaction {
    */
   begin(connection: SqlConnection, meanwhile?: () => Promise<void>): Promise<LedgerPosition> {
     return firstOf(
-      this.known.checked(this.lockedHead(connection)),
+      this.known.checked(lockHead(connection, this.database.dialect)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
       meanwhile?.(),
@@ -76,7 +76,7 @@ export class BatchTransaction {
   private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {
     const connection = await this.writer.current();
     // Waits for a transaction of the lost connection that the server has not ended yet.
-    const head = await this.lockedHead(connection);
+    const head = await lockHead(connection, this.database.dialect);
     const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
     if (row?.found !== found) {
       await connection.run('ROLLBACK');
@@ -88,12 +88,6 @@ export class BatchTransaction {
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');
     return true;
-  }
-
-  private async lockedHead(connection: SqlConnection): Promise<LedgerPosition | undefined> {
-    const { begin, lockRow } = this.database.dialect;
-    const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);
-    return head;
   }
 }
 

@@ -85,14 +85,14 @@ export class Batch {
   /** Merges what a finished command changed, and seals its entries. */
   async join(command: PendingChanges): Promise<void> {
     const turn = new Turn(true);
-    for (const unsealed of command.entries) {
+    for (const [index, unsealed] of command.entries.entries()) {
+      if (index > 0 && turn.isOver) await turn.next();
       const entry = seal(unsealed, this.position.hash);
       this.entries.push(entry);
       this.tree.append(leafHash(entry.hash), this.nodes);
       this.size += entry.state?.length ?? 0;
       const { sequence, hash, timestamp } = entry;
       this.position = { ...this.position, sequence, hash, timestamp };
-      if (turn.isOver) await turn.next();
     }
     for (const change of command.rows.all) {
       this.rows.put(change);
@@ -135,12 +135,12 @@ export class Batch {
   async finish(kept: readonly SqlStatement[]): Promise<void> {
     const statements = await this.unwritten();
     const sql = ledgerSql(this.catalog.dialect);
+    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) => [sum, window, key, value]);
+    statements.push(...rowStatements(sql.keepSums, sums));
     if (this.hasEntries) {
       this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
       statements.push(...headStatements(sql, this.counts, this.position));
     }
-    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) => [sum, window, key, value]);
-    statements.push(...rowStatements(sql.keepSums, sums));
     await this.means.connection.runAll([...statements, ...kept, ...this.sideWrites]);
   }
 
@@ -162,8 +162,8 @@ export class Batch {
     const { catalog } = this;
     const unwritten = { changes, removals, erased, entries, nodes };
     for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
+      if (statements.length > 0 && turn.isOver) await turn.next();
       statements.push(statement);
-      if (turn.isOver) await turn.next();
     }
     return statements;
   }

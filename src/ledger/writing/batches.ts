@@ -61,8 +61,8 @@ export class Batches {
     // If another process held the lock, these can be as many again.
     const late = more();
     queued.push(...late);
-    await Promise.all([prefetch(late, means), this.memory.catchUp(connection, head)]);
     const batch = new Batch(means, head);
+    await Promise.all([this.memory.catchUp(connection, head), prefetch(late, means)]);
     await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch, connection);
@@ -76,13 +76,13 @@ export class Batches {
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch, connection: SqlConnection): Promise<CommitProof | null> {
-    const { hasEntries, sideWrites } = batch;
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
     const ofKeys = batch.kept.changes(batch.position.timestamp, isTidying);
     await batch.finish(ofKeys.statements);
-    const { sequence, hash } = batch.position;
+    const { hasEntries, position, sideWrites } = batch;
+    const { sequence, hash } = position;
     if (hasEntries) return { sql: SELECT_HASH, parameters: [sequence], found: hash };
     return ofKeys.proof ?? (await proofOfLast(connection, sideWrites));
   }
@@ -105,16 +105,19 @@ export class Batches {
     const began = performance.now();
     const outcomes: CommandOutcome[] = [];
     for (const command of queued) {
+      if (outcomes.length > 0 && (mustCommit(batch, outcomes) || performance.now() - began > LONGEST_HOLD)) break;
       const outcome = await this.commands.run(batch, command, this.clock.timeAfter(batch.position.timestamp));
       outcomes.push(outcome);
       // An abandoned command may have left one under way, which would mix with what the next command writes.
       if (batch.flushed !== null) await batch.flushed;
-      // Its effects must be applied, and what it wrote aside committed, before a later command runs.
-      if (outcome.effects.length > 0 || batch.sideWrites.length > 0 || batch.isFull) break;
-      if (performance.now() - began > LONGEST_HOLD) break;
     }
     return outcomes;
   }
+}
+
+/** Effects of its last command must be applied, and what that wrote aside committed, before a later one runs. */
+function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOutcome[]): boolean {
+  return outcomes.at(-1)?.effects.length !== 0 || sideWrites.length > 0 || isFull;
 }
 
 /** None where it fails: the command will fail as well, and say so. */

@@ -24,6 +24,14 @@ import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
 
+/** A row before and after a change: null where there is none. */
+interface Change {
+  readonly codec: RecordCodec;
+  readonly id: string;
+  readonly previous: GovernedRow | null;
+  readonly row: GovernedRow | null;
+}
+
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
@@ -144,8 +152,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
     const codec = this.batch.catalog.codec(kind);
     requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
-    this.change(codec, created.id, created, true, note);
-    this.counts.addRow(kind, created, 1);
+    this.change({ codec, id: created.id, previous: null, row: created }, note);
     return created;
   }
 
@@ -153,16 +160,13 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     const previous = this.previous(kind, row.id);
     const codec = this.batch.catalog.codec(kind);
     codec.requireUnchanged(previous, row);
-    this.change(codec, row.id, row, false, note);
-    this.counts.addRow(kind, previous, -1);
-    this.counts.addRow(kind, row, 1);
+    this.change({ codec, id: row.id, previous, row }, note);
     return row;
   }
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
     const previous = this.previous(kind, row.id);
-    this.change(this.batch.catalog.codec(kind), row.id, null, false, note);
-    this.counts.addRow(kind, previous, -1);
+    this.change({ codec: this.batch.catalog.codec(kind), id: row.id, previous, row: null }, note);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
@@ -177,9 +181,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    this.change(this.batch.catalog.codec(kind), row.id, row, false, note, true);
-    this.counts.addRow(kind, previous, -1);
-    this.counts.addRow(kind, row, 1);
+    this.change({ codec: this.batch.catalog.codec(kind), id: row.id, previous, row }, note, true);
     this.erased.push({ subjectType: kind.subjectType, id: row.id });
     return row;
   }
@@ -256,18 +258,14 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   /** @param isErased whether columns change that otherwise never do. */
-  private change(
-    codec: RecordCodec,
-    id: string,
-    row: GovernedRow | null,
-    isNew: boolean,
-    note: EntryNote,
-    isErased = false,
-  ): void {
+  private change({ codec, id, previous, row }: Change, note: EntryNote, isErased = false): void {
+    const { kind } = codec;
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
-    this.addEntry(codec.kind.subjectType, id, encoded?.state ?? null, note);
-    this.rows.put({ codec, id, row, encoded, isNew, isErased });
+    this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
+    if (previous !== null) this.counts.addRow(kind, previous, -1);
+    if (row !== null) this.counts.addRow(kind, row, 1);
+    this.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
     if (row === null) this.present.delete(id);

@@ -3,7 +3,7 @@ import type { Database } from '../database/database';
 import { DatabaseFault, isFault } from '../database/database-fault';
 import { preparedConnection, type SqlConnection } from '../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
-import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
+import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { Batch, batchMeans, type BatchMeans } from './batch';
 import type { LiveMemory } from './live-memory';
@@ -98,12 +98,10 @@ export class WriterConnection {
    * ledger accepts an entry, and a commit reaches the disk.
    */
   async probe(): Promise<void> {
-    const { dialect } = this.database;
     try {
       if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
-      await connection.run(dialect.begin);
-      const head = await this.known.checked(readHead(connection, dialect.lockRow));
+      const head = await this.known.checked(lockHead(connection, this.database.dialect));
       await this.memory.catchUp(connection, head);
       await dryRun(batchMeans(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);

@@ -164,12 +164,12 @@ export class Writer {
 
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
     const { connection, known, leftovers, memory } = this.means;
-    known.moved(position);
+    this.putBack(rest);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    known.moved(position);
     // A batch without an entry does not prove that one would reach the disk.
     if (hasEntries && connection.hasFailed) connection.succeeded();
     if (leavesRows) leftovers.added();
-    this.putBack(rest);
     const effects = outcomes.flatMap(({ effects: own }) => own);
     for (const effect of effects) await applied(effect);
     if (effects.length > 0) memory.applied(position);
