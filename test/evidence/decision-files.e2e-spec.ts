@@ -13,7 +13,7 @@ import { entryOf, forge } from './forged-file';
 import { runProgram } from './run-program';
 
 /** `EVIDENCE_FILES=50 EVIDENCE_BYTES=1000` changes as many bytes of as many files. */
-const FILES = Number(process.env['EVIDENCE_FILES'] ?? 4);
+const FILES = Number(process.env['EVIDENCE_FILES'] ?? 2);
 const BYTES = Number(process.env['EVIDENCE_BYTES'] ?? 100);
 const LIMIT = 64 * 2 ** 20;
 const SERVICE = { type: 'system', id: 'service' };

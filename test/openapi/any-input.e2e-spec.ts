@@ -17,7 +17,7 @@ import { type Answer, send } from '../support/application/send';
 import { LEAK, statistics } from '../support/application/wire';
 
 /** `FUZZ_REQUESTS=100000 npm run test:fuzz` makes a long run; `FUZZ_SEED` repeats one. */
-const USUAL_REQUESTS = 1_200;
+const USUAL_REQUESTS = 800;
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? USUAL_REQUESTS);
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 /** Small enough to be reached. */

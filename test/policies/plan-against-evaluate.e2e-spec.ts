@@ -22,9 +22,9 @@ import {
 } from '../support/oracles/plan-oracle';
 import { planned, Random, randomPolicies, rules } from '../support/oracles/random-policies';
 
-const SETS = 6;
+const SETS = 4;
 /** For each set, before and after it is applied. */
-const REQUESTS = 5_000;
+const REQUESTS = 3_000;
 const MOST_IN_A_LIST = 1_000;
 const MOST_REGIONS = 1_000;
 const MOST_CONDITIONAL = 8;

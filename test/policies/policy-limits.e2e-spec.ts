@@ -108,20 +108,20 @@ describe('Policies in force', () => {
     expect((await create('a', '2')).status).toBe(201);
   });
 
-  it('may each have 100 patterns of 64 segments: two hundred of them take little memory', async () => {
+  it('may each have 100 patterns of 64 segments: a hundred of them take little memory', async () => {
     await start({});
     const deep = (index: number): string[] =>
       Array.from({ length: 100 }, (_, at) =>
         [`${index}-${at}`, ...Array.from({ length: 63 }, (_, depth) => `${depth}abc`)].join('/'),
       );
     const before = process.memoryUsage().heapUsed;
-    for (let index = 0; index < 200; index += 1)
+    for (let index = 0; index < 100; index += 1)
       expect((await create(`deep ${index}`, '1', { effect: 'deny', resources: deep(index) })).status).toBe(201);
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(250 * 1024 * 1024);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(140 * 1024 * 1024);
     await app.close();
     await start({});
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
-    const body = { action: 'read', resourceType: 'file', resourceId: deep(199)[99] };
+    const body = { action: 'read', resourceType: 'file', resourceId: deep(99)[99] };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body.error.reason).toBe('policy_denied');
   });
 });

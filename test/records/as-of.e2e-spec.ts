@@ -11,7 +11,7 @@ import {
 import { faults, send, type Answer } from '../support/application/send';
 
 /** Random histories; `HISTORIES=200` for longer. */
-const HISTORIES = Number(process.env['HISTORIES'] ?? 4);
+const HISTORIES = Number(process.env['HISTORIES'] ?? 2);
 
 /** An operation of the random history: it creates or changes a record. */
 const STEPS = [

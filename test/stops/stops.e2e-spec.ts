@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { STOP } from '../../src/governance/stops/stop.entity';
+import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import {
   actionsOf,
@@ -376,18 +379,21 @@ describe('A stop', () => {
   });
 
   it('is taken a thousand times of all callers, and then still for everything', async () => {
-    const keys = await Promise.all(
-      Array.from({ length: 10 }, async (_one, index) => {
-        const { id } = await createAgent(app, { name: `person ${index}`, kind: 'human' });
-        return (await issueKey(app, { agentId: id, scopes: ['review'] })).secret;
-      }),
-    );
-    const actions = Array.from({ length: 100 }, (_one, index) => `a${index}`);
-    for (const [index, key] of keys.entries())
-      await Promise.all(actions.map((action) => stop(app, { role: `r${index}`, actions: [action] }, key)));
-    const more = await stopping(app, { actions: ['more'] }, company.ann.key);
+    const full = await createTestApp();
+    const { id } = await stop(full, { actions: ['first'] });
+    await full.application.get(LedgerService).write(SYSTEM_CALLER, async (transaction) => {
+      const first = await transaction.find(STOP, id);
+      if (first === undefined) throw new Error(`${id} is not stored.`);
+      for (let count = 1; count < 999; count += 1) {
+        const others = { id: transaction.newId(STOP), createdBy: `person ${count % 10}`, actions: [`a${count}`] };
+        transaction.insert(STOP, { ...first, ...others }, { action: 'stop.created' });
+      }
+    });
+    await stop(full, { actions: ['last'] });
+    const more = await stopping(full, { actions: ['more'] });
     expect(more).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
-    await lift(app, await stop(app, {}, company.ann.key));
+    await stop(full, {});
+    await full.close();
   });
 });
 

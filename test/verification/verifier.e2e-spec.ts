@@ -251,7 +251,7 @@ describe('The offline verifier', () => {
   it('accepts strings of many megabytes, in an export and in a database', async () => {
     const roomy = await createTestApp({ environment: { BODY_LIMIT: '33554432' } });
     try {
-      await createEntity(roomy, { properties: { long: 'x'.repeat(12_000_000), escaped: '\\"'.repeat(2_000_000) } });
+      await createEntity(roomy, { properties: { long: 'x'.repeat(4_000_000), escaped: '\\"'.repeat(600_000) } });
       const { text } = await send(roomy, 'GET', '/api/v1/provenance/export');
       expect(await faultsOf(text)).toEqual([]);
       const { kind } = roomy.application.get(Configuration).database;
