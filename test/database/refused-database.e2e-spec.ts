@@ -21,14 +21,19 @@ async function contentOf({ path, environment }: TemporaryDatabase): Promise<unkn
   return existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
 }
 
-/** Writes a checkpoint of a longer log than any other here to where the service keeps that of the database. */
-async function keepLongCheckpoint({ folder, environment }: TemporaryDatabase): Promise<void> {
+/** A checkpoint of a longer log than any other here. */
+async function longCheckpoint(): Promise<string> {
   const app = await createTestApp();
   for (let made = 0; made < 300; made += 30) {
     await Promise.all(Array.from({ length: 30 }, () => createEntity(app)));
   }
   const { checkpoint } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
   await app.close();
+  return checkpoint;
+}
+
+/** Writes it to where the service keeps that of the database. */
+function keepCheckpoint(checkpoint: string, { folder, environment }: TemporaryDatabase): void {
   const name = onPostgres ? new URL(environment.DATABASE_URL).pathname.slice(1) : 'governance.db';
   writeFileSync(join(folder, `${name}.checkpoint`), checkpoint);
 }
@@ -41,10 +46,16 @@ async function refusal({ folder, environment }: TemporaryDatabase): Promise<stri
 }
 
 describe('A start that refuses a database because of its checkpoint leaves it as it was', () => {
+  let checkpoint: string;
+
+  beforeAll(async () => {
+    checkpoint = await longCheckpoint();
+  });
+
   it.each(RELEASED_VERSIONS)('when it is of version %s and would have to be migrated', async (version) => {
     const database = await releasedDatabase(version);
     try {
-      await keepLongCheckpoint(database);
+      keepCheckpoint(checkpoint, database);
       const before = await contentOf(database);
       const message = await refusal(database);
       expect(message).toContain(`ends at entry ${database.hashes.length}, before the checkpoint's 300`);
@@ -62,7 +73,7 @@ describe('A start that refuses a database because of its checkpoint leaves it as
   it('and creates none when there is none', async () => {
     const database = await temporaryDatabase();
     try {
-      await keepLongCheckpoint(database);
+      keepCheckpoint(checkpoint, database);
       const before = await contentOf(database);
       expect(await refusal(database)).toContain(`ends at entry 0, before the checkpoint's 300`);
       expect(await contentOf(database)).toEqual(before);
