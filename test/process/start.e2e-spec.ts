@@ -1,5 +1,10 @@
+import { once } from 'node:events';
 import { existsSync, linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { createTestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { itOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { type ProgramRun, run } from '../support/processes/shell';
@@ -36,7 +41,8 @@ describe('The built program', () => {
   }
 
   describe('ends with exit code 78', () => {
-    it('and reports every fault of the configuration at once, a line each, without secrets', async () => {
+    it('and reports every fault of the configuration at once, of .env too, a line each, without secrets', async () => {
+      writeFileSync(join(database.folder, '.env'), 'RATE_LIMIT=none\n');
       const { exitCode, output, errors } = await refuse({
         PORT: '70000',
         LOG_LEVEL: 'loud',
@@ -48,18 +54,11 @@ describe('The built program', () => {
         'The configuration is invalid:',
         expect.stringMatching(/^ {2}PORT: got "70000"; expected a whole number from 0 to 65535.*example: PORT=3000$/),
         expect.stringMatching(/^ {2}API_KEY: got a value that is not shown; expected .*example: API_KEY=/),
+        expect.stringMatching(/^ {2}RATE_LIMIT: got "none"; /),
         expect.stringMatching(/^ {2}DATABASE_URL: got .*; expected .*example: DATABASE_URL=/),
         expect.stringMatching(/^ {2}LOG_LEVEL: got "loud"; expected one of fatal, .*example: LOG_LEVEL=info$/),
       ]);
       expect(errors).not.toMatch(/secret with|hunter2/);
-    });
-
-    it('for a fault in the .env file of its folder', async () => {
-      writeFileSync(join(database.folder, '.env'), 'RATE_LIMIT=none\n');
-      expect(await refuse({})).toMatchObject({
-        exitCode: 78,
-        errors: expect.stringContaining('RATE_LIMIT: got "none"'),
-      });
     });
   });
 
@@ -67,30 +66,35 @@ describe('The built program', () => {
     'ends with exit code 75 and one line while another process uses the database, by whatever path',
     async () => {
       await start();
-      const inUse = {
+      expect(await refuse({ DATABASE_URL: 'sqlite:./there/../governance.db' })).toEqual({
         exitCode: 75,
         output: '',
         errors: expect.stringMatching(/^The database \S+ is in use by another process: .*\n$/),
-      };
+      });
       symlinkSync('governance.db', join(database.folder, 'link.db'));
       linkSync(database.path, join(database.folder, 'second.db'));
-      const ways = [
-        {},
-        ...['./there/../governance', 'link', 'second'].map((name) => ({ DATABASE_URL: `sqlite:${name}.db` })),
-      ];
-      for (const environment of ways) expect(await refuse(environment)).toEqual(inUse);
+      for (const name of ['governance.db', 'link.db', 'second.db']) {
+        // This process is another one, too.
+        const environment = { DATABASE_URL: `sqlite:${join(database.folder, name)}` };
+        await expect(createTestApp({ environment })).rejects.toThrow(
+          /^The database \S+ is in use by another process: /,
+        );
+      }
     },
   );
 
   describe('ends with exit code 1 and one line', () => {
     it('if the port is taken', async () => {
-      const { port } = new URL((await start()).url);
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const port = String((other.address() as AddressInfo).port);
       const refused = await refuse({
         PORT: port,
         HOST: '127.0.0.1',
         DATABASE_URL: 'sqlite:other.db',
         LOG_LEVEL: 'silent',
       });
+      other.close();
       expect(refused).toEqual({
         exitCode: 1,
         output: '',
@@ -108,13 +112,13 @@ describe('The built program', () => {
 
   describe('prints a banner', () => {
     it('that warns of a short key, and shows the head of the chain', async () => {
-      const first = await start({ API_KEY: 'short' });
-      expect(first.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
-      expect(first.printed()).toMatch(/^ *Chain +empty$/m);
-      await first.send('POST', '/api/v1/entities', { key: 'short', body: ENTITY });
-      const { body } = await first.send('GET', '/api/v1/provenance', { key: 'short' });
-      await first.stop();
-      const shown = /^ *Chain +1 entry, head ([0-9a-f]{12})…$/m.exec((await start()).printed())?.[1];
+      const app = await createTestApp({ environment: database.environment });
+      await createEntity(app);
+      const { body } = await send(app, 'GET', '/api/v1/provenance');
+      await app.close();
+      const program = await start({ API_KEY: 'short' });
+      expect(program.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
+      const shown = /^ *Chain +1 entry, head ([0-9a-f]{12})…$/m.exec(program.printed())?.[1];
       expect(body.data[0].hash.slice(0, 12)).toBe(shown);
     });
   });
@@ -148,8 +152,9 @@ describe('The built program', () => {
       });
     });
 
-    it('nothing with LOG_LEVEL=silent', async () => {
+    it('nothing with LOG_LEVEL=silent, but still prints the banner, here of an empty chain', async () => {
       const program = await start({ LOG_LEVEL: 'silent' });
+      expect(program.printed()).toMatch(/^ *Chain +empty$/m);
       const banner = program.printed().length;
       await program.send('GET', '/api/v1/nothing', { key: 'wrong' });
       await program.stop();
@@ -166,12 +171,13 @@ describe('The built program', () => {
   });
 
   itOnSqlite('reports that it is unhealthy, and refuses writes, once its database file is gone', async () => {
-    const program = await start();
-    await program.send('POST', '/api/v1/entities', { body: ENTITY });
+    const app = await createTestApp({ environment: database.environment });
+    await createEntity(app);
     for (const suffix of ['', '-wal', '-shm']) rmSync(database.path + suffix, { force: true });
-    expect(await program.send('GET', '/api/v1/health')).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
-    const refused = await program.send('POST', '/api/v1/entities', { body: ENTITY });
+    expect(await send(app, 'GET', '/api/v1/health')).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
+    const refused = await send(app, 'POST', '/api/v1/entities', { body: ENTITY });
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+    await app.close();
   });
 
   it('has the same command and allocator in npm start and in the image, except for the size of the heap', () => {
