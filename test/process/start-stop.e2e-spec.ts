@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-const CLIENTS = 32;
+const CLIENTS = 8;
 /** Milliseconds: five times what is promised. */
 const LONGEST_STOP = 5 * 10_000;
 
@@ -79,19 +82,19 @@ describe('The built program, asked to stop,', () => {
     const endings = reports.map(({ ending }) => ending);
     expect(endings.filter((ending) => ![503, 'ECONNREFUSED', 'UND_ERR_SOCKET'].includes(ending))).toEqual([]);
 
-    const restarted = await start();
-    const { body: stats } = await restarted.send('GET', '/api/v1/stats');
+    const restarted = await createTestApp({ environment: database.environment });
+    const { body: stats } = await send(restarted, 'GET', '/api/v1/stats');
     expect(stats).toMatchObject({ entities: kept.length, provenanceEntries: kept.length });
-    const found = await Promise.all(kept.slice(-200).map((id) => restarted.send('GET', `/api/v1/entities/${id}`)));
+    const found = await Promise.all(kept.slice(-50).map((id) => send(restarted, 'GET', `/api/v1/entities/${id}`)));
     expect(found.filter(({ status }) => status !== 200)).toEqual([]);
-    const { body: verification } = await restarted.send('POST', '/api/v1/provenance/verify');
+    const { body: verification } = await send(restarted, 'POST', '/api/v1/provenance/verify');
     expect(verification).toMatchObject({ valid: true, entriesVerified: kept.length });
-    await restarted.stop();
+    await restarted.close();
   });
 });
 
 const MEBIBYTE = 1_048_576;
-const LARGE_ROWS = 24;
+const LARGE_ROWS = 8;
 const EXPORT = '/api/v1/provenance/export';
 const MANY_MEMBERS = Object.fromEntries(Array.from({ length: 9_000 }, (_unused, member) => [member.toString(36), 1]));
 
@@ -101,12 +104,12 @@ type Client = (program: StartedProgram) => Promise<unknown>;
 const UNDER_WAY: Readonly<Record<string, readonly [clients: number, client: Client]>> = {
   'exports that are read': [3, (program) => program.send('GET', EXPORT)],
   'exports that nobody reads': [2, (program) => held(program, `GET ${EXPORT} HTTP/1.1\r\n\r\n`)],
-  'pages of large rows': [6, (program) => program.send('GET', '/api/v1/entities?limit=24')],
+  'pages of large rows': [6, (program) => program.send('GET', `/api/v1/entities?limit=${LARGE_ROWS}`)],
   verifications: [4, (program) => program.send('POST', '/api/v1/provenance/verify')],
   'verifications from many places': [
     4,
     (program) =>
-      program.send('POST', '/api/v1/provenance/verify', { body: { from: 1 + Math.floor(Math.random() * 24) } }),
+      program.send('POST', '/api/v1/provenance/verify', { body: { from: 1 + Math.floor(Math.random() * LARGE_ROWS) } }),
   ],
   'verifications of the state': [
     2,
@@ -143,10 +146,10 @@ describe('The built program, asked to stop during many long requests,', () => {
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    const program = await start();
-    const body = { type: 'large', name: 'large', properties: { text: 'x'.repeat(MEBIBYTE - 200) } };
-    for (let row = 0; row < LARGE_ROWS; row += 1) await program.send('POST', '/api/v1/entities', { body });
-    await program.stop();
+    const app = await createTestApp({ environment: database.environment });
+    const properties = { text: 'x'.repeat(MEBIBYTE - 200) };
+    for (let row = 0; row < LARGE_ROWS; row += 1) await createEntity(app, { properties });
+    await app.close();
   });
   afterAll(() => database.remove());
 
