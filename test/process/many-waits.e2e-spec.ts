@@ -11,14 +11,14 @@ const WAITING = 20;
 describeOnSqlite('Many requests that wait', () => {
   let program: StartedProgram;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     program = await startProgram(join(ROOT, 'dist', 'main.js'), { MAX_WAITING: String(WAITING) });
   });
-  afterEach(() => program.stop());
+  afterAll(() => program.stop('SIGKILL'));
 
   /** One more than may wait: it is answered at once, so all others have arrived when the first answer does. */
   async function waitingFor(seconds: number): Promise<Promise<Answer>[]> {
-    const { id } = await createAgent(program, { name: 'bot', capabilities: ['refund'] });
+    const { id } = await createAgent(program, { name: `bot that waits ${seconds}`, capabilities: ['refund'] });
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(program, { effect: 'require_approval', actions: ['refund'], approval });
     const body = { action: 'refund', resourceType: 'order', resourceId: 'orders/1' };
