@@ -9,7 +9,7 @@ import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 const MAIN = join(ROOT, 'dist', 'main.js');
 /** In full with WEBHOOKS_IN_FULL=true; a sample otherwise. */
 const IN_FULL = process.env['WEBHOOKS_IN_FULL'] === 'true';
-const [ENDPOINTS, EVENTS, KILLS] = IN_FULL ? [100, 10_000, 10] : [10, 500, 1];
+const [ENDPOINTS, EVENTS, KILLS] = IN_FULL ? [100, 10_000, 10] : [5, 200, 1];
 const CLIENTS = 10;
 /** Milliseconds that the slow endpoint takes to confirm. */
 const SLOW = 100;
@@ -79,7 +79,8 @@ describe('Webhooks to many endpoints, one dead and one slow, from a service that
       for (left -= 1; left >= 0; left -= 1) await create(`event ${left}`);
     });
     for (let kills = 0; kills < KILLS; kills += 1) {
-      await sleep(500);
+      const after = EVENTS * (1 - (kills + 1) / (KILLS + 1));
+      while (left > after) await sleep(10);
       await program.stop('SIGKILL');
       program = await start();
     }
