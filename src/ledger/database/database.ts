@@ -36,8 +36,11 @@ export abstract class Database {
   abstract readonly isCutOff: boolean;
   /** For callers that are waiting and have not sent a statement yet. */
   abstract onCutOff(listener: () => void): void;
-  /** A new writing connection, configured and checked for durable commits. The caller closes the previous one. */
-  abstract openWriter(): Promise<SqlConnection>;
+  /**
+   * A new writing connection, configured and checked for durable commits. The caller closes the previous one.
+   * @param requireSound throws unless the connection leads to what was written before: until then, nothing is read there.
+   */
+  abstract openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection>;
   /**
    * A connection for data that is not a record, such as the progress of a delivery, written by single idempotent
    * statements. The caller closes it.

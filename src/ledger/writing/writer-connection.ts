@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import { DatabaseFault, isFault } from '../database/database-fault';
-import { preparedConnection, type SqlConnection } from '../database/sql-connection';
+import type { SqlConnection } from '../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
@@ -51,7 +51,7 @@ export class WriterConnection {
 
   /** Another session may be with another server, or with a copy put in the database's place. */
   private open(): Promise<SqlConnection> {
-    return preparedConnection(this.database.openWriter(), async (connection) => {
+    return this.database.openWriter(async (connection) => {
       const { sound: known } = this.known;
       if (known !== null && !(await holds(connection, known))) await this.stop(known);
     });

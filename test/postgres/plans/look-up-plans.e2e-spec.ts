@@ -10,7 +10,7 @@ describe('A look-up by keys on PostgreSQL', () => {
 
   beforeAll(async () => {
     app = await createTestApp();
-    writer = await app.application.get(Database).openWriter();
+    writer = await app.application.get(Database).openWriter(() => Promise.resolve());
   });
   afterAll(async () => {
     await writer.close();

@@ -19,6 +19,7 @@ class ProcessLeases1763900000050 implements MigrationInterface {
     await queryRunner.dropTable('process_leases');
   }
 }
+const sound = (): Promise<void> => Promise.resolve();
 const SCHEMA = new SchemaContribution([ProcessLease], [ProcessLeases1763900000050]);
 
 describeWithPostgresCluster('A session that was opened before the writer had one', () => {
@@ -59,7 +60,7 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     await replayed(primary, standby);
     standby.promote();
     gate.aim(standby.port);
-    const writer = await database.openWriter();
+    const writer = await database.openWriter(sound);
     expect(await ports()).toEqual(fiveTimes(standby.port));
     await writer.close();
     await side.close();
@@ -70,9 +71,24 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     const restarted = await open();
     await restarted.points.all(SELECT_PORT);
     gate.aim(primary.port);
-    await expect(restarted.openWriter()).rejects.toThrow(/was replaced by the one on timeline 0*2\./);
+    await expect(restarted.openWriter(sound)).rejects.toThrow(/was replaced by the one on timeline 0*2\./);
     gate.aim(standby.port);
-    await (await restarted.openWriter()).close();
+    await (await restarted.openWriter(sound)).close();
     await restarted.close();
+  });
+
+  it('is not opened on a server that the writer has not yet found to hold what was written', async () => {
+    gate.aim(primary.port);
+    const moving = await open();
+    const writer = await moving.openWriter(sound);
+    gate.aim(standby.port);
+    const lagging = async (): Promise<void> => {
+      await expect(moving.points.all(SELECT_PORT)).rejects.toThrow(/is not the writer's/);
+      throw new Error('It lags.');
+    };
+    await expect(moving.openWriter(lagging)).rejects.toThrow('It lags.');
+    await expect(moving.points.all(SELECT_PORT)).rejects.toThrow(/is not the writer's/);
+    await writer.close();
+    await moving.close();
   });
 });

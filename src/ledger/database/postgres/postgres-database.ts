@@ -98,10 +98,12 @@ export class PostgresDatabase extends Database {
     return this.lease.runner;
   }
 
-  async openWriter(): Promise<SqlConnection> {
+  async openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection> {
     return preparedConnection(PostgresConnection.open(writerConfig(this.url), this.reach), async (connection) => {
       const checks = [requirePrimary(connection), connection.serverProcess(), requireDurability(connection)] as const;
       const [primary, pid] = await Promise.all(checks);
+      this.server.requireLatest(primary);
+      await requireSound(connection);
       this.server.moveTo(primary);
       connection.letCommitWait(() => this.isAtWork(pid));
       this.writer = connection;

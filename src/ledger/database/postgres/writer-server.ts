@@ -15,15 +15,24 @@ export class WriterServer {
 
   constructor(readonly reach: ServerReach) {}
 
-  /** From now on the writer's session is on this primary. It must not have been replaced by one that a session was on. */
-  moveTo(primary: Primary): void {
-    const previous = this.primary === null ? this.early : [this.primary];
-    const newer = previous.find((other) => replaces(other, primary));
+  /** Throws for a primary that was replaced by one that a session was on. */
+  requireLatest(primary: Primary): void {
+    const newer = this.previous.find((other) => replaces(other, primary));
     if (newer !== undefined) throw elsewhere(primary, `was replaced by the one on timeline ${newer.timeline}`);
+  }
+
+  /** From now on the writer's session is on this primary, and all others have to be. */
+  moveTo(primary: Primary): void {
+    this.requireLatest(primary);
+    const { previous } = this;
     this.primary = primary;
     const hasMoved = !previous.every((other) => this.is(other));
     this.early.length = 0;
     if (hasMoved) this.whenMoved.forEach((listener) => listener());
+  }
+
+  private get previous(): readonly Primary[] {
+    return this.primary === null ? this.early : [this.primary];
   }
 
   is(primary: Primary): boolean {

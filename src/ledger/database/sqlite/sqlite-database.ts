@@ -74,7 +74,7 @@ export class SqliteDatabase extends Database {
     }
   }
 
-  async openWriter(): Promise<SqlConnection> {
+  async openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection> {
     return preparedConnection(SqliteConnection.open(this.location, 'write'), async (connection) => {
       await applyWriterSettings(connection);
       // The first read creates the write-ahead log, whose identity is watched as well as the file's.
@@ -82,6 +82,7 @@ export class SqliteDatabase extends Database {
       // Identities are taken with the first writer only: the readers stay with these files, so writing to others would
       // split the ledger.
       if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
+      await requireSound(connection);
     });
   }
 
