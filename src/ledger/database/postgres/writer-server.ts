@@ -31,10 +31,6 @@ export class WriterServer {
     if (hasMoved) this.whenMoved.forEach((listener) => listener());
   }
 
-  private get previous(): readonly Primary[] {
-    return this.primary === null ? this.early : [this.primary];
-  }
-
   is(primary: Primary): boolean {
     return this.primary === null || isSame(this.primary, primary);
   }
@@ -55,6 +51,10 @@ export class WriterServer {
   /** Called when another primary has taken over from the writer's. */
   onReplaced(listener: () => void): void {
     this.whenReplaced.push(listener);
+  }
+
+  private get previous(): readonly Primary[] {
+    return this.primary === null ? this.early : [this.primary];
   }
 }
 
