@@ -315,69 +315,6 @@ describe('A stop', () => {
     });
   });
 
-  describe('in the list', () => {
-    const listed = async (query: string, key?: string): Promise<string[]> => {
-      const { body } = await send(app, 'GET', `${STOPS}?${query}`, key === undefined ? {} : { key });
-      expect(body.total).toBe(body.data.length);
-      return body.data.map(({ id }: { id: string }) => id);
-    };
-
-    it('is found newest first, and by status', async () => {
-      const [first, second] = [await stop(app, { role: 'worker' }), await stop(app, { role: 'clerk' })];
-      expect((await listed('limit=1000')).slice(0, 2)).toEqual([second.id, first.id]);
-      await lift(app, first);
-      expect(await listed('status=active')).toEqual([second.id]);
-      expect((await listed('status=lifted&limit=1000')).includes(first.id)).toBe(true);
-      expect((await send(app, 'GET', `${STOPS}?status=over`)).status).toBe(400);
-    });
-
-    it('is seen by whom it may concern, and by all who read or review', async () => {
-      const reader = (await issueKey(app, { scopes: ['read'], agentId: company.bot.id })).secret;
-      const unbound = (await issueKey(app, { scopes: ['entities'] })).secret;
-      const all = await stop(app);
-      const ofBot = await stop(app, { agentId: 'bot' });
-      const ofOther = await stop(app, { agentId: 'other' });
-      const ofWorkers = await stop(app, { role: 'worker', actions: ['x'] });
-      const ofClerks = await stop(app, { role: 'clerk' });
-      const everyone = [ofClerks, ofWorkers, ofOther, ofBot, all].map(({ id }) => id);
-      for (const key of [undefined, company.ann.key, company.other.key, reader, unbound])
-        expect(await listed('status=active', key)).toEqual(everyone);
-      expect(await listed('status=active', company.bot.key)).toEqual([ofWorkers.id, ofBot.id, all.id]);
-      const read = async ({ id }: { id: string }): Promise<number> =>
-        (await send(app, 'GET', `${STOPS}/${id}`, { key: company.bot.key })).status;
-      expect([await read(all), await read(ofBot), await read(ofOther), await read(ofClerks)]).toEqual([
-        200, 200, 404, 404,
-      ]);
-      const page = await send(app, 'GET', `${STOPS}?status=active&limit=1`);
-      const next = `${STOPS}?limit=1&cursor=${page.body.nextCursor as string}`;
-      expect((await send(app, 'GET', next, { key: company.bot.key })).body.total).toBe(3);
-      expect((await send(app, 'GET', next)).body.total).toBe(5);
-    });
-
-    it('is waited for with a copy of the list', async () => {
-      const asked = (wait: string, tag: string): Promise<Answer> =>
-        send(app, 'GET', `${STOPS}?status=active${wait}`, { headers: { 'If-None-Match': tag } });
-      const empty = await send(app, 'GET', `${STOPS}?status=active`);
-      const tag = String(empty.headers.get('etag'));
-      expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
-      expect(await asked('', tag)).toMatchObject({ status: 304, text: '' });
-      expect((await asked('&wait=1', tag)).status).toBe(304);
-      expect((await asked('&wait=60', '"other"')).status).toBe(200);
-      expect((await send(app, 'GET', `${STOPS}?wait=60`)).status).toBe(200);
-      expect((await asked('&wait=61', tag)).status).toBe(400);
-      const waiting = asked('&wait=60', tag);
-      // What else is written does not answer it.
-      await execute(app);
-      const made = await stop(app);
-      const changed = await waiting;
-      expect(changed).toMatchObject({ status: 200, body: { data: [{ id: made.id }], total: 1 } });
-      expect(changed.headers.get('etag')).not.toBe(tag);
-      const lifting = asked('&wait=60', String(changed.headers.get('etag')));
-      await lift(app, made);
-      expect((await lifting).headers.get('etag')).toBe(tag);
-    });
-  });
-
   it('is taken a thousand times of all callers, and then still for everything', async () => {
     const full = await createTestApp();
     const { id } = await stop(full, { actions: ['first'] });

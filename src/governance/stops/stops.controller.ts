@@ -3,8 +3,9 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { entityTagOf, HeldCopy } from '../../http/conditional/precondition';
-import { Caller } from '../../http/input/caller.decorator';
-import { ApiList } from '../../http/lists/api-list.decorator';
+import { Gates } from '../../http/gates';
+import { Caller, ClientOf } from '../../http/input/caller.decorator';
+import { ApiPage } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiRoute } from '../../http/openapi/answer-members';
@@ -29,6 +30,7 @@ export class StopsController {
     private readonly stops: ActiveStops,
     private readonly lists: Lists,
     private readonly waits: Waits,
+    private readonly gates: Gates,
   ) {}
 
   @Post()
@@ -61,9 +63,10 @@ export class StopsController {
     'List stops',
     'Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.',
   )
-  @ApiList(StopResponse, 'Stops in order of creation.')
+  @ApiPage(StopResponse, 'Stops in order of creation.')
   async list(
     @Caller() caller: Caller,
+    @ClientOf() client: string,
     @ClientLeft() leaving: AbortSignal,
     @HeldCopy() held: HeldCopy,
     @Query() { wait: seconds, ...query }: StopListQuery,
@@ -73,21 +76,23 @@ export class StopsController {
     const request = list.request(conditionsOf(list.filters, { status: ['status', 'equals'] }));
     const page = async (): Promise<StopList> =>
       list.answer(await this.service.page(caller, request), StopResponse.from);
-    // While one waits, memory says whether there is anything to read.
-    let [last, readAt] = [await page(), -1];
-    const read = async (): Promise<StopList> => {
+    let [tag, readAt] = ['', -1];
+    /** What differs from the copy that the client has; undefined while nothing does. */
+    const read = async (): Promise<StopList | undefined> => {
       await this.stops.catchUp();
       const { changes } = this.stops;
-      if (changes !== readAt) [last, readAt] = [await page(), changes];
-      return last;
+      // Memory says whether there is anything to read.
+      if (changes === readAt) return undefined;
+      // A request that waits holds up no list: it takes a place among those being read for each reading.
+      const newest = await this.gates.of('lists').run(client, page, { leaving });
+      [tag, readAt] = [tagOf(newest), changes];
+      return held.has(tag) ? undefined : newest;
     };
-    const isHeld = (answer: StopList): boolean => held.has(tagOf(answer));
-    const answer =
-      seconds === undefined ? last : await this.waits.until({ caller, seconds, leaving, read, isOpen: isHeld });
-    response.setHeader('ETag', tagOf(answer));
-    if (!isHeld(answer)) return answer;
-    response.status(304);
-    return undefined;
+    const isOpen = (answer: StopList | undefined): boolean => answer === undefined;
+    const answer = await this.waits.until({ caller, seconds, leaving, read, isOpen });
+    response.setHeader('ETag', tag);
+    if (answer === undefined) response.status(304);
+    return answer;
   }
 
   @Get(':id')

@@ -55,6 +55,12 @@ function routeOf({ baseUrl, route, params }: ServiceRequest): string[] {
   return [baseUrl.toLowerCase(), path, canonicalJson(params)];
 }
 
+/** Whom the limits for each client count the request for. */
+export const ClientOf = createParamDecorator((_data: unknown, context: ExecutionContext): string => {
+  const [{ client }] = context.getArgs<Exchange>();
+  return client;
+});
+
 /** Where the request comes from, for a public route that finds its caller by other means. */
 export const RequestOrigin = createParamDecorator((_data: unknown, context: ExecutionContext): Origin => {
   const [{ id, address, traceId }] = context.getArgs<Exchange>();

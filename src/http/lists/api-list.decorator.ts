@@ -6,7 +6,12 @@ const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
-  return applyDecorators(IsList(), ApiOkResponse({ description, type: pageOf(item) }));
+  return applyDecorators(IsList(), ApiPage(item, description));
+}
+
+/** Documents it alone, for a route that waits, and itself takes a place among the lists being read for each reading. */
+export function ApiPage(item: Type, description: string): MethodDecorator {
+  return ApiOkResponse({ description, type: pageOf(item) });
 }
 
 /** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
