@@ -7,15 +7,14 @@ const ROOM = /[\\/]room-spec\.ts$/;
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
   [
-    /^test\/(clients\/(gov|mcp)|postgres\/(replicas|sessions))\/room|^test\/faults\/(start|disk|large-reads|resources|postgres)/,
+    /^test\/(verification|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|large-reads|resources|postgres)/,
     150,
   ],
-  [/^test\/(verification|clients\/\w+)\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
-  [/^test\/console\/(reviewing|screens|oidc)/, 70],
-  [/^test\/((process|database|ledger|http\/limits|policies)\/room|package\/consumer)/, 50],
-  [/^test\/faults\/|^test\/console\/proof/, 40],
-  [/^test\/((webhooks|http|hostile|records|access)\/room|console\/)/, 30],
-  [/room-spec|^test\/(postgres|clients|package)\/|later-readers/, 20],
+  [/^test\/(clients\/\w+|postgres\/\w+)\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
+  [/^test\/(access|policies|process|approvals)\/room|^test\/console\/(reviewing|screens|oidc)/, 70],
+  [/^test\/(decisions|evidence|executions|database|erasures|records)\/room|^test\/(package\/consumer|faults\/)/, 50],
+  [/^test\/(openapi|http|hostile)\/room|^test\/console\//, 30],
+  [/room-spec|^test\/(clients|package)\/|later-readers/, 20],
   [/^test\/|policy-e/, 5],
   [/./, 1],
 ];

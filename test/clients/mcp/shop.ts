@@ -46,9 +46,9 @@ export interface Customer {
   ran(tool: string): unknown[];
 }
 
-export async function openShop(): Promise<Shop> {
+export async function openShop(environment: NodeJS.ProcessEnv = {}): Promise<Shop> {
   await buildCommandLine();
-  const app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+  const app = await createTestApp({ environment: { RATE_LIMIT: '1000000', ...environment } });
   const people = await company(app);
   const folder = mkdtempSync(join(tmpdir(), 'gov-mcp-'));
   await createPolicies(app);

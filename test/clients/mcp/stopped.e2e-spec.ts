@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { lift, stop } from '../../stops/support';
+import { valueOf } from '../../support/application/metric';
+import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { connectThroughProxy, textOf } from './mcp-clients';
 import { openShop, type Shop, WAYS } from './shop';
@@ -28,5 +31,22 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     for (const active of [other, covering]) await lift(shop.app, active);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
     await close();
+  });
+
+  it('are asked for now and then where the service holds no wait', async () => {
+    const crowded = await openShop({ MAX_WAITING: '0' });
+    const { environment, runs, askedAndIs } = await crowded.customer('crowded');
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await askedAndIs('slow', 'authorized');
+    await sleep(2_000);
+    const { text } = await send(crowded.app, 'GET', '/metrics');
+    expect(valueOf(text, 'http_request_duration_seconds_count{method="GET",route="/api/v1/stops",status="304"}')).toBe(
+      1,
+    );
+    await stop(crowded.app, { agentId });
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    await close();
+    await crowded.close();
   });
 });

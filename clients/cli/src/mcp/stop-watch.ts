@@ -4,7 +4,7 @@ import type { ToolRequest } from './mapping.js';
 
 /** Seconds for which the service holds a question for its stops. */
 const WAIT = 60;
-/** Milliseconds after a question that was not answered. */
+/** Milliseconds after a question that was not answered, or not held. */
 const PAUSE = 5_000;
 
 type Asked = ToolRequest & { readonly agent: string };
@@ -50,16 +50,25 @@ export class StopWatch {
     const { signal } = this.ending;
     for (let held: string | null = null; !signal.aborted;) {
       try {
+        const askedAt = performance.now();
         const answer = await this.stops(held);
         if (answer.status === 200) await this.cancelStopped();
+        // Beyond its limit of waits the service answers at once.
+        else if (answer.status === 304 && performance.now() - askedAt < PAUSE) await this.pause();
         if (answer.status >= 400) throw new Error(`GET /stops answered ${answer.status}.`);
         held = answer.headers.get('ETag');
       } catch {
         // The service refuses what a stop covers, whether this is known here or not.
         held = null;
-        await sleep(PAUSE, undefined, { signal, ref: false }).catch(() => undefined);
+        await this.pause();
       }
     }
+  }
+
+  /** Ends early when the watch is closed. */
+  private async pause(): Promise<void> {
+    const { signal } = this.ending;
+    await sleep(PAUSE, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   private stops(held: string | null): Promise<Response> {
