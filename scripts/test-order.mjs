@@ -7,10 +7,10 @@ const ROOM = /[\\/]room-spec\.ts$/;
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
   [
-    /^test\/(verification|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|large-reads|resources|postgres)/,
+    /^test\/(postgres\/(sessions|replicas)|verification|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
-  [/^test\/(clients\/\w+|postgres\/\w+)\/room|^test\/faults\/(kill|failover|full-disk|hostile|plan-memory)/, 100],
+  [/^test\/clients\/\w+\/room|^test\/faults\/(large-reads|resources|postgres|kill|failover|full-disk|hostile)/, 100],
   [/^test\/(access|policies|process|approvals)\/room|^test\/console\/(reviewing|screens|oidc)/, 70],
   [/^test\/(decisions|evidence|executions|database|erasures|records)\/room|^test\/(package\/consumer|faults\/)/, 50],
   [/^test\/(openapi|http|hostile)\/room|^test\/console\//, 30],
