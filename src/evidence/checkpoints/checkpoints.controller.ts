@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
-import { RequiresScope, ApiErrors } from '../../http/request/routes';
+import { RequiresScope } from '../../http/request/routes';
 import { ApiSequence, sequenceOf } from './sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
 import { CheckpointResponse, ConsistencyProofResponse, InclusionProofResponse } from './dto/checkpoint.responses';
@@ -27,7 +27,6 @@ export class CheckpointsController {
       'check at any later time that the log still extends it. None is signed that contradicts an earlier one.',
   )
   @ApiOkResponse({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
-  @ApiErrors('UNAVAILABLE')
   async sign(): Promise<CheckpointResponse> {
     return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
   }
@@ -49,7 +48,6 @@ export class CheckpointsController {
   )
   @ApiSequence()
   @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
-  @ApiErrors('NOT_FOUND')
   async proveInclusion(
     @Param('sequence') text: string,
     @Query() { size }: InclusionProofQuery,

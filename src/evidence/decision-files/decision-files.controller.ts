@@ -31,7 +31,7 @@ export class DecisionFilesController {
     description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',
     headers: { 'Content-Disposition': { schema: { type: 'string' }, description: 'Names the file.' } },
   })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'CONTENT_ERASED')
+  @ApiErrors('CONFLICT', 'CONTENT_ERASED')
   async get(
     @Caller() { ip: address }: Caller,
     @ClientLeft() leaving: AbortSignal,

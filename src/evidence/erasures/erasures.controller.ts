@@ -9,7 +9,7 @@ import { ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { RequiresScope } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateErasureRequest, ErasureResponse } from './dto/erasure.dto';
 import { ERASURE } from './erasure.entity';
@@ -37,7 +37,6 @@ export class ErasuresController {
     type: ErasureResponse,
     description: 'Nothing was left to erase: the newest erasure that took one of them.',
   })
-  @ApiErrors('CONFLICT')
   async create(
     @Caller() caller: Caller,
     @Body() body: CreateErasureRequest,
@@ -62,7 +61,6 @@ export class ErasuresController {
   @ApiRoute('Read an erasure', 'It says whether all is gone, and how much that was.')
   @ApiRecordId(ERASURE)
   @ApiOkResponse({ type: ErasureResponse, description: 'The erasure.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<ErasureResponse> {
     return ErasureResponse.from(found(await this.records.find(ERASURE, id), 'erasure'));
   }

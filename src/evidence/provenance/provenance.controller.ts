@@ -6,7 +6,7 @@ import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { found } from '../../core/errors/domain-error';
-import { ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiNdjson, NDJSON, streamedFile } from '../../http/answers/streamed-answers';
@@ -115,7 +115,6 @@ export class ProvenanceController {
     type: ProvenanceProofResponse,
     description: 'Everything the hashes of the entry were computed from.',
   })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
     const entry = found(await this.entries.find(sequenceOf(sequence)), 'provenance entry');
     return ProvenanceProofResponse.of(entry);

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiRoute } from '../../http/openapi/answer-members';
-import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { RequiresScope } from '../../http/request/routes';
 import { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { OversightService } from './oversight.service';
 import { CheckpointsModule } from '../checkpoints/checkpoints.module';
@@ -23,7 +23,6 @@ export class ReportsController {
       'Past hours are counted once, and again when something in them has changed.',
   )
   @ApiOkResponse({ type: OversightResponse, description: 'The report.' })
-  @ApiErrors('UNAVAILABLE')
   async read(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,

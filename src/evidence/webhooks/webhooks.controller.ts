@@ -57,7 +57,6 @@ export class WebhooksController {
   @ApiRoute('Read a webhook', 'Includes how far its deliveries have come.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<WebhookWithDeliveryResponse> {
     return WebhookWithDeliveryResponse.of(await this.webhooks.get(id));
   }
@@ -69,7 +68,6 @@ export class WebhooksController {
   )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
-  @ApiErrors('NOT_FOUND')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -84,7 +82,6 @@ export class WebhooksController {
   @ApiRoute('Try a webhook', 'Delivers one `webhook.test` event; its result changes nothing.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
-  @ApiErrors('NOT_FOUND')
   test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
     return this.webhooks.test(caller, id);
   }
@@ -98,7 +95,6 @@ export class WebhooksController {
   )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
-  @ApiErrors('NOT_FOUND')
   async rotateSecret(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookWithSecretResponse> {
     return WebhookWithSecretResponse.of(await this.webhooks.rotateSecret(caller, id));
   }
@@ -111,7 +107,6 @@ export class WebhooksController {
   )
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
-  @ApiErrors('NOT_FOUND')
   async replay(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -125,7 +120,6 @@ export class WebhooksController {
   @ApiRoute('Resume a webhook', 'A failing one continues where it stopped; one that is waiting to retry does so now.')
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
-  @ApiErrors('NOT_FOUND')
   async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookResponse> {
     return WebhookResponse.from(await this.webhooks.resume(caller, id));
   }
@@ -135,7 +129,6 @@ export class WebhooksController {
   @ApiRoute('Delete a webhook', 'Nothing more is delivered; its history stays.')
   @ApiRecordId(WEBHOOK, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
-  @ApiErrors('NOT_FOUND')
   remove(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.webhooks.remove(caller, id);
   }

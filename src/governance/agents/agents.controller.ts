@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query
 import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
-import { AnyScope, ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
+import { AnyScope, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -70,7 +70,6 @@ export class AgentsController {
     },
   })
   @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
-  @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreateAgentRequest): Promise<AgentResponse> {
     return AgentResponse.from(await this.agents.create(caller, body));
   }
@@ -81,7 +80,6 @@ export class AgentsController {
   @ApiRoute('Read an agent', 'The agent with this id or name.')
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentWithEmailResponse, description: 'The agent.' })
-  @ApiErrors('NOT_FOUND')
   async get(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -101,7 +99,6 @@ export class AgentsController {
   )
   @ApiIdOrName('change-reviewer')
   @ApiNoContentResponse({ description: 'The address is set.' })
-  @ApiErrors('NOT_FOUND')
   setEmail(@Caller() caller: Caller, @Param('id') id: string, @Body() { email }: SetEmailRequest): Promise<void> {
     return this.emails.set(caller, id, email);
   }
@@ -112,7 +109,6 @@ export class AgentsController {
   @ApiRoute('Forget the address of a person', 'By the person, or with the scope `admin`.')
   @ApiIdOrName('change-reviewer')
   @ApiNoContentResponse({ description: 'There is no address any more.' })
-  @ApiErrors('NOT_FOUND')
   removeEmail(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.emails.set(caller, id, null);
   }
@@ -123,7 +119,6 @@ export class AgentsController {
   @ApiRoute('Update an agent', 'Absent members stay as they are; a list is replaced as a whole.')
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
-  @ApiErrors('NOT_FOUND')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -144,7 +139,6 @@ export class AgentsController {
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
-  @ApiErrors('NOT_FOUND')
   async suspend(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -161,7 +155,6 @@ export class AgentsController {
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })
-  @ApiErrors('NOT_FOUND')
   async resume(
     @Caller() caller: Caller,
     @Param('id') id: string,

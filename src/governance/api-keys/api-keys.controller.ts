@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swa
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnswersSecret, AnyScope, ApiErrors, RequiresScope } from '../../http/request/routes';
+import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -56,7 +56,6 @@ export class ApiKeysController {
   @ApiRoute('Read an API key')
   @ApiRecordId(API_KEY)
   @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, without its secret.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<ApiKeyResponse> {
     return ApiKeyResponse.from(await this.keys.get(id));
   }
@@ -70,7 +69,6 @@ export class ApiKeysController {
   @ApiRecordId(API_KEY)
   @ApiBody({ type: RevokeApiKeyRequest, required: false })
   @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, which has ended.' })
-  @ApiErrors('NOT_FOUND')
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,

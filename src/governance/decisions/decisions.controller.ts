@@ -85,7 +85,6 @@ export class DecisionsController {
     'one to approve together': { title: 'Deploy release 4.4 of the payment gateway', context: { change: 'CHG-1044' } },
   })
   @ApiCreatedResponse({ type: DecisionResponse, description: 'The recorded decision.' })
-  @ApiErrors('PERMISSION_DENIED')
   async propose(@Caller() caller: Caller, @Body() body: ProposeDecisionRequest): Promise<DecisionResponse> {
     return DecisionResponse.from(await this.decisions.propose(caller, body));
   }
@@ -95,7 +94,6 @@ export class DecisionsController {
   @ApiRoute('Read a decision', 'Includes its reviews so far.')
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
-  @ApiErrors('NOT_FOUND')
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -119,7 +117,6 @@ export class DecisionsController {
     type: ApproverListResponse,
     description: 'The approvers; once the decision is settled none of them can approve it.',
   })
-  @ApiErrors('NOT_FOUND')
   async listApprovers(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -139,7 +136,7 @@ export class DecisionsController {
     'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
   )
   @ApiOkResponse({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  @ApiErrors('NOT_FOUND', 'POLICY_DENIED')
   async approveTogether(
     @Caller() caller: Caller,
     @Body() { decisions, approverId, comment }: ApproveTogetherRequest,
@@ -161,7 +158,7 @@ export class DecisionsController {
   )
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  @ApiErrors('POLICY_DENIED')
   async approve(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -185,7 +182,7 @@ export class DecisionsController {
   @ApiRecordId(DECISION, { sample: 4 })
   @ApiBody({ type: RejectDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  @ApiErrors('POLICY_DENIED')
   async reject(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -206,7 +203,6 @@ export class DecisionsController {
   @ApiRecordId(DECISION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The cancelled decision.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async cancel(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -14,7 +14,6 @@ import { ENTITY } from './governed-entity.entity';
 import { CLAIM } from './claim.entity';
 
 @ApiTags('Entities')
-@ApiErrors('NOT_FOUND')
 @Controller('entities/:id/claims')
 export class ClaimsController {
   constructor(

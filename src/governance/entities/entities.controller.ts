@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { invalidField } from '../../core/errors/domain-error';
-import { ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
+import { RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -55,7 +55,6 @@ export class EntitiesController {
   @ApiRoute('Read an entity', 'Its `ETag` names its revision, for changes with `If-Match`.')
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
     return EntityResponse.from(await this.entities.get(id, asOf));
   }
@@ -70,7 +69,6 @@ export class EntitiesController {
   )
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
-  @ApiErrors('NOT_FOUND')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -87,7 +85,6 @@ export class EntitiesController {
   @ApiRoute('Delete an entity and its claims', 'Its history stays: entries about it can still be read and verified.')
   @ApiRecordId(ENTITY, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
-  @ApiErrors('NOT_FOUND')
   remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
     return this.entities.remove(caller, id, precondition);
   }

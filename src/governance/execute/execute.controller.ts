@@ -114,7 +114,7 @@ export class ExecuteController {
       'It needs an approval first: the execution waits for its decision, or has the approval and is to be resumed. This ' +
       'never means that the action may be carried out. `Location` names the execution.',
   })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  @ApiErrors('POLICY_DENIED')
   async action(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -144,7 +144,6 @@ export class ApprovalsController {
   )
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
-  @ApiErrors('NOT_FOUND')
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -167,7 +166,7 @@ export class ApprovalsController {
   @ApiRecordId(EXECUTION, { sample: 2 })
   @ApiBody({ type: ResumeRequest, required: false })
   @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  @ApiErrors('POLICY_DENIED')
   async resume(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -187,7 +186,6 @@ export class ApprovalsController {
   @ApiRecordId(EXECUTION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
   @ApiOkResponse({ type: ExecutionResponse, description: 'The cancelled execution.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async cancel(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -4,7 +4,7 @@ import { withAgentId, withPersonId } from '../agents/find-agent';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
-import { ApiErrors, RequiresScope } from '../../http/request/routes';
+import { RequiresScope } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -62,7 +62,6 @@ export class ExecutionsController {
   )
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async report(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -62,7 +62,7 @@ export class ForwardAuthController {
       [DECISION_ID_HEADER]: { schema: TEXT, description: 'The decision for which it waits, or that rejected it.' },
     },
   })
-  @ApiErrors('PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT')
+  @ApiErrors('POLICY_DENIED', 'CONFLICT')
   async ask(
     @Caller() caller: Caller,
     @Forwarded() headers: ForwardedHeaders,

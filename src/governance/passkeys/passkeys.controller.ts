@@ -39,7 +39,7 @@ export class PasskeysController {
     schema: { type: 'object', additionalProperties: true },
     description: 'PublicKeyCredentialCreationOptionsJSON of WebAuthn.',
   })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  @ApiErrors('CONFLICT')
   options(@Caller() caller: Caller, @Param('id') id: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
     return this.passkeys.options(caller, id);
   }
@@ -52,7 +52,6 @@ export class PasskeysController {
   )
   @ApiPerson()
   @ApiCreatedResponse({ type: PasskeyResponse, description: 'The passkey.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async register(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -66,7 +65,7 @@ export class PasskeysController {
   @ApiRoute('List the passkeys of a person', 'For `read`, and for the person.')
   @ApiPerson()
   @ApiList(PasskeyResponse, 'Passkeys in order of creation.')
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  @ApiErrors('CONFLICT')
   async list(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -87,7 +86,6 @@ export class PasskeysController {
   @ApiParam({ name: 'passkeyId', description: 'Its id.', example: sampleId('psk') })
   @ApiBody({ type: RemovePasskeyRequest, required: false })
   @ApiOkResponse({ type: PasskeyResponse, description: 'The passkey as it was.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async remove(
     @Caller() caller: Caller,
     @Param('id') id: string,

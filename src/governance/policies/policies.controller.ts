@@ -70,7 +70,6 @@ export class PoliciesController {
   })
   @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })
   @ApiOkResponse({ type: PolicyResponse, description: 'This version is in force already; nothing was written.' })
-  @ApiErrors('CONFLICT')
   async create(
     @Caller() caller: Caller,
     @Body() body: CreatePolicyRequest,
@@ -86,7 +85,6 @@ export class PoliciesController {
   @ApiRoute('Read a policy', 'One version of it, with its status, and with those of its parts that match nothing.')
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.get(id, asOf));
   }
@@ -100,7 +98,6 @@ export class PoliciesController {
   )
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: UsageResponse, description: 'What is used; amounts are text.' })
-  @ApiErrors('NOT_FOUND')
   async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<UsageResponse> {
     return this.policies.usage(id, query);
   }
@@ -114,7 +111,7 @@ export class PoliciesController {
   )
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  @ApiErrors('CONFLICT')
   async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.activate(caller, id));
   }
@@ -125,7 +122,7 @@ export class PoliciesController {
   @ApiRoute('Take a policy out of force', 'Only the version in force can be deactivated. Repeating it changes nothing.')
   @ApiRecordId(POLICY, { sample: 2 })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  @ApiErrors('CONFLICT')
   async deactivate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.deactivate(caller, id));
   }

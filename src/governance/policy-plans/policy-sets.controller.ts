@@ -56,7 +56,7 @@ export class PolicySetsController {
       'If nothing has to change, nothing is written.',
   )
   @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
-  @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')
+  @ApiErrors('PRECONDITION_FAILED')
   async apply(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,

@@ -10,7 +10,7 @@ import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, ApiErrors, RateLimitBucket, RequiresScope, Tagged } from '../../http/request/routes';
+import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Tagged } from '../../http/request/routes';
 import { Waits } from '../../http/waiting/waits';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
@@ -45,7 +45,6 @@ export class StopsController {
   )
   @ApiCreatedResponse({ type: StopResponse, description: 'The stop.' })
   @ApiOkResponse({ type: StopResponse, description: 'An active stop says the same: the first one.' })
-  @ApiErrors('CONFLICT')
   async create(
     @Caller() caller: Caller,
     @Body() body: CreateStopRequest,
@@ -100,7 +99,6 @@ export class StopsController {
   @ApiRoute('Read a stop', 'What it covers, why, and whether it still does.')
   @ApiRecordId(STOP)
   @ApiOkResponse({ type: StopResponse, description: 'The stop.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<StopResponse> {
     return StopResponse.from(await this.service.get(caller, id));
   }
@@ -112,7 +110,6 @@ export class StopsController {
   @ApiRoute('Lift a stop', 'For who made it, and `admin`. Repeating this changes nothing.')
   @ApiRecordId(STOP)
   @ApiOkResponse({ type: StopResponse, description: 'The stop, which is lifted.' })
-  @ApiErrors('NOT_FOUND')
   async lift(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -1,5 +1,5 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import type { DiscoveryService } from '@nestjs/core';
 import type {
   ContentObject,
@@ -24,6 +24,9 @@ import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 export interface DocumentedRoute {
   readonly traits: RouteTraits;
   readonly method: RequestMethod;
+  /** Whether its path has a parameter, and so can name what does not exist. */
+  readonly namesRecord: boolean;
+  /** Those that its decorators name. */
   readonly errors: readonly AnyErrorCode[];
   /** Undefined: the only example is built from those of the body's members. */
   readonly examples: BodyExamples | undefined;
@@ -51,6 +54,9 @@ function describe(controller: Type, handler: Handler): DocumentedRoute {
   return {
     traits: readTraits(controller, handler),
     method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
+    namesRecord: [controller, handler].some((target) =>
+      String(Reflect.getMetadata(PATH_METADATA, target)).includes(':'),
+    ),
     errors: [controller, handler].flatMap((target) => marksOf(target).errors ?? []),
     examples: Reflect.getMetadata(API_EXAMPLES, handler) as BodyExamples | undefined,
   };
@@ -93,15 +99,16 @@ const ACCEPT_ENCODING: HeaderObject = {
 };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 
-/** The codes that a route can return: its own, and those that follow from its input. */
-export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyErrorCode[] {
+/** The codes that a route can return: those that follow from its path, its callers and its input, and its own. */
+export function errorCodesOf({ traits, method, namesRecord, errors }: DocumentedRoute): AnyErrorCode[] {
   return [
-    ...errors,
     ...OF_EVERY_ROUTE,
+    ...(namesRecord ? (['NOT_FOUND'] as const) : []),
     ...(traits.isPublic ? [] : (['UNAUTHORIZED', 'PERMISSION_DENIED'] as const)),
     ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
     ...(method === RequestMethod.POST && traits.body.isTaken && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
     ...(traits.headers.some(({ name }) => name === 'If-Match') ? (['PRECONDITION_FAILED'] as const) : []),
+    ...errors,
   ];
 }
 

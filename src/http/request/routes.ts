@@ -172,7 +172,7 @@ export const Tagged = (): MethodDecorator & ClassDecorator => mark({ isTagged: t
 
 /**
  * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
- * input, the rate limit, our own).
+ * input, the rate limit, our own) and those that follow from a parameter of its path (404) and from its body (409).
  */
 export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & ClassDecorator =>
   mark({ errors: codes });

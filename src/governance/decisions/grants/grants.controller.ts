@@ -7,7 +7,7 @@ import { conditionsOf } from '../../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../../http/lists/lists';
 import { ApiRoute } from '../../../http/openapi/answer-members';
 import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, ApiErrors, RequiresScope } from '../../../http/request/routes';
+import { AdmittedBy, AnyScope, RequiresScope } from '../../../http/request/routes';
 import { RecordReader } from '../../../ledger/reading/record-reader';
 import { withAgentId } from '../../agents/find-agent';
 import { GrantListQuery, GrantResponse, RevokeGrantRequest } from './dto/grant.dto';
@@ -50,7 +50,6 @@ export class GrantsController {
   @ApiRoute('Read a grant', 'What it is good for, how long, and how often it has served.')
   @ApiRecordId(GRANT)
   @ApiOkResponse({ type: GrantResponse, description: 'The grant.' })
-  @ApiErrors('NOT_FOUND')
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<GrantResponse> {
     return GrantResponse.from(await this.grants.get(caller, id));
   }
@@ -65,7 +64,6 @@ export class GrantsController {
   @ApiRecordId(GRANT)
   @ApiBody({ type: RevokeGrantRequest, required: false })
   @ApiOkResponse({ type: GrantResponse, description: 'The grant, which is revoked.' })
-  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED')
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,
