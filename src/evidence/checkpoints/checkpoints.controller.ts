@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiTags } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { RequiresScope } from '../../http/request/routes';
 import { ApiSequence, sequenceOf } from './sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
@@ -26,7 +26,7 @@ export class CheckpointsController {
     'The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then ' +
       'check at any later time that the log still extends it. None is signed that contradicts an earlier one.',
   )
-  @ApiOkResponse({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
+  @Answers({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
   async sign(): Promise<CheckpointResponse> {
     return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
   }
@@ -36,7 +36,7 @@ export class CheckpointsController {
     'Prove that the log extends an earlier state',
     'Proves that between two sizes none of the earlier entries was changed, removed or moved.',
   )
-  @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
+  @Answers({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
   async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
     return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
   }
@@ -47,7 +47,7 @@ export class CheckpointsController {
     'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
   )
   @ApiSequence()
-  @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
+  @Answers({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
   async proveInclusion(
     @Param('sequence') text: string,
     @Query() { size }: InclusionProofQuery,

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Res, type StreamableFile, Module } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiTags } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import type { Response } from 'express';
 import { EXECUTION } from '../../governance/executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -26,7 +26,7 @@ export class DecisionFilesController {
       'of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.',
   )
   @ApiRecordId(EXECUTION)
-  @ApiOkResponse({
+  @Answers({
     type: DecisionFileResponse,
     description: 'The file, as an attachment. If it cannot be sent in full, the connection is reset.',
     headers: { 'Content-Disposition': { schema: { type: 'string' }, description: 'Names the file.' } },

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import type { Response } from 'express';
 import { found } from '../../core/errors/domain-error';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -60,7 +60,7 @@ export class ErasuresController {
   @Get(':id')
   @ApiRoute('Read an erasure', 'It says whether all is gone, and how much that was.')
   @ApiRecordId(ERASURE)
-  @ApiOkResponse({ type: ErasureResponse, description: 'The erasure.' })
+  @Answers({ type: ErasureResponse, description: 'The erasure.' })
   async get(@Param('id') id: string): Promise<ErasureResponse> {
     return ErasureResponse.from(found(await this.records.find(ERASURE, id), 'erasure'));
   }

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
@@ -59,7 +59,6 @@ export class ProvenanceController {
   }
 
   @Post('verify')
-  @HttpCode(200)
   @IgnoresIdempotencyKey()
   @ApiRoute(
     'Verify the chain',
@@ -69,7 +68,7 @@ export class ProvenanceController {
       'the chain and its head are sound.',
   )
   @ApiBody({ type: VerifyChainRequest, required: false })
-  @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
+  @Answers({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
   async verify(
     @Body() { from, state, checkpoint: text }: VerifyChainRequest,
     @ClientLeft() leaving: AbortSignal,
@@ -111,7 +110,7 @@ export class ProvenanceController {
     'Everything its hashes are computed from, so that anyone can recompute them.',
   )
   @ApiSequence()
-  @ApiOkResponse({
+  @Answers({
     type: ProvenanceProofResponse,
     description: 'Everything the hashes of the entry were computed from.',
   })

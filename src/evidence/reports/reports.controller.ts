@@ -1,8 +1,8 @@
 import { Controller, Get, Query, Module } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { RequiresScope } from '../../http/request/routes';
 import { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { OversightService } from './oversight.service';
@@ -22,7 +22,7 @@ export class ReportsController {
       'executions created and the decisions proposed in the period as they are now, which an export lets anybody recompute. ' +
       'Past hours are counted once, and again when something in them has changed.',
   )
-  @ApiOkResponse({ type: OversightResponse, description: 'The report.' })
+  @Answers({ type: OversightResponse, description: 'The report.' })
   async read(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,

@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { AnswersSecret, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -56,7 +56,7 @@ export class WebhooksController {
   @Get(':id')
   @ApiRoute('Read a webhook', 'Includes how far its deliveries have come.')
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
+  @Answers({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
   async get(@Param('id') id: string): Promise<WebhookWithDeliveryResponse> {
     return WebhookWithDeliveryResponse.of(await this.webhooks.get(id));
   }
@@ -67,7 +67,7 @@ export class WebhooksController {
     'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
   )
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
+  @Answers({ type: WebhookResponse, description: 'The webhook.' })
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -78,35 +78,32 @@ export class WebhooksController {
 
   @Post(':id/test')
   @IgnoresIdempotencyKey()
-  @HttpCode(200)
   @ApiRoute('Try a webhook', 'Delivers one `webhook.test` event; its result changes nothing.')
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
+  @Answers({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
   test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
     return this.webhooks.test(caller, id);
   }
 
   @Post(':id/rotate-secret')
-  @HttpCode(200)
   @AnswersSecret()
   @ApiRoute(
     'Give a webhook a new secret',
     'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
   )
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
+  @Answers({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
   async rotateSecret(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookWithSecretResponse> {
     return WebhookWithSecretResponse.of(await this.webhooks.rotateSecret(caller, id));
   }
 
   @Post(':id/replay')
-  @HttpCode(200)
   @ApiRoute(
     'Deliver again',
     'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
   )
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @Answers({ type: WebhookResponse, description: 'The webhook, which is active.' })
   async replay(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -116,19 +113,17 @@ export class WebhooksController {
   }
 
   @Post(':id/resume')
-  @HttpCode(200)
   @ApiRoute('Resume a webhook', 'A failing one continues where it stopped; one that is waiting to retry does so now.')
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @Answers({ type: WebhookResponse, description: 'The webhook, which is active.' })
   async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookResponse> {
     return WebhookResponse.from(await this.webhooks.resume(caller, id));
   }
 
   @Delete(':id')
-  @HttpCode(204)
   @ApiRoute('Delete a webhook', 'Nothing more is delivered; its history stays.')
   @ApiRecordId(WEBHOOK, { sample: 2 })
-  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @AnswersNothing('Deleted; its history stays.')
   remove(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.webhooks.remove(caller, id);
   }

@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { AnyScope, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
@@ -79,7 +79,7 @@ export class AgentsController {
   @Revisioned()
   @ApiRoute('Read an agent', 'The agent with this id or name.')
   @ApiIdOrName()
-  @ApiOkResponse({ type: AgentWithEmailResponse, description: 'The agent.' })
+  @Answers({ type: AgentWithEmailResponse, description: 'The agent.' })
   async get(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -92,23 +92,21 @@ export class AgentsController {
 
   @Put(':id/email')
   @AnyScope()
-  @HttpCode(204)
   @ApiRoute(
     'Set the address of a person',
     'By the person, or with the scope `admin`: they get mails about decisions that wait for them. It is in no state, entry or export.',
   )
   @ApiIdOrName('change-reviewer')
-  @ApiNoContentResponse({ description: 'The address is set.' })
+  @AnswersNothing('The address is set.')
   setEmail(@Caller() caller: Caller, @Param('id') id: string, @Body() { email }: SetEmailRequest): Promise<void> {
     return this.emails.set(caller, id, email);
   }
 
   @Delete(':id/email')
   @AnyScope()
-  @HttpCode(204)
   @ApiRoute('Forget the address of a person', 'By the person, or with the scope `admin`.')
   @ApiIdOrName('change-reviewer')
-  @ApiNoContentResponse({ description: 'There is no address any more.' })
+  @AnswersNothing('There is no address any more.')
   removeEmail(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.emails.set(caller, id, null);
   }
@@ -118,7 +116,7 @@ export class AgentsController {
   @Revisioned()
   @ApiRoute('Update an agent', 'Absent members stay as they are; a list is replaced as a whole.')
   @ApiIdOrName()
-  @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
+  @Answers({ type: AgentResponse, description: 'The updated agent.' })
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -130,7 +128,6 @@ export class AgentsController {
 
   @Post(':id/suspend')
   @RequiresScope('agents')
-  @HttpCode(200)
   @Revisioned()
   @ApiRoute(
     'Suspend an agent',
@@ -138,7 +135,7 @@ export class AgentsController {
   )
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
-  @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
+  @Answers({ type: AgentResponse, description: 'The suspended agent.' })
   async suspend(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -149,12 +146,11 @@ export class AgentsController {
 
   @Post(':id/resume')
   @RequiresScope('agents')
-  @HttpCode(200)
   @Revisioned()
   @ApiRoute('Resume a suspended agent', 'Repeating it changes nothing.')
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })
-  @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })
+  @Answers({ type: AgentResponse, description: 'The active agent.' })
   async resume(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -1,6 +1,6 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/routes';
@@ -55,20 +55,19 @@ export class ApiKeysController {
   @Get(':id')
   @ApiRoute('Read an API key')
   @ApiRecordId(API_KEY)
-  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, without its secret.' })
+  @Answers({ type: ApiKeyResponse, description: 'The key, without its secret.' })
   async get(@Param('id') id: string): Promise<ApiKeyResponse> {
     return ApiKeyResponse.from(await this.keys.get(id));
   }
 
   @Post(':id/revoke')
-  @HttpCode(200)
   @ApiRoute(
     'Revoke an API key',
     'From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.',
   )
   @ApiRecordId(API_KEY)
   @ApiBody({ type: RevokeApiKeyRequest, required: false })
-  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, which has ended.' })
+  @Answers({ type: ApiKeyResponse, description: 'The key, which has ended.' })
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -84,7 +83,7 @@ export class ApiKeysController {
 export class MeController {
   @Get()
   @ApiRoute('Show who you are', 'What your key or token allows you to do, and on whose behalf.')
-  @ApiOkResponse({ type: MeResponse, description: 'The caller.' })
+  @Answers({ type: MeResponse, description: 'The caller.' })
   get(@Caller() caller: Caller): MeResponse {
     return MeResponse.of(caller);
   }

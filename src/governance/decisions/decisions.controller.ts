@@ -1,7 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../agents/find-agent';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
@@ -93,7 +93,7 @@ export class DecisionsController {
   @RequiresScope('read', 'propose', 'review')
   @ApiRoute('Read a decision', 'Includes its reviews so far.')
   @ApiRecordId(DECISION)
-  @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
+  @Answers({ type: DecisionResponse, description: 'The decision.' })
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -113,7 +113,7 @@ export class DecisionsController {
       'decision can still be approved.',
   )
   @ApiRecordId(DECISION)
-  @ApiOkResponse({
+  @Answers({
     type: ApproverListResponse,
     description: 'The approvers; once the decision is settled none of them can approve it.',
   })
@@ -130,12 +130,11 @@ export class DecisionsController {
   @RequiresScope('review')
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
-  @HttpCode(200)
   @ApiRoute(
     'Approve decisions together',
     'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
   )
-  @ApiOkResponse({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
+  @Answers({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
   @ApiErrors('NOT_FOUND', 'POLICY_DENIED')
   async approveTogether(
     @Caller() caller: Caller,
@@ -150,14 +149,13 @@ export class DecisionsController {
   @RequiresScope('review')
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
-  @HttpCode(200)
   @ApiRoute(
     'Approve a decision',
     'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
       'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver. A signed group takes a `signature`.',
   )
   @ApiRecordId(DECISION)
-  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
+  @Answers({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
   @ApiErrors('POLICY_DENIED')
   async approve(
     @Caller() caller: Caller,
@@ -174,14 +172,13 @@ export class DecisionsController {
   @RequiresScope('review')
   @OwnAgentIn('approverId')
   @AdmittedBy(BoundReviewers)
-  @HttpCode(200)
   @ApiRoute(
     'Reject a decision',
     'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.',
   )
   @ApiRecordId(DECISION, { sample: 4 })
   @ApiBody({ type: RejectDecisionRequest, required: false })
-  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
+  @Answers({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
   @ApiErrors('POLICY_DENIED')
   async reject(
     @Caller() caller: Caller,
@@ -195,14 +192,13 @@ export class DecisionsController {
 
   @Post(':id/cancel')
   @RequiresScope('propose')
-  @HttpCode(200)
   @ApiRoute(
     'Cancel a proposed decision',
     'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
   )
   @ApiRecordId(DECISION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
-  @ApiOkResponse({ type: DecisionResponse, description: 'The cancelled decision.' })
+  @Answers({ type: DecisionResponse, description: 'The cancelled decision.' })
   async cancel(
     @Caller() caller: Caller,
     @Param('id') id: string,

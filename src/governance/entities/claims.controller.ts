@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
@@ -62,18 +62,17 @@ export class ClaimsController {
   @ApiRoute('Read a claim', 'A statement about the entity, and the context in which it was made.')
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId' })
-  @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
+  @Answers({ type: ClaimResponse, description: 'The claim.' })
   async get(@Param('id') id: string, @Param('claimId') claimId: string): Promise<ClaimResponse> {
     return ClaimResponse.from(await this.claims.get(id, claimId));
   }
 
   @Delete(':claimId')
   @RequiresScope('entities')
-  @HttpCode(204)
   @ApiRoute('Remove a claim', 'Its content stays in the audit trail and the chain.')
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
-  @ApiNoContentResponse({ description: 'Removed; its history stays.' })
+  @AnswersNothing('Removed; its history stays.')
   remove(@Caller() caller: Caller, @Param('id') id: string, @Param('claimId') claimId: string): Promise<void> {
     return this.claims.remove(caller, id, claimId);
   }

@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { invalidField } from '../../core/errors/domain-error';
 import { RequiresScope, Revisioned } from '../../http/request/routes';
@@ -54,7 +54,7 @@ export class EntitiesController {
   @Revisioned()
   @ApiRoute('Read an entity', 'Its `ETag` names its revision, for changes with `If-Match`.')
   @ApiRecordId(ENTITY)
-  @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
+  @Answers({ type: EntityResponse, description: 'The entity.' })
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
     return EntityResponse.from(await this.entities.get(id, asOf));
   }
@@ -68,7 +68,7 @@ export class EntitiesController {
       'nothing does not create an audit entry.',
   )
   @ApiRecordId(ENTITY)
-  @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
+  @Answers({ type: EntityResponse, description: 'The updated entity.' })
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -81,10 +81,9 @@ export class EntitiesController {
 
   @Delete(':id')
   @RequiresScope('entities')
-  @HttpCode(204)
   @ApiRoute('Delete an entity and its claims', 'Its history stays: entries about it can still be read and verified.')
   @ApiRecordId(ENTITY, { sample: 2 })
-  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @AnswersNothing('Deleted; its history stays.')
   remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
     return this.entities.remove(caller, id, precondition);
   }

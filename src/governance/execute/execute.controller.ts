@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiBody, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { isAwaited } from '../executions/execution-rules';
@@ -8,7 +8,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
@@ -87,7 +87,6 @@ export class ExecuteController {
 
   @Post()
   @RequiresScope('execute')
-  @HttpCode(200)
   @ApiRoute(
     'Execute an action as an agent',
     'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
@@ -100,7 +99,7 @@ export class ExecuteController {
     'one that needs an approval': { action: 'write-off', resourceId: 'invoices/2026/0042', parameters: { amount: 80 } },
     'one to cancel': { action: 'write-off', resourceId: 'invoices/2026/0043', parameters: { amount: 90 } },
   })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, with its outcome.' })
+  @Answers({ type: ExecutionResponse, description: 'The execution, with its outcome.' })
   @ApiAcceptedResponse({
     type: ExecutionResponse,
     headers: {
@@ -143,7 +142,7 @@ export class ApprovalsController {
     'What was requested, which policies decided, how it ended, and what a reviewer who rejected it said.',
   )
   @ApiRecordId(EXECUTION)
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
+  @Answers({ type: ExecutionResponse, description: 'The execution.' })
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
@@ -157,7 +156,6 @@ export class ApprovalsController {
 
   @Post(':id/resume')
   @RequiresScope('execute')
-  @HttpCode(200)
   @ApiRoute(
     'Resume an approved execution',
     'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
@@ -165,7 +163,7 @@ export class ApprovalsController {
   )
   @ApiRecordId(EXECUTION, { sample: 2 })
   @ApiBody({ type: ResumeRequest, required: false })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
+  @Answers({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
   @ApiErrors('POLICY_DENIED')
   async resume(
     @Caller() caller: Caller,
@@ -178,14 +176,13 @@ export class ApprovalsController {
 
   @Post(':id/cancel')
   @RequiresScope('execute')
-  @HttpCode(200)
   @ApiRoute(
     'Cancel an execution before it proceeds',
     'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
   )
   @ApiRecordId(EXECUTION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The cancelled execution.' })
+  @Answers({ type: ExecutionResponse, description: 'The cancelled execution.' })
   async cancel(
     @Caller() caller: Caller,
     @Param('id') id: string,

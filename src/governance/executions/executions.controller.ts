@@ -1,7 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { withAgentId, withPersonId } from '../agents/find-agent';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
 import { RequiresScope } from '../../http/request/routes';
@@ -55,13 +55,12 @@ export class ExecutionsController {
 
   @Post(':id/result')
   @RequiresScope('execute')
-  @HttpCode(200)
   @ApiRoute(
     'Report the outcome of an execution',
     'For one that was `authorized`, and so carried out by its caller; once.',
   )
   @ApiRecordId(EXECUTION)
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
+  @Answers({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
   async report(
     @Caller() caller: Caller,
     @Param('id') id: string,

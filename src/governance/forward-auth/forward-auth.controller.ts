@@ -1,9 +1,9 @@
 import { applyDecorators, Controller, Get, Query, Res } from '@nestjs/common';
-import { ApiForbiddenResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiForbiddenResponse, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../http/input/caller.decorator';
 import { Forwarded, type ForwardedHeaders } from '../../http/input/forwarded.decorator';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import {
   AdmittedBy,
   ApiErrors,
@@ -49,7 +49,7 @@ export class ForwardAuthController {
       'family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.',
   )
   @ApiForwardedHeaders()
-  @ApiOkResponse({
+  @Answers({
     description: 'It may pass.',
     headers: {
       [EXECUTION_ID_HEADER]: { schema: TEXT, description: 'The execution; absent where it was only evaluated.' },

@@ -1,12 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { AnyScope, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -29,13 +29,12 @@ export class PasskeysController {
   @Post('options')
   @RequiresScope('review')
   @IgnoresIdempotencyKey()
-  @HttpCode(200)
   @ApiRoute(
     'Begin to register a passkey',
     'What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.',
   )
   @ApiPerson()
-  @ApiOkResponse({
+  @Answers({
     schema: { type: 'object', additionalProperties: true },
     description: 'PublicKeyCredentialCreationOptionsJSON of WebAuthn.',
   })
@@ -80,12 +79,11 @@ export class PasskeysController {
 
   @Post(':passkeyId/remove')
   @RequiresScope('review')
-  @HttpCode(200)
   @ApiRoute('Remove a passkey', 'By the person with a signature, or by `admin`. What it signed stays signed.')
   @ApiPerson()
   @ApiParam({ name: 'passkeyId', description: 'Its id.', example: sampleId('psk') })
   @ApiBody({ type: RemovePasskeyRequest, required: false })
-  @ApiOkResponse({ type: PasskeyResponse, description: 'The passkey as it was.' })
+  @Answers({ type: PasskeyResponse, description: 'The passkey as it was.' })
   async remove(
     @Caller() caller: Caller,
     @Param('id') id: string,

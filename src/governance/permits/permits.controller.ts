@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { FOR_EVERYBODY } from '../../http/answers/common-headers';
-import { ApiRoute, ApiMember } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute, ApiMember } from '../../http/openapi/answer-members';
 import { ApiErrors, Public, routeNotFound } from '../../http/request/routes';
 import { Permits } from './permits';
 
@@ -74,7 +74,7 @@ export class PermitsController {
   @Get('openid-configuration')
   @Header('Cache-Control', FOR_EVERYBODY)
   @ApiRoute('Discover who issues permits', 'Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
-  @ApiOkResponse({ type: PermitIssuerResponse, description: 'What vaults and clouds read of an issuer.' })
+  @Answers({ type: PermitIssuerResponse, description: 'What vaults and clouds read of an issuer.' })
   @ApiErrors('NOT_FOUND')
   discovery(): PermitIssuerResponse {
     const { issuer } = this.permits;
@@ -85,7 +85,7 @@ export class PermitsController {
   @Get('jwks.json')
   @Header('Cache-Control', FOR_EVERYBODY)
   @ApiRoute('List the keys of permits', 'Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
-  @ApiOkResponse({ type: PermitKeysResponse, description: 'A JSON Web Key set.' })
+  @Answers({ type: PermitKeysResponse, description: 'A JSON Web Key set.' })
   @ApiErrors('NOT_FOUND')
   keys(): PermitKeysResponse {
     if (this.permits.issuer === null) throw routeNotFound();

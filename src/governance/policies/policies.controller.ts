@@ -1,7 +1,7 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { IsList, RequiresScope, ApiErrors } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
@@ -84,7 +84,7 @@ export class PoliciesController {
   @RequiresScope('read')
   @ApiRoute('Read a policy', 'One version of it, with its status, and with those of its parts that match nothing.')
   @ApiRecordId(POLICY)
-  @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
+  @Answers({ type: PolicyResponse, description: 'The policy.' })
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.get(id, asOf));
   }
@@ -97,20 +97,19 @@ export class PoliciesController {
     'The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.',
   )
   @ApiRecordId(POLICY)
-  @ApiOkResponse({ type: UsageResponse, description: 'What is used; amounts are text.' })
+  @Answers({ type: UsageResponse, description: 'What is used; amounts are text.' })
   async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<UsageResponse> {
     return this.policies.usage(id, query);
   }
 
   @Post(':id/activate')
   @RequiresScope('policies')
-  @HttpCode(200)
   @ApiRoute(
     'Put a version of a policy in force',
     'The version that was in force is superseded. Repeating it changes nothing.',
   )
   @ApiRecordId(POLICY)
-  @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
+  @Answers({ type: PolicyResponse, description: 'The policy, in force.' })
   @ApiErrors('CONFLICT')
   async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.activate(caller, id));
@@ -118,10 +117,9 @@ export class PoliciesController {
 
   @Post(':id/deactivate')
   @RequiresScope('policies')
-  @HttpCode(200)
   @ApiRoute('Take a policy out of force', 'Only the version in force can be deactivated. Repeating it changes nothing.')
   @ApiRecordId(POLICY, { sample: 2 })
-  @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
+  @Answers({ type: PolicyResponse, description: 'The policy, out of force.' })
   @ApiErrors('CONFLICT')
   async deactivate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.deactivate(caller, id));

@@ -1,6 +1,6 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import {
   ApiErrors,
   BodyLimit,
@@ -27,7 +27,6 @@ export class PolicySetsController {
   @RequiresScope('read', 'policies')
   @BodyLimit('planBodyLimit')
   @MostListedValues(MOST_VALUES)
-  @HttpCode(200)
   @ApiRoute(
     'Plan a set of policies',
     'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
@@ -35,7 +34,7 @@ export class PolicySetsController {
       'One plan is made at a time; of each caller one may wait, and callers take turns; further ones get 503. `tests` are put to the planned set, as in evaluate: a ' +
       'caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.',
   )
-  @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
+  @Answers({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')
   async plan(
     @Caller() caller: Caller,
@@ -49,13 +48,12 @@ export class PolicySetsController {
   @RequiresScope('policies')
   @BodyLimit('planBodyLimit')
   @MostListedValues(MOST_VALUES)
-  @HttpCode(200)
   @ApiRoute(
     'Apply a set of policies',
     'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
       'If nothing has to change, nothing is written.',
   )
-  @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
+  @Answers({ type: AppliedPoliciesResponse, description: 'What has changed.' })
   @ApiErrors('PRECONDITION_FAILED')
   async apply(
     @Caller() caller: Caller,

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -8,7 +8,7 @@ import { Caller, ClientOf } from '../../http/input/caller.decorator';
 import { ApiPage } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
-import { ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Tagged } from '../../http/request/routes';
 import { Waits } from '../../http/waiting/waits';
@@ -98,7 +98,7 @@ export class StopsController {
   @AnyScope()
   @ApiRoute('Read a stop', 'What it covers, why, and whether it still does.')
   @ApiRecordId(STOP)
-  @ApiOkResponse({ type: StopResponse, description: 'The stop.' })
+  @Answers({ type: StopResponse, description: 'The stop.' })
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<StopResponse> {
     return StopResponse.from(await this.service.get(caller, id));
   }
@@ -106,10 +106,9 @@ export class StopsController {
   @Post(':id/lift')
   @RateLimitBucket(URGENT)
   @RequiresScope('review')
-  @HttpCode(200)
   @ApiRoute('Lift a stop', 'For who made it, and `admin`. Repeating this changes nothing.')
   @ApiRecordId(STOP)
-  @ApiOkResponse({ type: StopResponse, description: 'The stop, which is lifted.' })
+  @Answers({ type: StopResponse, description: 'The stop, which is lifted.' })
   async lift(
     @Caller() caller: Caller,
     @Param('id') id: string,

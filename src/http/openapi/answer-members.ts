@@ -1,9 +1,27 @@
-import type { Type } from '@nestjs/common';
-import { ApiOperation, ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
+import {
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiProperty,
+  type ApiPropertyOptions,
+  type ApiResponseNoStatusOptions,
+  DECORATORS,
+} from '@nestjs/swagger';
 
 /** What the API document says of a route: a title, and the rest. */
 export function ApiRoute(summary: string, description?: string): MethodDecorator {
   return ApiOperation({ summary, ...(description !== undefined && { description }) });
+}
+
+/** The route answers with 200, whatever its method. */
+export function Answers(answer: ApiResponseNoStatusOptions): MethodDecorator {
+  return applyDecorators(HttpCode(200), ApiOkResponse(answer));
+}
+
+/** The route answers with 204. */
+export function AnswersNothing(description: string): MethodDecorator {
+  return applyDecorators(HttpCode(204), ApiNoContentResponse({ description }));
 }
 
 /** A member of an answer. @param more what TypeScript does not know about its type. */

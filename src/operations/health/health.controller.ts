@@ -1,7 +1,7 @@
 import { Controller, Get, HttpStatus, Logger, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiProperty, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { ApiCount, ApiMember, ApiRoute } from '../../http/openapi/answer-members';
+import { Answers, ApiCount, ApiMember, ApiRoute } from '../../http/openapi/answer-members';
 import { Public, RateLimitBucket, RequiresScope } from '../../http/request/routes';
 import { within } from '../../core/concurrency/within';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -63,7 +63,7 @@ export class HealthController {
 
   @Get()
   @ApiRoute('Check whether the service can do its work', 'Healthy means that a write would succeed.')
-  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @Answers({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.isHealthy());
@@ -71,7 +71,7 @@ export class HealthController {
 
   @Get('live')
   @ApiRoute('Check that the process answers', 'Does not check the database: a restart would not fix that.')
-  @ApiOkResponse({ type: HealthResponse, description: 'The process answers.' })
+  @Answers({ type: HealthResponse, description: 'The process answers.' })
   live(@Res({ passthrough: true }) response: Response): HealthResponse {
     return answer(response, true);
   }
@@ -82,7 +82,7 @@ export class HealthController {
     'Check whether requests should be sent here',
     'Like `GET /health`; while the service stops it is 503 as well.',
   )
-  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @Answers({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.isHealthy());
@@ -126,7 +126,7 @@ export class StatisticsController {
   @Get()
   @RequiresScope('read')
   @ApiRoute('Count the records of the service', 'Six totals, all of the same moment.')
-  @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
+  @Answers({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
   async count(): Promise<StatisticsResponse> {
     const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
     const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/input/caller.decorator';
 import { ApiList } from '../../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../../http/lists/lists';
-import { ApiRoute } from '../../../http/openapi/answer-members';
+import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
 import { AdmittedBy, AnyScope, RequiresScope } from '../../../http/request/routes';
 import { RecordReader } from '../../../ledger/reading/record-reader';
@@ -49,21 +49,20 @@ export class GrantsController {
   @AdmittedBy(GrantReaders)
   @ApiRoute('Read a grant', 'What it is good for, how long, and how often it has served.')
   @ApiRecordId(GRANT)
-  @ApiOkResponse({ type: GrantResponse, description: 'The grant.' })
+  @Answers({ type: GrantResponse, description: 'The grant.' })
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<GrantResponse> {
     return GrantResponse.from(await this.grants.get(caller, id));
   }
 
   @Post(':id/revoke')
   @RequiresScope('review')
-  @HttpCode(200)
   @ApiRoute(
     'Revoke a grant',
     'From this commit on it serves nothing. For its reviewers, `admin`, and keys that are not bound to an agent.',
   )
   @ApiRecordId(GRANT)
   @ApiBody({ type: RevokeGrantRequest, required: false })
-  @ApiOkResponse({ type: GrantResponse, description: 'The grant, which is revoked.' })
+  @Answers({ type: GrantResponse, description: 'The grant, which is revoked.' })
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -1,6 +1,6 @@
-import { Body, Controller, Get, HttpCode, Post, type Type } from '@nestjs/common';
-import { ApiBody, ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
-import { ApiRoute } from '../../../http/openapi/answer-members';
+import { Body, Controller, Get, Post, type Type } from '@nestjs/common';
+import { ApiBody, ApiExtraModels, ApiTags, getSchemaPath, type SchemaObject } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { Configuration } from '../../../core/config/configuration';
 import {
   ApiErrors,
@@ -55,13 +55,12 @@ export class AuthzenController {
   @Post('access/v1/evaluation')
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
-  @HttpCode(200)
   @ApiRoute(
     'Ask whether an action is allowed, as AuthZEN defines it',
     'Answered as evaluate would; nothing is recorded. Members that are not listed are ignored.',
   )
   @bodyOf(AccessEvaluation, ASKED)
-  @ApiOkResponse({ type: AccessDecisionResponse, description: 'The decision, and why.' })
+  @Answers({ type: AccessDecisionResponse, description: 'The decision, and why.' })
   async evaluation(@Caller() caller: Caller, @Body() body: JsonObject): Promise<object> {
     return this.authzen.evaluation(caller, body);
   }
@@ -70,14 +69,13 @@ export class AuthzenController {
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
   @MostListedValues(MOST_VALUES)
-  @HttpCode(200)
   @ApiRoute(
     'Ask for a list of actions, as AuthZEN defines it',
     'All are answered by the same set of policies. Members next to the list are defaults for its items; a faulty item is ' +
       'answered in its place.',
   )
   @bodyOf(AccessEvaluations, { ...ASKED, evaluations: [{}, { action: { name: 'delete' } }] })
-  @ApiOkResponse({
+  @Answers({
     schema: { anyOf: [LIST, DECISION] },
     description: 'The decisions in the order of the items; without a list, one decision.',
   })
@@ -88,7 +86,7 @@ export class AuthzenController {
   @Get('.well-known/authzen-configuration')
   @Public()
   @ApiRoute('Discover the AuthZEN routes', 'Requires `PUBLIC_URL`.')
-  @ApiOkResponse({ type: AuthzenConfigurationResponse, description: 'Where the routes are.' })
+  @Answers({ type: AuthzenConfigurationResponse, description: 'Where the routes are.' })
   @ApiErrors('NOT_FOUND')
   discovery(): AuthzenConfigurationResponse {
     const { publicUrl } = this.configuration;

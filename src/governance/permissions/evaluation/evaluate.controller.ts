@@ -1,6 +1,6 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import { ApiRoute } from '../../../http/openapi/answer-members';
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiExtraModels, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/input/caller.decorator';
 import { IgnoresIdempotencyKey, MostListedValues, RequiresScope } from '../../../http/request/routes';
@@ -26,7 +26,6 @@ export class EvaluateController {
   @RequiresScope('read', 'execute')
   @IgnoresIdempotencyKey()
   @MostListedValues(MOST_VALUES)
-  @HttpCode(200)
   @ApiRoute(
     'Ask whether somebody may do something',
     'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
@@ -40,7 +39,7 @@ export class EvaluateController {
       requests: [{}, { action: 'write-off', parameters: { amount: 80 } }, { resourceId: 'invoices/closed/2019' }],
     },
   })
-  @ApiOkResponse({
+  @Answers({
     description: 'The answer, or with `requests` the answers.',
     schema: { anyOf: [{ $ref: getSchemaPath(EvaluationResponse) }, { $ref: getSchemaPath(EvaluationsResponse) }] },
   })
