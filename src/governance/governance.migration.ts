@@ -1,5 +1,5 @@
 import { type MigrationInterface, type QueryRunner, TableIndex, Table } from 'typeorm';
-import { byCreation, governedTable, optionalTexts, texts, primary } from '../ledger/schema/table-shapes';
+import { byCreation, governedTable, optionalTexts, texts, primary, noWayBack } from '../ledger/schema/table-shapes';
 import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../ledger/database/columns';
 
 // What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts adds.
@@ -11,9 +11,7 @@ export class Stops1764800000000 implements MigrationInterface {
   }
 
   /** A version that knows no stops would authorise what they cover. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from stops: restore a backup from before.'));
-  }
+  readonly down = noWayBack('stops');
 }
 
 export class Limits1765200000000 implements MigrationInterface {
@@ -22,9 +20,7 @@ export class Limits1765200000000 implements MigrationInterface {
   }
 
   /** A version that knows no limits would allow what they refuse. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from limits: restore a backup from before.'));
-  }
+  readonly down = noWayBack('limits');
 }
 
 const GRANT_COLUMNS = [
@@ -52,9 +48,7 @@ export class Grants1765400000000 implements MigrationInterface {
   }
 
   /** A version that knows no grants could not verify what was authorised by one. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from grants: restore a backup from before.'));
-  }
+  readonly down = noWayBack('grants');
 }
 
 export class Passkeys1765500000000 implements MigrationInterface {
@@ -66,9 +60,7 @@ export class Passkeys1765500000000 implements MigrationInterface {
   }
 
   /** A version that knows no passkeys would take unsigned approvals where signed ones are required. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from passkeys: restore a backup from before.'));
-  }
+  readonly down = noWayBack('passkeys');
 }
 
 /** Addresses of people, and what they were told. */

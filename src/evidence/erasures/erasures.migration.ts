@@ -1,6 +1,6 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { integerColumn, optionalTextColumn } from '../../ledger/database/columns';
-import { governedTable, texts } from '../../ledger/schema/table-shapes';
+import { governedTable, texts, noWayBack } from '../../ledger/schema/table-shapes';
 
 /** Tables whose records can be erased while they stay. */
 const TABLES = ['executions', 'decisions'] as const;
@@ -23,7 +23,5 @@ export class Erasures1764700000000 implements MigrationInterface {
   }
 
   /** What was erased must not come back: go back to a backup, which the next start brings up to date. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from erasures: restore a backup from before.'));
-  }
+  readonly down = noWayBack('erasures');
 }

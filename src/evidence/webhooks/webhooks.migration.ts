@@ -1,4 +1,5 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { noWayBack } from '../../ledger/schema/table-shapes';
 import { HAS_SLACK_ID } from '../../governance/agents/agent.entity';
 
 const COLUMNS = [`"format" text NOT NULL DEFAULT 'event'`, `"detail" text NOT NULL DEFAULT 'full'`, `"target" text`];
@@ -10,9 +11,7 @@ export class WebhookFormats1765600000000 implements MigrationInterface {
   }
 
   /** A version that knows no formats would deliver entries to the origin of a chat. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from formats of webhooks: restore a backup from before.'));
-  }
+  readonly down = noWayBack('formats of webhooks');
 }
 
 /** Messages with buttons, and who people are in Slack. */
@@ -25,7 +24,5 @@ export class SlackButtons1765610000000 implements MigrationInterface {
   }
 
   /** A version that does not know the columns could not verify the records that have them. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from buttons in Slack: restore a backup from before.'));
-  }
+  readonly down = noWayBack('buttons in Slack');
 }

@@ -1,5 +1,5 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { byCreation } from '../../ledger/schema/table-shapes';
+import { byCreation, noWayBack } from '../../ledger/schema/table-shapes';
 import { IS_EARLIER, IS_TRACED } from './execution.entity';
 
 export class TracedRequests1764900000000 implements MigrationInterface {
@@ -11,9 +11,7 @@ export class TracedRequests1764900000000 implements MigrationInterface {
   }
 
   /** A version that does not know the column could not verify the records that have it. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from traced requests: restore a backup from before.'));
-  }
+  readonly down = noWayBack('traced requests');
 }
 
 const COLUMNS: readonly (readonly [table: string, column: string])[] = [
@@ -37,9 +35,7 @@ export class Principals1765000000000 implements MigrationInterface {
   }
 
   /** Executions on behalf of somebody would be held against an approval for nobody. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from principals: restore a backup from before.'));
-  }
+  readonly down = noWayBack('principals');
 }
 
 /** Agents that are observed for a while, and the executions that were authorised only because of that. */
@@ -50,9 +46,7 @@ export class ObservedExecutions1765020000000 implements MigrationInterface {
   }
 
   /** A version that knows no observation could not verify what was authorised by it. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from observed executions: restore a backup from before.'));
-  }
+  readonly down = noWayBack('observed executions');
 }
 
 /** By what conditions find earlier executions of a run. */
@@ -64,7 +58,5 @@ export class EarlierExecutions1765300000000 implements MigrationInterface {
   }
 
   /** A version that does not know these conditions would decide as if they were about parameters. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from conditions on a run: restore a backup from before.'));
-  }
+  readonly down = noWayBack('conditions on a run');
 }

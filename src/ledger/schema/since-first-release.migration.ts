@@ -8,7 +8,7 @@ import {
 } from 'typeorm';
 import { createIndexes, integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
-import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
+import { byCreation, governedTable, optionalTexts, primary, texts, noWayBack } from './table-shapes';
 import { SUMS } from '../records/statements';
 
 /** Entries read, and nodes written, per statement. */
@@ -184,9 +184,7 @@ export class SaltedEntries1764600000000 implements MigrationInterface {
   }
 
   /** Without their salts, nobody could verify the entries written since: go back to a backup. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from sealed form 2: restore a backup from before.'));
-  }
+  readonly down = noWayBack('sealed form 2');
 }
 
 /** Kept answers name the records that they show, so that an erasure finds them. Those kept before name none. */
@@ -196,9 +194,7 @@ export class ShownRecords1764650000000 implements MigrationInterface {
   }
 
   /** An earlier version would go on showing what was erased: go back to a backup. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from erasures: restore a backup from before.'));
-  }
+  readonly down = noWayBack('erasures');
 }
 
 /** Sums that decisions depend on, kept next to the entries that they are derived from. */
@@ -209,7 +205,5 @@ export class Sums1765100000000 implements MigrationInterface {
   }
 
   /** A version that keeps no sums would allow more than limits let. */
-  down(): Promise<void> {
-    return Promise.reject(new Error('There is no way back from limits: restore a backup from before.'));
-  }
+  readonly down = noWayBack('limits');
 }
