@@ -23,12 +23,9 @@ import {
   selfApproval,
 } from './decision-rules';
 import { type Decision, DECISION } from './decision.entity';
+import type { ApproverListResponse, ApproverResponse, Inability } from './dto/decision.response';
 import { denyingReview } from './reviewers';
 import { ActivePolicies } from '../policies/active-policies';
-
-/** Why an agent could not approve a decision, in order of precedence. */
-export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
-export type Inability = (typeof INABILITIES)[number];
 
 /** What the judgement of a decision depends on. */
 export const JUDGED = [
@@ -40,22 +37,6 @@ type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
 
 /** Whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
-
-/** An eligible approver of a decision. */
-export interface DecisionApprover {
-  readonly agent: Pick<Agent, 'id' | 'name' | 'kind'>;
-  /** Indexes of the groups that it can approve for. */
-  readonly groups: FillableGroups;
-  readonly able: boolean;
-  readonly why: Inability | null;
-}
-
-export interface DecisionApprovers {
-  readonly approvers: readonly DecisionApprover[];
-  readonly total: number;
-  /** Whether the decision can still be approved; null: there are too many approvers to tell. */
-  readonly feasible: boolean | null;
-}
 
 /** An agent that belongs to a group, or any where the decision names none. */
 interface Candidate {
@@ -110,12 +91,12 @@ export class Approvers {
     decisionId: string,
     { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
     leaving: AbortSignal,
-  ): Promise<DecisionApprovers> {
+  ): Promise<ApproverListResponse> {
     const decision = found(await this.records.find(DECISION, decisionId, caller), 'decision');
     const proposer = await this.records.find(AGENT, decision.proposedBy);
     const isProposerSuspended = proposer?.status === 'suspended';
     const canBeDecided = isOpen(decision) && !isExpired(decision, this.ledger.now);
-    const shown: DecisionApprover[] = [];
+    const shown: ApproverResponse[] = [];
     const able: FillableGroups[] = [];
     const turn = new Turn();
     let total = 0;
@@ -126,12 +107,13 @@ export class Approvers {
       if (!isShown && total > MOST_ASKED) continue;
       const isForbidden = (): boolean => denyingReview(this.policies, decision, 'approve', agent).length > 0;
       const why = this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden });
-      if (isShown) shown.push({ agent, groups, able: why === null && canBeDecided, why });
+      const { id: agentId, name, kind } = agent;
+      if (isShown) shown.push({ agentId, name, kind, groups, able: why === null && canBeDecided, why });
       if (why === null && total <= MOST_ASKED) able.push(fillable);
     }
     const isEnough = canBeDecided && isFeasible(decision, able);
     const isKnown = isEnough || total <= MOST_ASKED || !canBeDecided;
-    return { approvers: shown, total, feasible: isKnown ? isEnough : null };
+    return { data: shown, total, feasible: isKnown ? isEnough : null };
   }
 
   /**

@@ -6,7 +6,7 @@ import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decor
 import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { conditionsOf, PageQuery } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
@@ -20,7 +20,6 @@ import { type Decision, DECISION } from './decision.entity';
 import { DecisionsService } from './decisions.service';
 import {
   ApproveDecisionRequest,
-  ApproverListQuery,
   ApproveTogetherRequest,
   CancelDecisionRequest,
   DecisionListQuery,
@@ -121,9 +120,9 @@ export class DecisionsController {
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
     @Param('id') id: string,
-    @Query() { limit = 50, offset = 0 }: ApproverListQuery,
+    @Query() { limit = 50, offset = 0 }: PageQuery,
   ): Promise<ApproverListResponse> {
-    return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }, leaving));
+    return this.approvers.of(caller, id, { limit, offset }, leaving);
   }
 
   @Post('approve')

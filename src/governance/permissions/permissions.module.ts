@@ -6,7 +6,7 @@ import { StopsModule } from '../stops/stops.module';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
 import { EvaluateController } from './evaluation/evaluate.controller';
-import { Evaluations, GrantedAnswers } from './evaluation/evaluations.service';
+import { Evaluations } from './evaluation/evaluations.service';
 import { FactReader } from './facts';
 import { ActionGuards } from './action-guards';
 import { Permissions } from './permissions';
@@ -15,7 +15,7 @@ import { Permissions } from './permissions';
 @Module({
   imports: [DecisionsModule, PoliciesModule, StopsModule, DiscoveryModule],
   controllers: [EvaluateController],
-  providers: [Permissions, ActionGuards, EarlierExecutions, KnownClaims, FactReader, Evaluations, GrantedAnswers],
+  providers: [Permissions, ActionGuards, EarlierExecutions, KnownClaims, FactReader, Evaluations],
   exports: [Permissions, ActionGuards, FactReader, Evaluations],
 })
 export class PermissionsModule {}

@@ -1,19 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember } from '../../http/openapi/answer-members';
-import { LARGEST_OFFSET, MOST_ROWS } from '../../http/lists/list.query';
-import { QueryInteger } from '../../http/validation/query-fields';
+import type { PageQuery } from '../../http/lists/list.query';
 import { ZERO, decimalOf, decimalText } from '../../core/values/decimal';
 import type { SqlSessions, SqlValue } from '../../ledger/database/sql-connection';
 import type { Policy } from './policy.entity';
 import { type PolicyLimit, sumOfLimit, windowAt } from './limits/limit';
-
-export class UsageQuery {
-  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
-  readonly limit?: number;
-
-  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
-  readonly offset?: number;
-}
 
 /** What is used of a limit in its current window; amounts are text. */
 export class UsedLimitResponse {
@@ -52,7 +43,7 @@ export async function usageOf(
   connection: Pick<SqlSessions, 'all'>,
   { name, limits }: Pick<Policy, 'name' | 'limits'>,
   now: string,
-  { limit: most = 50, offset = 0 }: UsageQuery,
+  { limit: most = 50, offset = 0 }: PageQuery,
 ): Promise<UsageResponse> {
   if (limits.length === 0) return { data: [], total: 0 };
   const windows = limits.map(({ per }) => windowAt(per, now));

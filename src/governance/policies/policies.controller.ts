@@ -8,11 +8,11 @@ import { Caller } from '../../http/input/caller.decorator';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { conditionsOf, PageQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreatePolicyRequest, PolicyListQuery, PolicyResponse } from './dto/policy.dto';
-import { UsageQuery, UsageResponse } from './limit-usage';
+import { UsageResponse } from './limit-usage';
 import { PoliciesService } from './policies.service';
 import { POLICY } from './policy.entity';
 
@@ -98,7 +98,7 @@ export class PoliciesController {
   )
   @ApiRecordId(POLICY)
   @Answers({ type: UsageResponse, description: 'What is used; amounts are text.' })
-  async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<UsageResponse> {
+  async usage(@Param('id') id: string, @Query() query: PageQuery): Promise<UsageResponse> {
     return this.policies.usage(id, query);
   }
 

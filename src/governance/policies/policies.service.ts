@@ -5,10 +5,11 @@ import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Moment, RecordHistory } from '../../ledger/record-history';
+import type { PageQuery } from '../../http/lists/list.query';
 import type { CreatePolicyRequest } from './dto/policy.dto';
 import { ActivePolicies } from './active-policies';
 import { Database } from '../../ledger/database/database';
-import { type UsageQuery, type UsageResponse, usageOf } from './limit-usage';
+import { type UsageResponse, usageOf } from './limit-usage';
 import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
@@ -36,7 +37,7 @@ export class PoliciesService {
     return found(await this.history.find(POLICY, id, asOf), 'policy');
   }
 
-  async usage(id: string, query: UsageQuery): Promise<UsageResponse> {
+  async usage(id: string, query: PageQuery): Promise<UsageResponse> {
     return usageOf(this.database.lists, await this.get(id, undefined), this.ledger.now, query);
   }
 

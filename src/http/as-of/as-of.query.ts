@@ -21,7 +21,7 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
   ];
   return applyDecorators(
     ReadAs((given) => parseTimestampOrDate(given) ?? given),
-    Field('moment', { ...field, optional: true }, momentFault, { anyOf }),
+    Field('moment', { rule: momentFault, schema: { anyOf } }, { ...field, optional: true }),
   );
 }
 

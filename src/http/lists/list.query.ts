@@ -1,8 +1,8 @@
 import type { Comparison, Condition, SortOrder } from '../../ledger/record-page';
 import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields';
 
-export const MOST_ROWS = 1000;
-export const LARGEST_OFFSET = 2 ** 31 - 1;
+const MOST_ROWS = 1000;
+const LARGEST_OFFSET = 2 ** 31 - 1;
 /** Far longer than any cursor of ours. */
 const LONGEST_CURSOR = 65_536;
 
@@ -31,6 +31,15 @@ export class ListQuery {
       '`nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it.',
   })
   cursor?: string;
+}
+
+/** The parameters of a list without cursor, as what it lists changes with records of other kinds. */
+export class PageQuery {
+  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
+  readonly limit?: number;
+
+  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
+  readonly offset?: number;
 }
 
 /** The conditions for the given filters: how each one's column compares with its value. */

@@ -1,21 +1,9 @@
-import {
-  Controller,
-  Get,
-  Header,
-  Redirect,
-  Req,
-  StreamableFile,
-  UseGuards,
-  type CanActivate,
-  Injectable,
-  Module,
-} from '@nestjs/common';
+import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable, Module } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Public, Uncounted, routeNotFound } from '../request/routes';
+import { ExistsWith, Public, Uncounted, routeNotFound } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
-import { Configuration } from '../../core/config/configuration';
 import { DiscoveryModule } from '@nestjs/core';
 
 /**
@@ -41,23 +29,10 @@ export class ApiDocument {
   }
 }
 
-/** If the documentation is switched off, its paths do not exist. */
-@Injectable()
-class DocsEnabledGuard implements CanActivate {
-  constructor(private readonly configuration: Configuration) {}
-
-  canActivate(): boolean {
-    if (!this.configuration.swaggerEnabled) {
-      throw routeNotFound();
-    }
-    return true;
-  }
-}
-
 /** The API document and the page that shows it; nothing is loaded from other origins. */
 @ApiExcludeController()
 @Public()
-@UseGuards(DocsEnabledGuard)
+@ExistsWith('swaggerEnabled')
 @Controller()
 export class OpenApiController {
   constructor(private readonly document: ApiDocument) {}

@@ -1,13 +1,17 @@
 import {
   applyDecorators,
+  type CanActivate,
   createParamDecorator,
   type Type,
   type ExecutionContext,
   HttpStatus,
+  Injectable,
   RequestMethod,
+  UseGuards,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
 import type { Caller, Scope } from '../../ledger/caller';
@@ -191,6 +195,20 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
     applyDecorators(mark({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
   };
+}
+
+/** Where the setting is off, the routes of the controller do not exist. */
+export function ExistsWith(setting: 'consoleEnabled' | 'swaggerEnabled'): ClassDecorator {
+  @Injectable()
+  class SettingGuard implements CanActivate {
+    constructor(private readonly configuration: Configuration) {}
+
+    canActivate(): boolean {
+      if (!this.configuration[setting]) throw routeNotFound();
+      return true;
+    }
+  }
+  return UseGuards(SettingGuard);
 }
 
 /** For a path at which there is nothing, or nothing that is switched on. */

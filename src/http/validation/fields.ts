@@ -77,8 +77,14 @@ export function shownChoice(values: readonly string[], field: ChoiceText & Prese
   return { enum: [...values], ...(enumName !== undefined && { enumName }) };
 }
 
-/** A member that a rule checks and a schema describes. `name` distinguishes the rule from others on the same member. */
-export function Field(name: string, field: FieldText & Presence, rule: MemberRule, schema: object): PropertyDecorator {
+/** How a rule checks a member, and a schema describes it. */
+interface FieldShape {
+  readonly rule: MemberRule;
+  readonly schema: object;
+}
+
+/** A member of this shape. `name` distinguishes its rule from others on the same member. */
+export function Field(name: string, { rule, schema }: FieldShape, field: FieldText & Presence): PropertyDecorator {
   const { optional = false } = field;
   // Of an object `required` would list its own members. Of alternatives each says that it may be null.
   const presence = 'type' in schema && schema.type === 'object' ? { selfRequired: !optional } : { required: !optional };
@@ -115,7 +121,7 @@ export function OptionalText(field: TextField): PropertyDecorator {
 function text(field: TextField & Presence): PropertyDecorator {
   const { max, normalise } = field;
   const schema = { type: String, minLength: leastLength(field), maxLength: max };
-  const member = Field('text', field, (value) => textFault(value, field), schema);
+  const member = Field('text', { rule: (value) => textFault(value, field), schema }, field);
   return normalise === undefined ? member : applyDecorators(ReadAs(normalise), member);
 }
 
@@ -124,19 +130,19 @@ export function DistinctStrings(field: TextListLimits & FieldText<string[]> & Pr
   const { minItems = 0, maxItems, item } = field;
   const items = { type: 'string', minLength: leastLength(item), maxLength: item.max };
   const schema = { type: 'array', items, minItems, maxItems, uniqueItems: true };
-  return Field('distinctStrings', field, (value) => textListFault(value, field), schema);
+  return Field('distinctStrings', { rule: (value) => textListFault(value, field), schema }, field);
 }
 
 /** One of the given texts. */
 export function OneOf(values: readonly string[], field: ChoiceText & Presence): PropertyDecorator {
-  return Field('oneOf', field, (value) => oneOfFault(value, values), shownChoice(values, field));
+  return Field('oneOf', { rule: (value) => oneOfFault(value, values), schema: shownChoice(values, field) }, field);
 }
 
 /** An RFC 3339 time with a zone; the DTO holds it in UTC with milliseconds. */
 export function TimestampField(field: FieldText<string> & Presence): PropertyDecorator {
   return applyDecorators(
     ReadAs((given) => parseTimestamp(given) ?? given),
-    Field('timestamp', field, timestampFault, { type: String, format: 'date-time' }),
+    Field('timestamp', { rule: timestampFault, schema: { type: String, format: 'date-time' } }, field),
   );
 }
 
@@ -212,19 +218,19 @@ export interface FreeFormField extends FieldText<JsonObject>, Presence {
 /** An object whose content belongs to the client and is returned as it was sent. */
 export function FreeFormObject(field: FreeFormField): PropertyDecorator {
   const schema = { type: 'object', additionalProperties: true };
-  return Field('freeFormObject', field, (value) => objectFault(value, field.rule), schema);
+  return Field('freeFormObject', { rule: (value) => objectFault(value, field.rule), schema }, field);
 }
 
 /** Any JSON value, kept as it was sent. It may be left out; `null` counts as left out. */
 export function JsonField(field: FieldText<JsonValue>): PropertyDecorator {
-  return Field('json', { ...field, optional: true }, () => undefined, ANY_JSON_SCHEMA);
+  return Field('json', { rule: () => undefined, schema: ANY_JSON_SCHEMA }, { ...field, optional: true });
 }
 
 /** A text (possibly empty), a number or a boolean. */
 export function ScalarField(field: FieldText<string | number | boolean> & { maxLength: number }): PropertyDecorator {
   const { maxLength } = field;
   const schema = { oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }] };
-  return Field('scalar', field, (value) => scalarFault(value, maxLength), schema);
+  return Field('scalar', { rule: (value) => scalarFault(value, maxLength), schema }, field);
 }
 
 export interface IntegerLimits extends FieldText<number>, Presence {
@@ -236,7 +242,7 @@ export interface IntegerLimits extends FieldText<number>, Presence {
 export function IntegerField(field: IntegerLimits): PropertyDecorator {
   const { min, max } = field;
   const schema = { type: 'integer', minimum: min, maximum: max };
-  return Field('integer', field, (value) => integerFault(value, min, max), schema);
+  return Field('integer', { rule: (value) => integerFault(value, min, max), schema }, field);
 }
 
 /** A list whose items are DTOs. */
@@ -244,12 +250,15 @@ export function ListOf(item: Type, field: FieldText & Presence & { readonly maxI
   const { maxItems } = field;
   const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= maxItems;
   const rule: MemberRule = (value) => (isList(value) ? undefined : `must be an array of at most ${maxItems} items`);
-  return applyDecorators(ItemsAre(item, maxItems), Field('listOf', field, rule, { type: [item], maxItems }));
+  return applyDecorators(
+    ItemsAre(item, maxItems),
+    Field('listOf', { rule, schema: { type: [item], maxItems } }, field),
+  );
 }
 
 /** True or false. */
 export function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator {
-  return Field('boolean', field, booleanFault, { type: Boolean });
+  return Field('boolean', { rule: booleanFault, schema: { type: Boolean } }, field);
 }
 
 /** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */

@@ -1,23 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import {
-  type CanActivate,
-  Controller,
-  Get,
-  Header,
-  Injectable,
-  Req,
-  Res,
-  StreamableFile,
-  UseGuards,
-  Module,
-} from '@nestjs/common';
+import { Controller, Get, Header, Req, Res, StreamableFile, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
-import { Configuration } from '../../core/config/configuration';
 import { FOR_EVER } from '../../http/answers/common-headers';
-import { LeavesInputUnread, Public, Uncounted, routeNotFound } from '../../http/request/routes';
+import { ExistsWith, LeavesInputUnread, Public, Uncounted, routeNotFound } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');
@@ -61,21 +49,10 @@ const POLICY: readonly string[] = [
   "frame-ancestors 'none'",
 ];
 
-/** If the console is switched off, its paths do not exist. */
-@Injectable()
-class ConsoleEnabledGuard implements CanActivate {
-  constructor(private readonly configuration: Configuration) {}
-
-  canActivate(): boolean {
-    if (!this.configuration.consoleEnabled) throw routeNotFound();
-    return true;
-  }
-}
-
 /** The console: one page for all its paths, which uses only the public interface. */
 @ApiExcludeController()
 @Public()
-@UseGuards(ConsoleEnabledGuard)
+@ExistsWith('consoleEnabled')
 @Controller('console')
 export class ConsoleController {
   constructor(private readonly issuer: OidcIssuer) {}

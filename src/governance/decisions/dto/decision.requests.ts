@@ -13,7 +13,7 @@ import {
   REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
-import { QueryInteger, QueryOneOf, QueryText } from '../../../http/validation/query-fields';
+import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import type { JsonObject } from '../../../core/json/json-value';
 import {
   areDistinctApprovers,
@@ -25,7 +25,7 @@ import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { decisionTypeFault } from '../decision-rules';
 import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.dto';
-import { LARGEST_OFFSET, ListQuery, MOST_ROWS } from '../../../http/lists/list.query';
+import { ListQuery } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
 /** Members that are not valid are reported by their own rules. */
@@ -113,12 +113,11 @@ export class SeenDecisionRequest {
 
   @Field(
     'actionHash',
-    { description: 'Of the action that the reviewer saw; null where the decision has none.', example: null },
-    (value) =>
-      value === null || (typeof value === 'string' && ACTION_HASH.test(value))
-        ? undefined
-        : 'must be 64 hexadecimal digits, or null',
-    { type: String, nullable: true },
+    { rule: actionHashFault, schema: { type: String, nullable: true } },
+    {
+      description: 'Of the action that the reviewer saw; null where the decision has none.',
+      example: null,
+    },
   )
   readonly actionHash!: string | null;
 }
@@ -137,6 +136,11 @@ export class ApproveTogetherRequest {
 
   @OptionalText({ ...REMARK, example: 'The runs of this morning.' })
   readonly comment?: string;
+}
+
+function actionHashFault(value: unknown): string | undefined {
+  const isValid = value === null || (typeof value === 'string' && ACTION_HASH.test(value));
+  return isValid ? undefined : 'must be 64 hexadecimal digits, or null';
 }
 
 function togetherFaults(decisions: readonly unknown[]): FieldFault[] {
@@ -199,13 +203,4 @@ export class DecisionListQuery extends ListQuery {
 
   @QueryAgent('Only the proposed decisions that the agent with this id or name could approve now.')
   readonly awaiting?: string;
-}
-
-/** Approvers change with every agent and policy, so their list has no cursor. */
-export class ApproverListQuery {
-  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Maximum number of rows. Default: 50.' })
-  readonly limit?: number;
-
-  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
-  readonly offset?: number;
 }

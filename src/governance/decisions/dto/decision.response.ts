@@ -15,7 +15,6 @@ import {
   type Verdict,
 } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
-import { INABILITIES, type Inability, type DecisionApprover, type DecisionApprovers } from '../approvers';
 
 /** A grant as a reviewer gave it. */
 export class GivenGrantResponse {
@@ -209,6 +208,10 @@ export class ApprovedTogetherResponse {
   readonly total!: number;
 }
 
+/** Why an agent could not approve a decision, in order of precedence. */
+const INABILITIES = ['proposer', 'suspended', 'reviewed', 'no_passkey', 'policy_denied'] as const;
+export type Inability = (typeof INABILITIES)[number];
+
 export class ApproverResponse {
   @ApiProperty({ example: sampleId('agt', 2) })
   readonly agentId!: string;
@@ -234,11 +237,6 @@ export class ApproverResponse {
     { type: 'string', enum: [...INABILITIES, null], nullable: true, example: null },
   )
   readonly why!: Inability | null;
-
-  static from(this: void, { agent, groups, able, why }: DecisionApprover): ApproverResponse {
-    const { id: agentId, name, kind } = agent;
-    return { agentId, name, kind, groups, able, why };
-  }
 }
 
 export class ApproverListResponse {
@@ -254,8 +252,4 @@ export class ApproverListResponse {
     { type: Boolean, nullable: true, example: true },
   )
   readonly feasible!: boolean | null;
-
-  static from(this: void, { approvers, total, feasible }: DecisionApprovers): ApproverListResponse {
-    return { data: approvers.map(ApproverResponse.from), total, feasible };
-  }
 }

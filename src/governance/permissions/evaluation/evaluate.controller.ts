@@ -8,7 +8,7 @@ import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
 import { EvaluationResponse, EvaluationsResponse } from './dto/evaluation.response';
-import { GrantedAnswers, answersTo, type Asking, Evaluations } from './evaluations.service';
+import { answersTo, type Asking, Evaluations } from './evaluations.service';
 
 /** The most values in a list of questions. */
 const MOST_VALUES = 100_000;
@@ -17,10 +17,7 @@ const MOST_VALUES = 100_000;
 @ApiExtraModels(EvaluationResponse, EvaluationsResponse)
 @Controller('policies/evaluate')
 export class EvaluateController {
-  constructor(
-    private readonly evaluations: Evaluations,
-    private readonly granted: GrantedAnswers,
-  ) {}
+  constructor(private readonly evaluations: Evaluations) {}
 
   @Post()
   @RequiresScope('read', 'execute')
@@ -57,7 +54,8 @@ export class EvaluateController {
       ? this.evaluations.ask(list)
       : this.evaluations.askAsOf(list, asOf, leaving));
     // Of an earlier time grants are not known.
-    const results = asOf === undefined ? await this.granted.withGrants(caller, questions, agents, answers) : answers;
+    const results =
+      asOf === undefined ? await this.evaluations.withGrants(caller, questions, agents, answers) : answers;
     const [first] = results;
     return requests === undefined && first !== undefined ? { ...first, policySet } : { results, policySet };
   }

@@ -1,3 +1,4 @@
+import type { HeldGrants } from '../../decisions/grants/held-grants';
 import type { FactReader } from '../facts';
 import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
@@ -31,6 +32,7 @@ describe('Answers to a list', () => {
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,
     { at: () => ({}) } as unknown as FactReader,
+    {} as HeldGrants,
   );
 
   beforeEach(() => {

@@ -93,6 +93,7 @@ export class Evaluations {
     private readonly guards: ActionGuards,
     private readonly stops: ActiveStops,
     private readonly facts: FactReader,
+    private readonly grants: HeldGrants,
   ) {}
 
   /**
@@ -129,6 +130,46 @@ export class Evaluations {
         return { ...basis, facts: await this.gathered(questions, basis, source) };
       });
     return this.past.inForceAfter(caller, sequence, work, leaving);
+  }
+
+  /**
+   * Turns answers that require an approval into those of execute, where a grant takes the place of the approval. Reads nothing
+   * unless one does. @param answers in the order of the questions
+   */
+  async withGrants(
+    caller: Caller,
+    questions: readonly AskedPermission[],
+    agents: Agents,
+    answers: readonly AnswerResponse[],
+  ): Promise<readonly AnswerResponse[]> {
+    const asked = questions.map((question, index): GrantedAction | null => {
+      const { who } = question;
+      const agentId = 'agent' in who ? agents.get(who.agent)?.agent.id : undefined;
+      if (agentId === undefined || answers[index]?.approval === null) return null;
+      return { ...question, agentId, onBehalfOf: askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null };
+    });
+    const waiting = asked.filter((one) => one !== null);
+    if (waiting.length === 0) return answers;
+    const [ids, actions] = [
+      new Set(waiting.map(({ agentId }) => agentId)),
+      new Set(waiting.map(({ action }) => action)),
+    ];
+    const known = await this.grants.activeOf([...ids], [...actions]);
+    if (known.length === 0) return answers;
+    const { now } = this.history;
+    const rejections = new Map<string, Promise<readonly Rejected[]>>();
+    const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
+      const one = asked[index] ?? null;
+      if (one === null || answer.approval === null) return answer;
+      const serving = this.grants.firstHolding(meetingKnown(known, one, now), answer.approval, now);
+      if (serving === null) return answer;
+      const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
+      const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
+      rejections.set(key, rejected);
+      if (await this.grants.isRejected(await rejected, one, serving, now)) return answer;
+      return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
+    });
+    return Promise.all(answered);
   }
 
   /** Starts anew when the set changes between two turns, so that all answers are by one set. */
@@ -283,50 +324,4 @@ const UNABLE: ReadonlySet<AnswerReason> = new Set([
 /** Whatever the policies say. */
 function isUnable({ reason }: PermissionAnswer): boolean {
   return reason !== null && UNABLE.has(reason);
-}
-
-/** Turns answers that require an approval into those of execute, where a grant takes the place of the approval. */
-@Injectable()
-export class GrantedAnswers {
-  constructor(
-    private readonly history: RecordHistory,
-    private readonly grants: HeldGrants,
-  ) {}
-
-  /** Reads nothing unless an approval is required. @param answers in the order of the questions */
-  async withGrants(
-    caller: Caller,
-    questions: readonly AskedPermission[],
-    agents: Agents,
-    answers: readonly AnswerResponse[],
-  ): Promise<readonly AnswerResponse[]> {
-    const asked = questions.map((question, index): GrantedAction | null => {
-      const { who } = question;
-      const agentId = 'agent' in who ? agents.get(who.agent)?.agent.id : undefined;
-      if (agentId === undefined || answers[index]?.approval === null) return null;
-      return { ...question, agentId, onBehalfOf: askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null };
-    });
-    const waiting = asked.filter((one) => one !== null);
-    if (waiting.length === 0) return answers;
-    const [ids, actions] = [
-      new Set(waiting.map(({ agentId }) => agentId)),
-      new Set(waiting.map(({ action }) => action)),
-    ];
-    const known = await this.grants.activeOf([...ids], [...actions]);
-    if (known.length === 0) return answers;
-    const { now } = this.history;
-    const rejections = new Map<string, Promise<readonly Rejected[]>>();
-    const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
-      const one = asked[index] ?? null;
-      if (one === null || answer.approval === null) return answer;
-      const serving = this.grants.firstHolding(meetingKnown(known, one, now), answer.approval, now);
-      if (serving === null) return answer;
-      const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
-      const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
-      rejections.set(key, rejected);
-      if (await this.grants.isRejected(await rejected, one, serving, now)) return answer;
-      return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
-    });
-    return Promise.all(answered);
-  }
 }

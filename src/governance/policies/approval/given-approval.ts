@@ -114,7 +114,7 @@ const distinctApproversFault: MemberRule = (value) => {
 
 /** Groups of approvers, no two of them with the same subjects. */
 export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
-  return Field('approvers', { ...field, optional: true }, distinctApproversFault, APPROVERS.schema);
+  return Field('approvers', { ...APPROVERS, rule: distinctApproversFault }, { ...field, optional: true });
 }
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */

@@ -39,7 +39,7 @@ function PatternList(field: PatternListField): PropertyDecorator {
   const item = textShape({ max, rule });
   const described = { ...field, optional, ...(optional && { default: [] }) };
   const schema = { type: 'array', items: item.schema, minItems, maxItems };
-  return Field('patternList', described, listShape(item, minItems, maxItems, 'strings').rule, schema);
+  return Field('patternList', { ...listShape(item, minItems, maxItems, 'strings'), schema }, described);
 }
 
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
@@ -129,30 +129,20 @@ export class CreatePolicyRequest {
   })
   readonly priority?: number;
 
-  @Field(
-    'conditions',
-    {
-      optional: true,
-      default: [],
-      description:
-        'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
-    },
-    CONDITIONS.rule,
-    CONDITIONS.schema,
-  )
+  @Field('conditions', CONDITIONS, {
+    optional: true,
+    default: [],
+    description:
+      'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
+  })
   readonly conditions?: readonly PolicyCondition[];
 
-  @Field(
-    'limits',
-    {
-      optional: true,
-      default: [],
-      description:
-        'With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same.',
-    },
-    LIMITS.rule,
-    LIMITS.schema,
-  )
+  @Field('limits', LIMITS, {
+    optional: true,
+    default: [],
+    description:
+      'With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same.',
+  })
   readonly limits?: readonly GivenLimit[];
 
   @PatternList({
@@ -166,15 +156,10 @@ export class CreatePolicyRequest {
   })
   readonly onBehalfOf?: readonly string[];
 
-  @Field(
-    'approval',
-    {
-      optional: true,
-      description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
-    },
-    APPROVAL.rule,
-    APPROVAL.schema,
-  )
+  @Field('approval', APPROVAL, {
+    optional: true,
+    description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
+  })
   readonly approval?: GivenApproval;
 }
 

@@ -172,15 +172,10 @@ export class PlanPoliciesRequest {
   })
   readonly tests?: readonly PolicyTestRequest[];
 
-  @Field(
-    'replay',
-    {
-      optional: true,
-      description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
-    },
-    REPLAY.rule,
-    REPLAY.schema,
-  )
+  @Field('replay', REPLAY, {
+    optional: true,
+    description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
+  })
   readonly replay?: GivenReplay;
 }
 

@@ -62,7 +62,7 @@ const GRANT = objectShape({
 export function GrantField(): PropertyDecorator {
   const description =
     'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.';
-  return Field('grant', { optional: true, description, example: { for: 'PT1H' } }, GRANT.rule, GRANT.schema);
+  return Field('grant', GRANT, { optional: true, description, example: { for: 'PT1H' } });
 }
 
 const PARAMETERS = {
@@ -75,7 +75,7 @@ const INSTEAD = objectShape({ parameters: member(PARAMETERS, { example: { amount
 export function InsteadField(): PropertyDecorator {
   const description =
     'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.';
-  return Field('instead', { optional: true, description }, INSTEAD.rule, INSTEAD.schema);
+  return Field('instead', INSTEAD, { optional: true, description });
 }
 
 /** Fills in defaults. */
