@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
+import type { AskedRows, RowsAsked } from '../../ledger/records/rows-asked';
 import { RecordHistory } from '../../ledger/record-history';
 import type { ClaimKey, KnownClaim } from '../policies/conditions/condition';
 import { CLAIM } from './claim.entity';
@@ -43,16 +42,9 @@ export class KnownClaims {
     this.now = claimsSql(database.dialect);
   }
 
-  /** What is known for each key, in this order. @param upTo the sequence of an entry; undefined: now. */
-  async find(keys: readonly ClaimKey[], upTo?: number): Promise<readonly Known[]> {
-    const asked = keys.map((key) => this.asked(key));
-    if (upTo === undefined) return knownOf(await readAsked(this.database.points, asked));
-    return Promise.all(keys.map((key) => this.findPast(key, upTo)));
-  }
-
-  /** The same inside a command. */
-  async findIn(transaction: Pick<LedgerTransaction, 'asked'>, keys: readonly ClaimKey[]): Promise<readonly Known[]> {
-    return knownOf(await transaction.asked<ClaimRow>(keys.map((key) => this.asked(key))));
+  /** What is known for each key, in this order. */
+  async find(read: AskedRows, keys: readonly ClaimKey[]): Promise<readonly Known[]> {
+    return knownOf(await read<ClaimRow>(keys.map((key) => this.asked(key))));
   }
 
   asked({ entityId, predicate }: ClaimKey): RowsAsked {
@@ -63,7 +55,8 @@ export class KnownClaims {
     return { name: 'claims', sql: this.now, key: [entityId, ...formsOf(predicate)], dependsOn };
   }
 
-  private async findPast({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
+  /** What was known. @param upTo the sequence of an entry. */
+  async findPast({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
     if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
     // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character.
     const members = formsOf(predicate).map((form) => `%"predicate":${JSON.stringify(form).replaceAll('\\', '_')}%`);

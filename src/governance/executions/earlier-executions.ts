@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../ledger/database/database';
 import type { Dialect } from '../../ledger/database/dialect';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
+import type { AskedRows, RowsAsked } from '../../ledger/records/rows-asked';
 import type { EarlierKey } from '../policies/conditions/condition';
 import { EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from './execution.entity';
 
@@ -18,24 +17,23 @@ export class EarlierExecutions {
   private readonly then: string;
 
   /** @internal */
-  constructor(private readonly database: Database) {
-    this.now = earlierSql(database.dialect, '');
-    this.then = earlierSql(database.dialect, authorisedBy(database.dialect));
+  constructor({ dialect }: Database) {
+    this.now = earlierSql(dialect, '');
+    this.then = earlierSql(dialect, authorisedBy(dialect));
   }
 
-  /** An id for each key, in this order; null where there is none. @param upTo the sequence of an entry; undefined: now. */
-  async find(keys: readonly EarlierKey[], upTo?: number): Promise<readonly (string | null)[]> {
-    const asked = keys.map((key) => this.asked(key, '', upTo));
-    return idsOf(await readAsked<Found>(this.database.points, asked));
-  }
-
-  /** The same inside a command. @param besides the id of an execution to leave out. */
-  async findIn(
-    transaction: Pick<LedgerTransaction, 'asked'>,
+  /**
+   * An id for each key, in this order; null where there is none.
+   * @param besides the id of an execution to leave out.
+   * @param upTo the sequence of an entry; undefined: now.
+   */
+  async find(
+    read: AskedRows,
     keys: readonly EarlierKey[],
-    besides?: string,
+    { besides, upTo }: { readonly besides?: string | undefined; readonly upTo?: number } = {},
   ): Promise<readonly (string | null)[]> {
-    return idsOf(await transaction.asked<Found>(keys.map((key) => this.asked(key, besides))));
+    const found = await read<{ readonly id: string | null }>(keys.map((key) => this.asked(key, besides, upTo)));
+    return found.map(([first]) => first?.id ?? null);
   }
 
   asked({ run, agentId, action, resource }: EarlierKey, besides = '', upTo?: number): RowsAsked {
@@ -46,14 +44,6 @@ export class EarlierExecutions {
     if (upTo === undefined) return { name: 'earlier', sql: this.now, key, dependsOn };
     return { name: 'earlier then', sql: this.then, key: [...key, upTo], dependsOn };
   }
-}
-
-interface Found {
-  readonly id: string | null;
-}
-
-function idsOf(found: readonly (readonly Found[])[]): (string | null)[] {
-  return found.map(([first]) => first?.id ?? null);
 }
 
 /** Each way of asking has its own statement, so that it uses the index as far as it can. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { parsedDecimal } from '../../core/values/decimal';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { RowsAsked } from '../../ledger/records/rows-asked';
+import { Database } from '../../ledger/database/database';
+import { type AskedRows, readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
 import { SumReader } from '../../ledger/reading/sum-reader';
 import { KnownClaims } from '../entities/known-claims';
@@ -35,14 +36,22 @@ export class FactReader {
     private readonly earlier: EarlierExecutions,
     private readonly claims: KnownClaims,
     private readonly sums: SumReader,
+    private readonly database: Database,
   ) {}
 
   /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
   at(upTo?: number): FactSource {
+    const read: AskedRows = (asked) => readAsked(this.database.points, asked);
+    if (upTo !== undefined) {
+      return {
+        earlier: (keys) => this.earlier.find(read, keys, { upTo }),
+        claims: (keys) => Promise.all(keys.map((key) => this.claims.findPast(key, upTo))),
+      };
+    }
     return {
-      ...(upTo === undefined && { sums: (keys) => this.sums.values(keys) }),
-      earlier: (keys) => this.earlier.find(keys, upTo),
-      claims: (keys) => this.claims.find(keys, upTo),
+      sums: (keys) => this.sums.values(keys),
+      earlier: (keys) => this.earlier.find(read, keys),
+      claims: (keys) => this.claims.find(read, keys),
     };
   }
 
@@ -51,10 +60,11 @@ export class FactReader {
    * @param replayedId of the execution that is replayed, which is not earlier than itself, as if no limit had been reached.
    */
   within(transaction: Pick<LedgerTransaction, 'sums' | 'asked'>, replayedId?: string): FactSource {
+    const read: AskedRows = (asked) => transaction.asked(asked);
     return {
       ...(replayedId === undefined && { sums: (keys) => transaction.sums(keys) }),
-      earlier: (keys) => this.earlier.findIn(transaction, keys, replayedId),
-      claims: (keys) => this.claims.findIn(transaction, keys),
+      earlier: (keys) => this.earlier.find(read, keys, { besides: replayedId }),
+      claims: (keys) => this.claims.find(read, keys),
     };
   }
 

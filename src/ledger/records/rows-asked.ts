@@ -11,6 +11,9 @@ export interface RowsAsked {
   readonly dependsOn: readonly { readonly kind: AnyRecordKind; readonly values: Readonly<Record<string, SqlValue>> }[];
 }
 
+/** Reads what is asked, inside a command or outside: the rows of each, in this order. */
+export type AskedRows = <Row>(asked: readonly RowsAsked[]) => Promise<readonly (readonly Row[])[]>;
+
 /** The rows of each, in this order: one statement for all that ask by the same text. */
 export async function readAsked<Row>(
   reader: Pick<SqlSessions, 'all'>,
