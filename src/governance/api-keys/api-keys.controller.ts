@@ -7,7 +7,7 @@ import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/route
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY } from './api-key.entity';
@@ -37,8 +37,8 @@ export class ApiKeysController {
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const conditions = conditionsOf(filters, { status: ['status', 'equals'], agentId: ['agentId', 'equals'] });
-    return list.answer(await this.records.page(API_KEY, list.request(conditions)), ApiKeyResponse.from);
+    const page = await this.records.page(API_KEY, list.request(equalities(filters)));
+    return list.answer(page, ApiKeyResponse.from);
   }
 
   @Post()

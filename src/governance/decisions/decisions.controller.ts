@@ -6,7 +6,7 @@ import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decor
 import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf, PageQuery } from '../../http/lists/list.query';
+import { equalities, PageQuery } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
@@ -54,16 +54,7 @@ export class DecisionsController {
   ): Promise<ListAnswer<DecisionResponse>> {
     const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, leaving);
     const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
-    const conditions = conditionsOf(filters, {
-      status: ['status', 'equals'],
-      riskLevel: ['riskLevel', 'equals'],
-      type: ['type', 'equals'],
-      proposedBy: ['proposedBy', 'equals'],
-      executionId: ['executionId', 'equals'],
-      traceId: ['traceId', 'equals'],
-      run: ['run', 'equals'],
-    });
-    const request = list.request(conditions);
+    const request = list.request(equalities(filters));
     const page =
       awaiting === undefined
         ? await this.records.page(DECISION, request, caller)

@@ -6,7 +6,7 @@ import { RequiresScope } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { ClaimListQuery, ClaimResponse, CreateClaimRequest } from './dto/entity.dto';
 import { ClaimsService } from './claims.service';
@@ -35,9 +35,8 @@ export class ClaimsController {
     @Query() query: ClaimListQuery,
   ): Promise<ListAnswer<ClaimResponse>> {
     const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
-    const filters = { entityId: id, ...list.filters };
-    const conditions = conditionsOf(filters, { entityId: ['entityId', 'equals'], predicate: ['predicate', 'equals'] });
-    return list.answer(await this.claims.list(id, list.request(conditions)), ClaimResponse.from);
+    const request = list.request(equalities({ entityId: id, ...list.filters }));
+    return list.answer(await this.claims.list(id, request), ClaimResponse.from);
   }
 
   @Post()

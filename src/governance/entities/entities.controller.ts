@@ -9,7 +9,7 @@ import { IfMatch, type Precondition } from '../../http/conditional/precondition'
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateEntityRequest, EntityListQuery, EntityResponse, UpdateEntityRequest } from './dto/entity.dto';
@@ -31,8 +31,7 @@ export class EntitiesController {
   @ApiList(EntityResponse, 'Entities in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
     const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
-    const conditions = conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] });
-    const page = await this.records.page(ENTITY, list.request(conditions));
+    const page = await this.records.page(ENTITY, list.request(equalities(list.filters)));
     return list.answer(page, EntityResponse.from);
   }
 

@@ -6,7 +6,7 @@ import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { Caller } from '../../http/input/caller.decorator';
 import { RequiresScope } from '../../http/request/routes';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { conditionsOf, equalities } from '../../http/lists/list.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -33,23 +33,10 @@ export class ExecutionsController {
     @Query() query: ExecutionListQuery,
   ): Promise<ListAnswer<ExecutionResponse>> {
     const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
-    const filters = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
-    const conditions = conditionsOf(filters, {
-      agentId: ['agentId', 'equals'],
-      action: ['action', 'equals'],
-      outcome: ['outcome', 'equals'],
-      decisionId: ['decisionId', 'equals'],
-      actionHash: ['actionHash', 'equals'],
-      resourceType: ['resourceType', 'equals'],
-      resourceId: ['resourceId', 'equals'],
-      traceId: ['traceId', 'equals'],
-      principal: ['principal', 'equals'],
-      run: ['run', 'equals'],
-      grantId: ['grantId', 'equals'],
-      from: ['createdAt', 'atLeast'],
-      to: ['createdAt', 'atMost'],
-    });
-    const page = await this.records.page(EXECUTION, list.request(conditions), caller);
+    const named = await withPersonId(this.records, await withAgentId(this.records, list.filters, 'agentId'));
+    const { from, to, ...filters } = named;
+    const period = conditionsOf({ from, to }, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
+    const page = await this.records.page(EXECUTION, list.request([...equalities(filters), ...period]), caller);
     return list.answer(page, ExecutionResponse.from);
   }
 

@@ -4,7 +4,7 @@ import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/ser
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
@@ -73,7 +73,7 @@ export class PasskeysController {
   ): Promise<ListAnswer<PasskeyResponse>> {
     const agentId = await this.passkeys.listed(caller, id);
     const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, leaving);
-    const request = list.request(conditionsOf({ agentId }, { agentId: ['agentId', 'equals'] }));
+    const request = list.request(equalities({ agentId }));
     return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
   }
 

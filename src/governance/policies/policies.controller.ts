@@ -8,7 +8,7 @@ import { Caller } from '../../http/input/caller.decorator';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { conditionsOf, PageQuery } from '../../http/lists/list.query';
+import { equalities, PageQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreatePolicyRequest, PolicyListQuery, PolicyResponse } from './dto/policy.dto';
@@ -31,12 +31,8 @@ export class PoliciesController {
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
     const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
-    const conditions = conditionsOf(list.filters, {
-      name: ['name', 'equals'],
-      status: ['status', 'equals'],
-      effect: ['effect', 'equals'],
-    });
-    return list.answer(await this.records.page(POLICY, list.request(conditions)), PolicyResponse.from);
+    const page = await this.records.page(POLICY, list.request(equalities(list.filters)));
+    return list.answer(page, PolicyResponse.from);
   }
 
   @Post()

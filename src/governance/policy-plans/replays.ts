@@ -9,7 +9,7 @@ import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition } from '../../ledger/record-page';
+import { conditionsOf } from '../../http/lists/list.query';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import { Turn } from '../../core/concurrency/turn';
@@ -115,11 +115,8 @@ export class Replays {
     return { executions, changed, skipped, cut: false, examples };
   }
 
-  private newestFirst(caller: Caller, { from, to }: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
-    const conditions: Condition[] = [
-      ...(from === undefined ? [] : [{ column: 'createdAt', comparison: 'atLeast', value: from } as const]),
-      ...(to === undefined ? [] : [{ column: 'createdAt', comparison: 'atMost', value: to } as const]),
-    ];
+  private newestFirst(caller: Caller, period: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
+    const conditions = conditionsOf(period, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
     return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: CHUNK }, caller);
   }
 

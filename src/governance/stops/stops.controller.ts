@@ -6,7 +6,7 @@ import { entityTagOf, HeldCopy } from '../../http/conditional/precondition';
 import { Gates } from '../../http/gates';
 import { Caller, ClientOf } from '../../http/input/caller.decorator';
 import { ApiPage } from '../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../http/lists/list.query';
+import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
@@ -72,7 +72,7 @@ export class StopsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<StopList | undefined> {
     const list = await this.lists.open('stops', query, { limit: 50, order: 'desc' }, leaving);
-    const request = list.request(conditionsOf(list.filters, { status: ['status', 'equals'] }));
+    const request = list.request(equalities(list.filters));
     const page = async (): Promise<StopList> =>
       list.answer(await this.service.page(caller, request), StopResponse.from);
     let [tag, readAt] = ['', -1];

@@ -42,6 +42,13 @@ export class PageQuery {
   readonly offset?: number;
 }
 
+/** The conditions of filters that are named as the columns that equal them. */
+export function equalities(filters: object): Condition[] {
+  return Object.entries(filters as Readonly<Record<string, string | undefined>>).flatMap(([column, value]) =>
+    value === undefined ? [] : { column, comparison: 'equals', value },
+  );
+}
+
 /** The conditions for the given filters: how each one's column compares with its value. */
 export function conditionsOf<Filtered extends object>(
   filters: Filtered,

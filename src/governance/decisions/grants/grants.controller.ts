@@ -3,7 +3,7 @@ import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/input/caller.decorator';
 import { ApiList } from '../../../http/lists/api-list.decorator';
-import { conditionsOf } from '../../../http/lists/list.query';
+import { equalities } from '../../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../../http/lists/lists';
 import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ApiRecordId } from '../../../http/openapi/documentation.decorators';
@@ -35,12 +35,7 @@ export class GrantsController {
   ): Promise<ListAnswer<GrantResponse>> {
     const list = await this.lists.open('grants', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
-    const conditions = conditionsOf(filters, {
-      agentId: ['agentId', 'equals'],
-      status: ['status', 'equals'],
-      decisionId: ['decisionId', 'equals'],
-    });
-    const page = await this.records.page(GRANT, list.request(conditions), caller);
+    const page = await this.records.page(GRANT, list.request(equalities(filters)), caller);
     return list.answer({ ...page, rows: await this.grants.withUses(page.rows) }, GrantResponse.from);
   }
 
