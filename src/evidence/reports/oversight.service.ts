@@ -12,7 +12,7 @@ import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { type Bucket, bucketCount, bucketStart, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
 import { isQuick, type Section, Tally, KeptTallies } from './tally';
-import { TallyReader } from './tally-reader';
+import { type Others, TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 
 const MOST_BUCKETS = 400;
@@ -147,8 +147,7 @@ function policiesNamed({ all }: Summed): string[] {
 
 /** What a report says besides what was counted. */
 interface Beside extends Pick<OversightResponse, 'unused'> {
-  /** How many were made in the period. */
-  readonly others: { readonly stops: number; readonly erasures: number; readonly grants: number };
+  readonly others: Others;
   /** Of agents, by id. */
   readonly names: ReadonlyMap<string, string>;
   readonly checkpoint: IssuedCheckpoint;

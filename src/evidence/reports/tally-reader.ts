@@ -43,7 +43,8 @@ const CREATED = (table: string): string =>
   `(SELECT count(*) FROM "${table}" WHERE "createdSequence" >= $1 AND "createdSequence" < $2)`;
 const COUNT_CREATED = `SELECT ${['stops', 'erasures', 'grants'].map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
 
-interface Others {
+/** How many were made in a period. */
+export interface Others {
   readonly stops: number;
   readonly erasures: number;
   readonly grants: number;

@@ -139,14 +139,6 @@ export async function foundWebhook(transaction: LedgerTransaction, id: string): 
   return found(await transaction.find(WEBHOOK, id), 'webhook');
 }
 
-/** A webhook without its secrets and the URL of a chat: may be returned, and stored for an idempotency key. */
-export type ShownWebhook = Omit<Webhook, 'secrets' | 'target'>;
-
-export function shownWebhook(webhook: Webhook): ShownWebhook {
-  const { secrets: _, target: __, ...shown } = webhook;
-  return shown;
-}
-
 const MOST_WEBHOOKS = 100;
 
 /** @throws CONFLICT when the maximum number of webhooks exists. */

@@ -12,12 +12,13 @@ import { changedMembers } from '../../ledger/records/changed-members';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore, replayed, resumed } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import type {
-  CreateWebhookRequest,
-  UpdateWebhookRequest,
-  WebhookTestResponse,
-  WebhookWithDeliveryResponse,
-  WebhookWithSecretResponse,
+import {
+  type CreateWebhookRequest,
+  type UpdateWebhookRequest,
+  WebhookResponse,
+  type WebhookTestResponse,
+  type WebhookWithDeliveryResponse,
+  type WebhookWithSecretResponse,
 } from './dto/webhook.dto';
 import { type Connections, WebhookSender } from './delivery/webhook-sender';
 import { newSecret, rotated, signingAt } from './signing-secrets';
@@ -29,8 +30,6 @@ import {
   type ChangedMember,
   foundWebhook,
   requireRoom,
-  type ShownWebhook,
-  shownWebhook,
   WEBHOOK,
   type Webhook,
 } from './webhook.entity';
@@ -101,7 +100,7 @@ export class WebhooksService {
    * The delivery position stays as it is, and a filter applies to the entries that follow.
    * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
    */
-  async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<ShownWebhook> {
+  async update(caller: Caller, id: string, request: UpdateWebhookRequest): Promise<WebhookResponse> {
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
@@ -140,7 +139,7 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND; VALIDATION_ERROR for a position beyond the head. */
-  replay(caller: Caller, id: string, after: number): Promise<ShownWebhook> {
+  replay(caller: Caller, id: string, after: number): Promise<WebhookResponse> {
     return this.activated(caller, id, (_webhook, { headSequence: head }) => {
       if (after > head) throw invalidField('after', `must not be beyond the last entry, which is ${head}`);
       return replayed(id, after, head);
@@ -148,7 +147,7 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND */
-  resume(caller: Caller, id: string): Promise<ShownWebhook> {
+  resume(caller: Caller, id: string): Promise<WebhookResponse> {
     return this.activated(caller, id, ({ createdSequence }) => resumed(id, createdSequence));
   }
 
@@ -185,13 +184,13 @@ export class WebhooksService {
     for (const connections of this.connected) connections.close();
   }
 
-  private async activated(caller: Caller, id: string, position: NewPosition): Promise<ShownWebhook> {
+  private async activated(caller: Caller, id: string, position: NewPosition): Promise<WebhookResponse> {
     const activated = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       const before = await foundWebhook(transaction, id);
       transaction.writeAside(position(before, transaction));
       const fields: readonly ChangedMember[] = before.status === 'active' ? [] : ['status'];
       // Without the secrets: it is kept for an idempotency key.
-      return shownWebhook(withChanges(transaction, before, { ...before, status: 'active' }, fields));
+      return WebhookResponse.from(withChanges(transaction, before, { ...before, status: 'active' }, fields));
     });
     this.dispatcher.pollSoon();
     return activated;

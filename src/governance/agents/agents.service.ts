@@ -11,7 +11,6 @@ import {
   agentLookup,
   findAgent,
   findAgentAsOf,
-  observationFault,
   requireMayChange,
   requireMayKeep,
   requireMayObserve,
@@ -51,7 +50,8 @@ export class AgentsService {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
-      this.requireObservable(caller, agent, update);
+      const { observeUntil } = update;
+      if (observeUntil !== undefined) requireMayObserve(caller, agent, observeUntil, this.ledger.clockTime);
       await requireMayBeInSlack(transaction, agent, update);
       precondition.require(agent.revision);
       const changes = changedMembers(agent, update, CHANGEABLE);
@@ -72,13 +72,6 @@ export class AgentsService {
       const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
       return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
-  }
-
-  private requireObservable(caller: Caller, agent: Agent, { observeUntil }: UpdateAgentRequest): void {
-    if (observeUntil === undefined) return;
-    requireMayObserve(caller, agent);
-    const fault = observationFault(observeUntil, this.ledger.clockTime);
-    if (fault !== undefined) throw invalidField('observeUntil', fault);
   }
 }
 

@@ -135,15 +135,6 @@ export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' 
 }
 
 /**
- * Only admins may let an agent act without a policy, and only machines can be observed.
- * @throws PERMISSION_DENIED, VALIDATION_ERROR
- */
-export function requireMayObserve({ grants }: Pick<Caller, 'grants'>, { kind }: Pick<Agent, 'kind'>): void {
-  if (!grants.has('admin')) throw scopeMissing(['admin']);
-  if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
-}
-
-/**
  * Only admins may create people, who review: otherwise a caller that manages agents could create its own reviewer.
  * @throws PERMISSION_DENIED
  */
@@ -159,9 +150,23 @@ export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: st
   return observeUntil !== null && at < observeUntil;
 }
 
-/** What is wrong with the end of an observation; null ends it at once. */
-export function observationFault(until: string | null, now: Date): string | undefined {
+/**
+ * Only admins may let an agent act without a policy, and only machines can be observed.
+ * @param until the end of the observation; null ends it at once.
+ * @throws PERMISSION_DENIED, VALIDATION_ERROR
+ */
+export function requireMayObserve(
+  { grants }: Pick<Caller, 'grants'>,
+  { kind }: Pick<Agent, 'kind'>,
+  until: string | null,
+  now: Date,
+): void {
+  if (!grants.has('admin')) throw scopeMissing(['admin']);
+  if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
   const latest = new Date(now.getTime() + MOST_DAYS * DAY).toISOString();
-  if (until === null || (until > now.toISOString() && until <= latest)) return undefined;
-  return `must be null, or a time in the future, at most ${MOST_DAYS} days ahead: up to ${latest}`;
+  if (until === null || (until > now.toISOString() && until <= latest)) return;
+  throw invalidField(
+    'observeUntil',
+    `must be null, or a time in the future, at most ${MOST_DAYS} days ahead: up to ${latest}`,
+  );
 }

@@ -97,14 +97,9 @@ export class ActivePolicies implements OnModuleInit {
   /** The policies in force as they are stored, and their set; null if they have changed while they were read. */
   async read(): Promise<StoredPolicies | null> {
     const { policySet } = this.inForce;
-    const policies = await this.stored();
-    return policySetOf(policies.map(({ id }) => id)) === policySet ? { policies, policySet } : null;
-  }
-
-  private async stored(): Promise<Policy[]> {
     const policies: Policy[] = [];
     for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
-    return policies;
+    return policySetOf(policies.map(({ id }) => id)) === policySet ? { policies, policySet } : null;
   }
 
   /** @throws CONFLICT when the changes would exceed a limit of the policies in force. */
@@ -163,11 +158,6 @@ export class ActivePolicies implements OnModuleInit {
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    await this.change(added, removed);
-    await this.warnOf(added);
-  }
-
-  private async change(added: readonly Policy[], removed: readonly string[]): Promise<void> {
     const turn = new Turn();
     const kept: [id: string, kept: KeptPolicy][] = [];
     for (const policy of added) {
@@ -178,10 +168,7 @@ export class ActivePolicies implements OnModuleInit {
     for (const id of removed) this.kept.delete(id);
     for (const [id, policy] of kept) this.kept.set(id, policy);
     this.knownRules = null;
-  }
-
-  private async warnOf(policies: readonly Policy[]): Promise<void> {
-    for (const line of await unreportedWarnings(policies)) this.logger.warn(line);
+    for (const line of await unreportedWarnings(added)) this.logger.warn(line);
   }
 }
 

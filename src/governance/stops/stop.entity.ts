@@ -74,11 +74,7 @@ export const STOP: RecordKind<Stop> = {
 export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
 
 /** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
-export interface StopScope {
-  readonly agentId: string | null;
-  readonly role: string | null;
-  readonly actions: readonly string[];
-}
+export type StopScope = Pick<Stop, 'agentId' | 'role' | 'actions'>;
 
 /** Who asks; without an id where it is no registered agent. */
 export interface StoppableSubject {
@@ -108,13 +104,11 @@ export function coversEverything({ agentId, role, actions }: StopScope): boolean
   return agentId === null && role === null && (actions.length === 0 || actions.includes('*'));
 }
 
+export type StopContent = StopScope & Pick<Stop, 'reason'>;
+
 /** Whether two stops say the same. The order of actions does not matter. */
 export function isSameContent(one: StopContent, other: StopContent): boolean {
   const areSameActions =
     one.actions.length === other.actions.length && one.actions.every((action) => other.actions.includes(action));
   return areSameActions && one.agentId === other.agentId && one.role === other.role && one.reason === other.reason;
-}
-
-export interface StopContent extends StopScope {
-  readonly reason: string;
 }

@@ -21,14 +21,11 @@ import type { Grant } from './grant.entity';
 const MOST_TRIED = 20;
 
 /** What an agent asks for, on whose behalf. */
-export interface GrantedAction {
-  readonly agentId: string;
-  readonly action: string;
-  readonly resourceType: string;
-  readonly resourceId: string;
+export interface GrantedAction extends Pick<
+  Grant,
+  'agentId' | 'action' | 'resourceType' | 'resourceId' | 'onBehalfOf'
+> {
   readonly parameters: JsonObject;
-  /** A subject. */
-  readonly onBehalfOf: string | null;
 }
 
 /** What a grant is good for, and how long. */
