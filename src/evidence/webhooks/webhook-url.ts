@@ -23,19 +23,11 @@ export function refusedTargetFault(url: string, terms: WebhookTerms): string | u
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && !terms.webhookAllowHttp)
     return 'must begin with https://, since WEBHOOK_ALLOW_HTTP is not set';
-  if (!terms.webhookAllowPrivate && isRefusedLiteral(addressOf(hostname)))
+  // An IPv6 address has brackets around it.
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (!terms.webhookAllowPrivate && isIP(host) !== 0 && isRefusedAddress(host))
     return 'must not be at a private or special address, since WEBHOOK_ALLOW_PRIVATE is not set';
   return undefined;
-}
-
-/** Whether a host is an address that is refused. */
-function isRefusedLiteral(host: string): boolean {
-  return isIP(host) !== 0 && isRefusedAddress(host);
-}
-
-/** An IPv6 address without its brackets. */
-function addressOf(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 /** Networks that are not part of the public internet, or where cloud providers serve their metadata. */

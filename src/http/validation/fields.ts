@@ -272,3 +272,18 @@ export function AtLeastOneOf(...names: readonly string[]): ClassDecorator {
   const fault = { field: 'body', message: `must have at least one of ${names.join(', ')}` };
   return WholeRequest((members) => (names.some((name) => members[name] !== undefined) ? [] : [fault]));
 }
+
+/** A list of the request names something, at least one, and each once. */
+export function EachNamedOnce(
+  list: string,
+  nameOf: (item: Partial<Record<string, unknown>>) => unknown,
+): ClassDecorator {
+  return WholeRequest(({ [list]: items }) => {
+    if (!Array.isArray(items)) return [];
+    if (items.length === 0) return [{ field: list, message: 'must have at least one item' }];
+    const names = items.map((item: unknown) => nameOf((item ?? {}) as Partial<Record<string, unknown>>));
+    return names.flatMap((name, index) =>
+      names.indexOf(name) === index ? [] : { field: `${list}[${index}]`, message: 'must be named once' },
+    );
+  });
+}

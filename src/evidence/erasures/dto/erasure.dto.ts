@@ -1,9 +1,7 @@
 import { OmitType } from '@nestjs/swagger';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
-import { WholeRequest } from '../../../http/validation/dto';
-import { ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
-import type { FieldFault } from '../../../core/errors/domain-error';
+import { EachNamedOnce, ListOf, OneOf, RequiredText } from '../../../http/validation/fields';
 import { ERASABLE_TYPES, type ErasableType, Erasure } from '../erasure.entity';
 
 const MOST_SUBJECTS = 100;
@@ -16,7 +14,7 @@ export class ErasureSubjectRequest {
   readonly id!: string;
 }
 
-@WholeRequest(({ subjects }) => (Array.isArray(subjects) ? subjectFaults(subjects) : []))
+@EachNamedOnce('subjects', ({ type, id }) => `${String(type)} ${String(id)}`)
 export class CreateErasureRequest {
   @ListOf(ErasureSubjectRequest, {
     maxItems: MOST_SUBJECTS,
@@ -33,20 +31,6 @@ export class CreateErasureRequest {
     example: 'Request 2026-118 of a data subject',
   })
   readonly reason!: string;
-}
-
-function subjectFaults(subjects: readonly unknown[]): FieldFault[] {
-  if (subjects.length === 0) return [{ field: 'subjects', message: 'must have at least one item' }];
-  const seen = new Set<string>();
-  return subjects.flatMap((subject, index) => {
-    const { type, id } = (subject ?? {}) as Partial<ErasureSubjectRequest>;
-    const name = `${String(type)} ${String(id)}`;
-    if (!seen.has(name)) {
-      seen.add(name);
-      return [];
-    }
-    return [{ field: `subjects[${index}]`, message: 'must be named once' }];
-  });
 }
 
 export class ErasureResponse extends OmitType(Erasure, ['createdSequence'] as const) {

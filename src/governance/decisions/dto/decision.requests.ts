@@ -1,9 +1,9 @@
-import type { FieldFault } from '../../../core/errors/domain-error';
 import { NAMED_AGENT, QueryAgent } from '../../agents/dto/agent.dto';
 import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { ConfiguredRequest, type ConfiguredRule, WholeRequest } from '../../../http/validation/dto';
 import {
+  EachNamedOnce,
   ExpiryField,
   Field,
   FreeFormObject,
@@ -122,7 +122,7 @@ export class SeenDecisionRequest {
   readonly actionHash!: string | null;
 }
 
-@WholeRequest(({ decisions }) => (Array.isArray(decisions) ? togetherFaults(decisions) : []))
+@EachNamedOnce('decisions', ({ id }) => id)
 export class ApproveTogetherRequest {
   @ListOf(SeenDecisionRequest, {
     maxItems: MOST_TOGETHER,
@@ -141,14 +141,6 @@ export class ApproveTogetherRequest {
 function actionHashFault(value: unknown): string | undefined {
   const isValid = value === null || (typeof value === 'string' && ACTION_HASH.test(value));
   return isValid ? undefined : 'must be 64 hexadecimal digits, or null';
-}
-
-function togetherFaults(decisions: readonly unknown[]): FieldFault[] {
-  if (decisions.length === 0) return [{ field: 'decisions', message: 'must have at least one item' }];
-  const ids = decisions.map((decision) => (decision as Partial<SeenDecisionRequest> | null)?.id);
-  return ids.flatMap((id, index) =>
-    ids.indexOf(id) === index ? [] : [{ field: `decisions[${index}]`, message: 'must be named once' }],
-  );
 }
 
 @WholeRequest(({ comment, reason }) =>

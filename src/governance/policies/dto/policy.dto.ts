@@ -2,8 +2,16 @@ import { OmitType } from '@nestjs/swagger';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
-import { Field, IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import {
+  Field,
+  type FieldText,
+  IntegerField,
+  OneOf,
+  OptionalText,
+  RequiredText,
+} from '../../../http/validation/fields';
 import { listShape, textShape } from '../../../http/validation/shapes';
+import type { TextListLimits } from '../../../http/validation/value-rules';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
@@ -17,26 +25,13 @@ import { ListQuery } from '../../../http/lists/list.query';
 import { Policy, POLICY_STATUSES, type PolicyStatus } from '../policy.entity';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
-interface PatternListField {
-  /** Fewest items; 0 makes the list optional. */
-  readonly minItems: number;
-  /** Most items; 100 unless it says so. */
-  readonly maxItems?: number;
-  /** Longest item in code points. */
-  readonly maxLength: number;
-  /** What else is wrong with an item; undefined when nothing is. */
-  readonly rule: (item: string) => string | undefined;
-  readonly description: string;
-  readonly example?: readonly string[];
-}
-
 const MAX_ITEMS = 100;
 
-/** A list of a policy's patterns. Repetitions do no harm. */
-function PatternList(field: PatternListField): PropertyDecorator {
-  const { minItems, maxItems = MAX_ITEMS, maxLength: max, rule } = field;
+/** A list of a policy's patterns, optional where it may have no items. Repetitions do no harm. */
+function PatternList(field: TextListLimits & FieldText<readonly string[]>): PropertyDecorator {
+  const { minItems = 0, maxItems, item: limits } = field;
   const optional = minItems === 0;
-  const item = textShape({ max, rule });
+  const item = textShape(limits);
   const described = { ...field, optional, ...(optional && { default: [] }) };
   const schema = { type: 'array', items: item.schema, minItems, maxItems };
   return Field('patternList', { ...listShape(item, minItems, maxItems, 'strings'), schema }, described);
@@ -78,8 +73,8 @@ export class CreatePolicyRequest {
 
   @PatternList({
     minItems: 1,
-    maxLength: 500,
-    rule: subjectFault,
+    maxItems: MAX_ITEMS,
+    item: { max: 500, rule: subjectFault },
     description:
       '`*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name ' +
       'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. ' +
@@ -90,8 +85,8 @@ export class CreatePolicyRequest {
 
   @PatternList({
     minItems: 1,
-    maxLength: 500,
-    rule: actionPatternFault,
+    maxItems: MAX_ITEMS,
+    item: { max: 500, rule: actionPatternFault },
     description: 'Exact names of actions; with a final `*`, every action that begins with the rest; `*`: every action.',
     example: ['send-reminder'],
   })
@@ -99,8 +94,8 @@ export class CreatePolicyRequest {
 
   @PatternList({
     minItems: 1,
-    maxLength: 500,
-    rule: resourcePatternFault,
+    maxItems: MAX_ITEMS,
+    item: { max: 500, rule: resourcePatternFault },
     description:
       '`*`: all. A name equals the resourceId. A path is compared with `resourceId` and `<resourceType>/<resourceId>`; ' +
       'with a trailing `/*` it matches everything below it. A URL is compared with `resourceId` alone, and `https://example.com/*` ' +
@@ -110,9 +105,8 @@ export class CreatePolicyRequest {
   readonly resources!: readonly string[];
 
   @PatternList({
-    minItems: 0,
-    maxLength: 100,
-    rule: listedTypeFault,
+    maxItems: MAX_ITEMS,
+    item: { max: 100, rule: listedTypeFault },
     description:
       'Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here.',
     example: ['document'],
@@ -146,10 +140,8 @@ export class CreatePolicyRequest {
   readonly limits?: readonly GivenLimit[];
 
   @PatternList({
-    minItems: 0,
     maxItems: 50,
-    maxLength: LONGEST_PRINCIPAL,
-    rule: principalPatternFault,
+    item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
     description:
       'On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only ' +
       'requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf.',
