@@ -4,7 +4,6 @@ import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { Batches } from './writing/batches';
 import type { Caller } from './caller';
-import { BatchTransaction } from './writing/batch-transaction';
 import { ensureHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
@@ -65,11 +64,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.memory = new LiveMemory(catalog, database.points, this.known);
-    this.connection = new WriterConnection(database, this.known, this.memory, catalog);
-    const { connection, memory, known, clock, stops } = this;
-    const transaction = new BatchTransaction(database, connection, memory, known, clock);
-    const batches = new Batches(catalog, connection, transaction, memory, clock);
-    const leftovers = new Leftovers(catalog, transaction, database);
+    this.connection = new WriterConnection(database, this.known, this.memory, catalog, this.clock);
+    const { connection, memory, known, stops } = this;
+    const batches = new Batches(catalog, connection, memory, this.clock);
+    const leftovers = new Leftovers(catalog, connection, database);
     this.leftovers = leftovers;
     this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });
   }

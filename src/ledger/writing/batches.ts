@@ -1,5 +1,4 @@
 import { DatabaseFault } from '../database/database-fault';
-import type { BatchTransaction } from './batch-transaction';
 import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
@@ -43,7 +42,6 @@ export class Batches {
   constructor(
     private readonly catalog: RecordCatalog,
     private readonly writer: WriterConnection,
-    private readonly transaction: BatchTransaction,
     private readonly memory: LiveMemory,
     private readonly clock: LedgerClock,
   ) {
@@ -57,7 +55,7 @@ export class Batches {
   async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
     const means = batchMeans(connection, this.catalog);
-    const head = await this.transaction.begin(connection, () => prefetch(queued, means));
+    const head = await this.writer.begin(connection, () => prefetch(queued, means));
     // If another process held the lock, these can be as many again.
     const late = more();
     queued.push(...late);
@@ -69,7 +67,7 @@ export class Batches {
     const { position, hasEntries, leavesRows } = batch;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
-    else await this.transaction.commit(connection, proof);
+    else await this.writer.commit(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
     return { outcomes, rest: queued.slice(outcomes.length), position, commitDuration, hasEntries, leavesRows };
   }

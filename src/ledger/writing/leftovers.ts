@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-connection';
-import type { BatchTransaction } from './batch-transaction';
 import {
   deleteChunkSql,
   type ErasedRecord,
@@ -12,6 +11,7 @@ import {
   selectLeftoverSql,
 } from './leftover-statements';
 import type { RecordCatalog } from '../records/record-catalog';
+import type { WriterConnection } from './writer-connection';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
 const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "found"', parameters: [], found: 1 };
@@ -32,7 +32,7 @@ export class Leftovers {
 
   constructor(
     private readonly catalog: RecordCatalog,
-    private readonly transaction: BatchTransaction,
+    private readonly writer: WriterConnection,
     private readonly database: Pick<Database, 'truncateLog'>,
   ) {}
 
@@ -54,7 +54,7 @@ export class Leftovers {
 
   async deleteChunk(connection: SqlConnection): Promise<void> {
     if (!this.areLeft) return this.truncateLog(connection);
-    await this.transaction.begin(connection);
+    await this.writer.begin(connection);
     const chunk = (await this.erasure(connection)) ?? (await this.removal(connection));
     if (chunk === null) {
       await connection.run('ROLLBACK');
@@ -62,7 +62,7 @@ export class Leftovers {
       return;
     }
     await connection.runAll(chunk);
-    await this.transaction.commit(connection, ANY_OUTCOME);
+    await this.writer.commit(connection, ANY_OUTCOME);
   }
 
   /** What cannot be deleted is left until the next start; verification reports what should be gone. */
