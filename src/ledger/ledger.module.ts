@@ -25,7 +25,6 @@ import {
   Sums1765100000000,
 } from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
-import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
@@ -59,7 +58,6 @@ export interface LedgerFeature {
 const SERVICES = [
   RecordCatalog,
   LedgerService,
-  LedgerTail,
   RecordReader,
   RecordHistory,
   EntryReader,

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Configuration } from '../core/config/configuration';
 import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
@@ -24,6 +25,8 @@ import { WriterConnection } from './writing/writer-connection';
 
 /** Milliseconds. */
 const HEARTBEAT = 1_000;
+/** Milliseconds between looks at the head that this process knows, while somebody waits for entries. */
+const LOOK_INTERVAL = 50;
 
 /** Options of a write. */
 export interface WriteTerms<Result> {
@@ -54,6 +57,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly leftovers: Leftovers;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
+  /** Shared by all who wait for entries. */
+  private nextLook: Promise<void> | null = null;
 
   /** @internal */
   constructor(
@@ -172,6 +177,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const { position } = this.known;
     if (position === null) throw new Error('The ledger has not started yet.');
     return position;
+  }
+
+  /** @internal Resolves when there are entries after the sequence, whichever process wrote them, or the signal is aborted. */
+  async beyond(sequence: number, over: AbortSignal): Promise<void> {
+    while (!over.aborted && this.head.sequence <= sequence) {
+      this.nextLook ??= sleep(LOOK_INTERVAL, undefined, { ref: false }).finally(() => (this.nextLook = null));
+      await this.nextLook;
+    }
   }
 
   /**

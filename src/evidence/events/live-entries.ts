@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault } from '../../ledger/database/database-fault';
-import { LedgerTail } from '../../ledger/ledger-tail';
+import { LedgerService } from '../../ledger/ledger.service';
 import { EntryReader, type AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 import type { Condition, PageRequest } from '../../ledger/record-page';
 import { AuditEntryResponse } from '../audit/dto/audit-entry.response';
@@ -24,7 +24,7 @@ export class LiveEntries {
 
   constructor(
     private readonly entries: EntryReader,
-    private readonly tail: LedgerTail,
+    private readonly ledger: LedgerService,
   ) {}
 
   /**
@@ -33,7 +33,7 @@ export class LiveEntries {
    */
   async after(position: number, over: AbortSignal): Promise<EventChunk> {
     while (!over.aborted) {
-      await this.tail.beyond(position, over);
+      await this.ledger.beyond(position, over);
       const chunk = await this.chunk(position).catch((error: unknown) => {
         if (!(error instanceof DatabaseFault)) throw error;
         return new EventChunk([]);

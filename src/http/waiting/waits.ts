@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { endOf } from '../answers/answer-end';
 import type { Caller } from '../../ledger/caller';
-import { LedgerTail } from '../../ledger/ledger-tail';
+import { LedgerService } from '../../ledger/ledger.service';
 import { Gates, nameOf } from '../gates';
 import { ShutdownGuard } from '../shutdown/shutdown';
 import { AsOfQuery } from '../as-of/as-of.query';
@@ -38,7 +38,7 @@ interface Settlement<Row> extends Awaited<Row> {
 @Injectable()
 export class Waits {
   constructor(
-    private readonly tail: LedgerTail,
+    private readonly ledger: LedgerService,
     private readonly gate: ShutdownGuard,
     private readonly gates: Gates,
   ) {}
@@ -90,9 +90,9 @@ export class Waits {
       let row = first;
       // The ledger may have grown since the first reading.
       for (let [seen, isLast] = [0, false]; isOpen(row) && !isLast; row = await read()) {
-        await this.tail.beyond(seen, over.signal);
+        await this.ledger.beyond(seen, over.signal);
         isLast = over.signal.aborted;
-        seen = this.tail.sequence;
+        seen = this.ledger.head.sequence;
       }
       return row;
     } finally {
