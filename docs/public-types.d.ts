@@ -85,42 +85,7 @@ type AgentStatus = (typeof AGENT_STATUSES)[number];
 
 type AnyErrorCode = ErrorCode | ModuleErrorCode;
 
-interface AnyRecordKind {
-    readonly subjectType: string;
-    readonly idPrefix: string;
-    readonly table: new () => GovernedRow;
-    readonly hashedMembers: readonly string[];
-    readonly laterMembers?: Readonly<Partial<Record<string, JsonValue>>>;
-    readonly uniqueKeys?: readonly (readonly string[])[];
-    readonly counter: string;
-    readonly countedBy?: readonly string[];
-    readonly listColumns?: readonly string[];
-    readonly freeForm?: readonly string[];
-    readonly timeColumn?: string;
-    readonly fixed?: readonly string[];
-    readonly due?: {
-        readonly timeColumn: string;
-        readonly where: string;
-    };
-    readonly decisive?: Readonly<Partial<Record<string, DecisiveForm>>>;
-    readonly owner?: {
-        readonly kind: AnyRecordKind;
-        readonly column: string;
-    };
-    readonly visibility?: {
-        readonly allWith: readonly Scope[];
-        readonly agentColumn: string;
-    };
-    readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
-    readonly repeats?: {
-        readonly table: string;
-        readonly by: string;
-        readonly columns: readonly string[];
-    };
-    readonly isSaidInDetails?: true;
-    readonly isInStatistics?: boolean;
-    readonly isKeptInMemory?: boolean;
-}
+type AnyRecordKind = RecordKind<GovernedRow, string>;
 
 const AnyScope: () => MethodDecorator & ClassDecorator;
 
@@ -786,21 +751,41 @@ interface RecordIdParameter {
     readonly sample?: number;
 }
 
-interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
+interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<Row>> {
+    readonly subjectType: string;
+    readonly idPrefix: string;
     readonly table: new () => Row;
-    readonly hashedMembers: readonly ColumnOf<Row>[];
-    readonly laterMembers?: Readonly<Partial<Record<ColumnOf<Row>, JsonValue>>>;
-    readonly uniqueKeys?: readonly (readonly ColumnOf<Row>[])[];
-    readonly countedBy?: readonly ColumnOf<Row>[];
-    readonly listColumns?: readonly ColumnOf<Row>[];
-    readonly freeForm?: readonly ColumnOf<Row>[];
-    readonly timeColumn?: ColumnOf<Row>;
-    readonly fixed?: readonly ColumnOf<Row>[];
+    readonly hashedMembers: readonly Column[];
+    readonly laterMembers?: Readonly<Partial<Record<Column, JsonValue>>>;
+    readonly uniqueKeys?: readonly (readonly Column[])[];
+    readonly counter: string;
+    readonly countedBy?: readonly Column[];
+    readonly listColumns?: readonly Column[];
+    readonly freeForm?: readonly Column[];
+    readonly timeColumn?: Column;
+    readonly fixed?: readonly Column[];
     readonly due?: {
-        readonly timeColumn: ColumnOf<Row>;
+        readonly timeColumn: Column;
         readonly where: string;
     };
-    readonly decisive?: Readonly<Partial<Record<ColumnOf<Row>, DecisiveForm>>>;
+    readonly decisive?: Readonly<Partial<Record<Column, DecisiveForm>>>;
+    readonly owner?: {
+        readonly kind: AnyRecordKind;
+        readonly column: string;
+    };
+    readonly visibility?: {
+        readonly allWith: readonly Scope[];
+        readonly agentColumn: string;
+    };
+    readonly unhashedAgree?: (stored: StoredColumns, entry: SaidByEntry) => boolean;
+    readonly repeats?: {
+        readonly table: string;
+        readonly by: string;
+        readonly columns: readonly string[];
+    };
+    readonly isSaidInDetails?: true;
+    readonly isInStatistics?: boolean;
+    readonly isKeptInMemory?: boolean;
 }
 
 class RecordReader {

@@ -31,8 +31,6 @@ export class Refusal {
   constructor(readonly error: DomainError) {}
 }
 
-export type SqlValue = string | number | null;
-
 /**
  * @internal A change of a row that is not a record, such as the position of a webhook's deliveries. It has no entry, and is
  * committed together with what else the command writes.

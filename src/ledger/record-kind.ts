@@ -26,60 +26,45 @@ export type SaidByEntry = Readonly<
  * A kind of record in the ledger: the name entries use for it, where its rows live and which members are hashed.
  * `hashedMembers` is frozen: it defines what `stateHash` covers, so that old entries can always be verified.
  */
-export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
-  readonly table: new () => Row;
-  readonly hashedMembers: readonly ColumnOf<Row>[];
-  readonly laterMembers?: Readonly<Partial<Record<ColumnOf<Row>, JsonValue>>>;
-  readonly uniqueKeys?: readonly (readonly ColumnOf<Row>[])[];
-  readonly countedBy?: readonly ColumnOf<Row>[];
-  readonly listColumns?: readonly ColumnOf<Row>[];
-  readonly freeForm?: readonly ColumnOf<Row>[];
-  readonly timeColumn?: ColumnOf<Row>;
-  readonly fixed?: readonly ColumnOf<Row>[];
-  readonly due?: { readonly timeColumn: ColumnOf<Row>; readonly where: string };
-  readonly decisive?: Readonly<Partial<Record<ColumnOf<Row>, DecisiveForm>>>;
-}
-
-/** A kind whose row type does not matter. */
-export interface AnyRecordKind {
+export interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<Row>> {
   readonly subjectType: string;
   /** Without the underscore: `ent` for `ent_01J…`. */
   readonly idPrefix: string;
   /** The TypeORM table class. */
-  readonly table: new () => GovernedRow;
-  readonly hashedMembers: readonly string[];
+  readonly table: new () => Row;
+  readonly hashedMembers: readonly Column[];
   /**
    * Members added later, each with the default that stands for its absence. They are hashed, too, but omitted while
    * they have the default, so that older seals remain valid.
    */
-  readonly laterMembers?: Readonly<Partial<Record<string, JsonValue>>>;
+  readonly laterMembers?: Readonly<Partial<Record<Column, JsonValue>>>;
   /** Column groups that are unique and can be looked up with `findBy`. Their values never change. */
-  readonly uniqueKeys?: readonly (readonly string[])[];
+  readonly uniqueKeys?: readonly (readonly Column[])[];
   /** Plural name under which the rows are counted, as in `/stats`. */
   readonly counter: string;
   /** Columns with a total per value, except null. */
-  readonly countedBy?: readonly string[];
+  readonly countedBy?: readonly Column[];
   /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
-  readonly listColumns?: readonly string[];
+  readonly listColumns?: readonly Column[];
   /** JSON columns that the service shows but never looks into: in an answer, long values stay as they are stored. */
-  readonly freeForm?: readonly string[];
+  readonly freeForm?: readonly Column[];
   /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
-  readonly timeColumn?: string;
+  readonly timeColumn?: Column;
   /**
    * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on SQLite
    * is most of its work.
    */
-  readonly fixed?: readonly string[];
+  readonly fixed?: readonly Column[];
   /**
    * A column with the time at which the record becomes due, while the SQL condition holds for its row. There is a
    * partial index (time, `id`) of exactly these rows.
    */
-  readonly due?: { readonly timeColumn: string; readonly where: string };
+  readonly due?: { readonly timeColumn: Column; readonly where: string };
   /**
    * Columns that decide whether something is allowed. A row that holds any other value in one was altered, and is not
    * read: a deny must not be skipped because its effect is misspelt.
    */
-  readonly decisive?: Readonly<Partial<Record<string, DecisiveForm>>>;
+  readonly decisive?: Readonly<Partial<Record<Column, DecisiveForm>>>;
   /** The record it belongs to: when that is removed, this one is removed with it, without an entry of its own. */
   readonly owner?: {
     readonly kind: AnyRecordKind;
@@ -107,3 +92,6 @@ export interface AnyRecordKind {
   /** True when processes keep rows in memory, so that every change of one is an effect that other processes follow. */
   readonly isKeptInMemory?: boolean;
 }
+
+/** A kind whose row type does not matter. */
+export type AnyRecordKind = RecordKind<GovernedRow, string>;

@@ -15,7 +15,8 @@ import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
 import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../policies/evaluation/evaluation';
 import type { RecordKind } from '../../ledger/record-kind';
-import type { EntryNote, SqlValue } from '../../ledger/ledger-transaction';
+import type { EntryNote } from '../../ledger/ledger-transaction';
+import type { SqlValue } from '../../ledger/database/sql-connection';
 
 export const EXECUTION_OUTCOMES = [
   'authorized',
