@@ -185,20 +185,6 @@ export interface ErasedSubject {
 /** What follows from a commit; a promise is waited for. */
 export type AfterCommit = () => unknown;
 
-/** Everything that a command which has returned adds to its batch. */
-export interface PendingChanges {
-  readonly rows: RowChanges;
-  readonly entries: readonly UnsealedEntry[];
-  readonly ownedRemovals: readonly OwnedRemoval[];
-  readonly erased: readonly ErasedSubject[];
-  readonly sideWrites: readonly SideWrite[];
-  readonly counts: CounterSteps;
-  /** By name. */
-  readonly keptSums: ReadonlyMap<string, KeptSum>;
-  /** Applied to memory once the command is on disk. */
-  readonly effects: readonly AfterCommit[];
-}
-
 /** A row that differs from what the database held before. `row` is null once it is removed. */
 export interface RowChange {
   readonly codec: RecordCodec;
@@ -264,6 +250,20 @@ export class RowChanges {
     this.unwritten.clear();
     return taken;
   }
+}
+
+/** Everything that a command which has returned adds to its batch. */
+export class PendingChanges {
+  readonly rows = new RowChanges();
+  readonly entries: UnsealedEntry[] = [];
+  readonly ownedRemovals: OwnedRemoval[] = [];
+  readonly erased: ErasedSubject[] = [];
+  readonly sideWrites: SideWrite[] = [];
+  readonly counts = new CounterSteps();
+  /** By name. */
+  readonly keptSums = new Map<string, KeptSum>();
+  /** Applied to memory once the command is on disk. */
+  readonly effects: AfterCommit[] = [];
 }
 
 function keyText(kind: AnyRecordKind, columns: readonly string[], values: KeyValues): string {

@@ -1,20 +1,9 @@
 import { type Caller, SYSTEM_CALLER } from '../caller';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
-import type { UnsealedEntry } from '../chain/hash-chain';
 import { newSalt } from '../chain/random';
-import { CounterSteps } from '../records/counters';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
-import {
-  type AfterCommit,
-  type Batch,
-  changedRow,
-  type ErasedSubject,
-  type KeyValues,
-  type OwnedRemoval,
-  type PendingChanges,
-  RowChanges,
-} from './batch';
+import { type AfterCommit, type Batch, changedRow, type KeyValues, PendingChanges } from './batch';
 import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
@@ -36,15 +25,8 @@ interface Change {
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
  */
-export class CommandDraft implements LedgerTransaction, PendingChanges {
-  readonly rows = new RowChanges();
-  readonly entries: UnsealedEntry[] = [];
-  readonly ownedRemovals: OwnedRemoval[] = [];
-  readonly erased: ErasedSubject[] = [];
-  readonly sideWrites: SideWrite[] = [];
-  readonly counts = new CounterSteps();
-  readonly effects: AfterCommit[] = [];
-  readonly keptSums = new Map<string, KeptSum>();
+export class CommandDraft implements LedgerTransaction {
+  readonly pending = new PendingChanges();
   private readonly seen = new Map<string, GovernedRow>();
   /** Ids of rows that are known to exist. */
   private readonly present = new Set<string>();
@@ -69,7 +51,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
-    const change = this.rows.get(id) ?? this.batch.rows.get(id);
+    const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const row =
       change === undefined ? await this.reading(() => this.batch.reads.find(kind, { id })) : changedRow(change, kind);
     return this.remember(row as Row | undefined);
@@ -80,7 +62,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   async exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean> {
-    const change = this.rows.get(id) ?? this.batch.rows.get(id);
+    const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const isPresent =
       change === undefined
         ? await this.reading(() => this.batch.reads.exists(kind, id))
@@ -92,7 +74,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
     const values = key as KeyValues;
     const found =
-      this.rows.findBy(kind, values) ??
+      this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
       (await this.reading(() => this.batch.reads.find(kind, key as Where)));
     // The row found in the database may have been changed or removed by an earlier command.
@@ -174,22 +156,22 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const count = await this.readingAll((reads) => reads.count(kind, { [ownerColumn(kind)]: ownerId }));
-    this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), ownerId, count });
-    this.counts.add(kind.counter, -count);
+    this.pending.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), ownerId, count });
+    this.pending.counts.add(kind.counter, -count);
     return count;
   }
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
     this.change({ codec: this.batch.catalog.codec(kind), id: row.id, previous, row }, note, true);
-    this.erased.push({ subjectType: kind.subjectType, id: row.id });
+    this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
     return row;
   }
 
   eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
     const { subjectType } = kind;
     this.addEntry(subjectType, id, null, note);
-    this.erased.push({ subjectType, id });
+    this.pending.erased.push({ subjectType, id });
   }
 
   lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined> {
@@ -214,7 +196,7 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   writeAside(change: SideWrite): void {
     this.refuseIfFinished();
     this.steps += 1;
-    this.sideWrites.push(change);
+    this.pending.sideWrites.push(change);
   }
 
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
@@ -222,18 +204,18 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     const asked = keys.map((key) => sumAsked(catalog.dialect, key));
     const found = await this.reading(() => askedRows.read<KeptSum>(asked));
     return keys.map((key, index) => {
-      const kept = this.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
+      const kept = this.pending.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
       return (kept ?? found[index]?.[0])?.value;
     });
   }
 
   keepSum(key: SumKey, value: string): void {
     this.refuseIfFinished();
-    this.keptSums.set(sumName(key), { ...key, value });
+    this.pending.keptSums.set(sumName(key), { ...key, value });
   }
 
   afterCommit(effect: AfterCommit): void {
-    this.effects.push(effect);
+    this.pending.effects.push(effect);
   }
 
   /** Called when the command has ended: work it left running must not write into the next command's place. */
@@ -248,13 +230,13 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
-    return this.entries
+    return this.pending.entries
       .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
-      .filter((recorded) => !this.erased.some(({ id }) => id === recorded));
+      .filter((recorded) => !this.pending.erased.some(({ id }) => id === recorded));
   }
 
   get headSequence(): number {
-    return this.batch.position.sequence + this.entries.length;
+    return this.batch.position.sequence + this.pending.entries.length;
   }
 
   /** @param isErased whether columns change that otherwise never do. */
@@ -263,9 +245,9 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
     this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
-    if (previous !== null) this.counts.addRow(kind, previous, -1);
-    if (row !== null) this.counts.addRow(kind, row, 1);
-    this.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
+    if (previous !== null) this.pending.counts.addRow(kind, previous, -1);
+    if (row !== null) this.pending.counts.addRow(kind, row, 1);
+    this.pending.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
     if (row === null) this.present.delete(id);
@@ -319,8 +301,8 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
       detailsSalt: newSalt(),
       stateSalt: state === null ? null : newSalt(),
     };
-    this.entries.push(entry);
-    this.counts.addEntry(entry);
+    this.pending.entries.push(entry);
+    this.pending.counts.addEntry(entry);
   }
 
   private remember<Row extends GovernedRow | undefined>(row: Row): Row {
@@ -340,6 +322,6 @@ export class CommandDraft implements LedgerTransaction, PendingChanges {
   }
 
   private refuseOwnChanges(kind: AnyRecordKind): void {
-    if (this.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
+    if (this.pending.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
   }
 }

@@ -110,12 +110,12 @@ export class Commands {
       const result = await this.inTime(command(draft), draft);
       draft.finish();
       const answer = keyed === undefined ? '' : encodeAnswer(result, caller.requestId);
-      draft.effects.push(...this.memory.effectsOf(draft));
-      await batch.join(draft);
+      const { effects } = draft.pending;
+      effects.push(...this.memory.effectsOf(draft.pending));
+      await batch.join(draft.pending);
       if (keyed !== undefined) {
         batch.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
       }
-      const { effects } = draft;
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;
       return { effects, answer: () => reject(error), refusal: error };

@@ -232,7 +232,7 @@ export async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<v
   const batch = new Batch(means, head);
   const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
   command.recordAccessDenied(LEDGER, {});
-  await batch.join(command);
+  await batch.join(command.pending);
   await means.connection.run('SAVEPOINT "dry_run"');
   await batch.finish([]);
   await means.connection.run('ROLLBACK TO "dry_run"');

@@ -3,6 +3,7 @@ import { Database, type Statement } from 'sqlite3';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { type SqliteFailure, sqliteFault } from './sqlite-fault';
+import { BUSY_TIMEOUT } from './sqlite-settings';
 
 /**
  * A SQLite connection. The driver would run statements of one connection on several threads of the pool, where all but
@@ -93,9 +94,6 @@ export const FLAGS: Readonly<Record<FileUse, number>> = {
   write: sqlite3.OPEN_READWRITE,
   create: sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
 };
-
-/** Milliseconds that TypeORM's connections wait for a lock. */
-const BUSY_TIMEOUT = 2000;
 
 /**
  * TypeORM calls `verbose()`, which makes every statement in the process create an error with its parameters in the stack:
