@@ -29,7 +29,6 @@ import type { AnyRecordKind } from './record-kind';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
 import { announceVersion, refuseOtherSchema } from './schema/schema-version';
-import { SumReader } from './reading/sum-reader';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
@@ -55,16 +54,7 @@ export interface LedgerFeature {
   readonly migrations: readonly MigrationClass[];
 }
 
-const SERVICES = [
-  RecordCatalog,
-  LedgerService,
-  RecordReader,
-  RecordHistory,
-  EntryReader,
-  CounterReader,
-  SumReader,
-  TreeReader,
-];
+const SERVICES = [RecordCatalog, LedgerService, RecordReader, RecordHistory, EntryReader, CounterReader, TreeReader];
 
 /** The only way to write, and the readers. Global, as nothing works without it. */
 @Global()

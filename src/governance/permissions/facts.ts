@@ -4,7 +4,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { Database } from '../../ledger/database/database';
 import { type AskedRows, readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
-import { SumReader } from '../../ledger/reading/sum-reader';
+import { CounterReader } from '../../ledger/reading/counter-reader';
 import { KnownClaims } from '../entities/known-claims';
 import { EarlierExecutions } from '../executions/earlier-executions';
 import type { DecisionBasis } from '../executions/execution.entity';
@@ -35,7 +35,7 @@ export class FactReader {
   constructor(
     private readonly earlier: EarlierExecutions,
     private readonly claims: KnownClaims,
-    private readonly sums: SumReader,
+    private readonly counters: CounterReader,
     private readonly database: Database,
   ) {}
 
@@ -49,7 +49,7 @@ export class FactReader {
       };
     }
     return {
-      sums: (keys) => this.sums.values(keys),
+      sums: (keys) => this.counters.sums(keys),
       earlier: (keys) => this.earlier.find(read, keys),
       claims: (keys) => this.claims.find(read, keys),
     };

@@ -3,7 +3,9 @@ import { Database } from '../database/database';
 import { chunksOf } from './chunks';
 import { counterName } from '../records/counters';
 import type { AnyRecordKind } from '../record-kind';
+import { readAsked } from '../records/rows-asked';
 import { arraysOfOne } from '../records/statements';
+import { type KeptSum, sumAsked, type SumKey } from '../records/sum-key';
 
 /** Totals from one snapshot. */
 export interface LedgerCounts {
@@ -19,7 +21,7 @@ const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $
 const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
 const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
 
-/** Reads the counters that move with the head: their cost does not grow with what they count. */
+/** Reads the counters that move with the head, and sums: their cost does not grow with what they count. */
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;
@@ -51,6 +53,13 @@ export class CounterReader {
     const values = new Map(rows.map(({ name, value }) => [name, value]));
     const counted = (name: string): number => values.get(name) ?? 0;
     return { entries: counted(''), records: counters.map(counted) };
+  }
+
+  /** @internal The values of sums, in this order; undefined for one that is not kept yet. */
+  async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
+    const { points, dialect } = this.database;
+    const asked = keys.map((key) => sumAsked(dialect, key));
+    return (await readAsked<KeptSum>(points, asked)).map(([kept]) => kept?.value);
   }
 
   /** Every value that a counted column or list column has or contains in any record, in order. */

@@ -6,7 +6,7 @@ import { LedgerService } from '../../../ledger/ledger.service';
 import { type LedgerTransaction, Refusal } from '../../../ledger/ledger-transaction';
 import { byId } from '../../../ledger/lookup';
 import { RecordReader } from '../../../ledger/reading/record-reader';
-import { SumReader } from '../../../ledger/reading/sum-reader';
+import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { DECISION } from '../decision.entity';
 import { DUE_GRANTS, revokeGrant } from './grant-changes';
 import { givingReviews, revocationConflict } from './grant-rules';
@@ -31,7 +31,7 @@ export class GrantsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    private readonly sums: SumReader,
+    private readonly counters: CounterReader,
   ) {}
 
   /** @throws NOT_FOUND, also for a grant that the caller may not see. */
@@ -42,7 +42,7 @@ export class GrantsService {
   /** With what is used of them, in one statement. */
   async withUses(grants: readonly Grant[]): Promise<UsedGrant[]> {
     const keys = grants.map(({ id }) => ({ sum: sumOfGrant(id), window: '', key: '' }));
-    const sums = keys.length === 0 ? [] : await this.sums.values(keys);
+    const sums = keys.length === 0 ? [] : await this.counters.sums(keys);
     return grants.map((grant, index) => usedGrant(grant, Number(sums[index] ?? 0)));
   }
 
