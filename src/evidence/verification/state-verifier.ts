@@ -11,7 +11,7 @@ import { sealedState } from '../../ledger/chain/hash-chain';
 import { type LiveRecord, StateReader } from './state-reader';
 import type { SqlValue } from '../../ledger/database/sql-connection';
 import { SCHEMA_VERSION } from '../../ledger/schema/schema-version';
-import { FIRST_ULID, isUlid } from '../../ledger/chain/ulid-sequence';
+import { FIRST_ULID, isUlid } from '../../ledger/chain/random';
 
 /**
  * What is wrong with a record, compared with the ledger.

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
 
 /** Drawn in bulk: a call to the system's generator costs more than the bytes do. */
 const drawn = Buffer.alloc(4_096);
@@ -15,7 +16,7 @@ function randomBytes(count: number): Buffer {
 }
 
 /** Returns, call by call, this many random numbers in [0, 1): one of 256 for each byte. */
-export function randomFractions(count: number): () => number {
+function randomFractions(count: number): () => number {
   const bytes = randomBytes(count);
   let read = 0;
   return () => bytes.readUInt8(read++) / 256;
@@ -24,4 +25,36 @@ export function randomFractions(count: number): () => number {
 /** 16 random bytes as 22 characters of base64url: without them, nobody can guess from a hash what it covers. */
 export function newSalt(): string {
   return randomBytes(16).toString('base64url');
+}
+
+/** Characters after those of the time. */
+const RANDOM_LENGTH = 16;
+
+/** Sorts before every ULID. */
+export const FIRST_ULID = '0'.repeat(26);
+
+export function isUlid(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(value);
+}
+
+/**
+ * ULIDs (https://github.com/ulid/spec, monotonic) that always sort after one another, whatever the clock does: in a
+ * later millisecond a random one, in the same or an earlier millisecond the previous one plus one.
+ */
+export class UlidSequence {
+  private milliseconds: number;
+
+  constructor(public last: string) {
+    this.milliseconds = decodeTime(last);
+  }
+
+  next(milliseconds: number): string {
+    if (milliseconds > this.milliseconds) {
+      this.milliseconds = milliseconds;
+      this.last = ulid(milliseconds, randomFractions(RANDOM_LENGTH));
+    } else {
+      this.last = this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
+    }
+    return this.last;
+  }
 }

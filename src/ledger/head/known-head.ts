@@ -3,7 +3,7 @@ import type { Dialect } from '../database/dialect';
 import type { SqlConnection } from '../database/sql-connection';
 import { GENESIS_HASH } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { FIRST_ULID, isUlid } from '../chain/ulid-sequence';
+import { FIRST_ULID, isUlid } from '../chain/random';
 import { isTreeHash, TreeFrontier } from '../merkle/tree';
 import { RAISE_VERSION, SCHEMA_VERSION } from '../schema/schema-version';
 

@@ -3,7 +3,7 @@ import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS } from '../schema/ledger-tables';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { UlidSequence } from '../chain/ulid-sequence';
+import { UlidSequence } from '../chain/random';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';

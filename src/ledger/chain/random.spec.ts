@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { decodeTime } from 'ulid';
-import { FIRST_ULID, UlidSequence } from './ulid-sequence';
+import { FIRST_ULID, UlidSequence } from './random';
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
