@@ -1,6 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Gate } from '../../core/concurrency/gate';
-import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -51,15 +50,7 @@ export abstract class Database {
   /** False if what is written now would not be found by the next start, for example because the file was removed. */
   abstract isInPlace(): boolean;
   /** @throws DatabaseFault unless what is committed now would be found by the next start and by readers. */
-  requirePlace(): void {
-    if (!this.isInPlace())
-      throw new DatabaseFault(
-        'unavailable',
-        'MOVED',
-        'The database this process began with is no longer at its place.',
-      );
-  }
-
+  abstract requirePlace(): void;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
   /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */

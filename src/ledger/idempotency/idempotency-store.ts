@@ -53,7 +53,8 @@ export interface KeptChanges {
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
-  private readonly added = new Map<string, IdempotencyKey>();
+  /** Those of the batch itself. */
+  readonly added = new Map<string, IdempotencyKey>();
   private size = 0;
 
   constructor(
@@ -98,21 +99,21 @@ export class IdempotencyStore {
   }
 
   /**
-   * The statements that write the added answers and, with `isTidying` or where there are such, remove expired ones. The
-   * proof that they are on disk is null if nothing was added.
+   * The statements that remove expired answers, more of them with `isTidying`, and write the added ones. The proof that
+   * they are on disk is null if nothing was added.
    * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
    * removed too early.
    */
   changes(now: string, isTidying: boolean): KeptChanges {
     const rows = [...this.added.values()];
     const most = (isTidying ? REMOVED_AT_ONCE : 0) + REMOVED_FOR_EACH * rows.length;
-    const removals = most === 0 ? [] : [{ sql: DELETE_EXPIRED, parameters: [expiredAt(now), most] }];
+    const removal = { sql: DELETE_EXPIRED, parameters: [expiredAt(now), most] };
     const last = rows.at(-1);
-    if (last === undefined) return { statements: removals, proof: null };
+    if (last === undefined) return { statements: [removal], proof: null };
     const values = rows.map((key) => [key.id, key.contentHash, key.subjects, key.answer, key.createdAt]);
     const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
     return {
-      statements: [...removals, added],
+      statements: [removal, added],
       proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
     };
   }

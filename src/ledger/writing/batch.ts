@@ -14,7 +14,7 @@ import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows, BatchReads } from './batch-reads';
-import { headStatements, type LedgerSql, ledgerSql } from './ledger-sql';
+import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
@@ -44,11 +44,12 @@ export class Batch {
   readonly kept: IdempotencyStore;
   /** Those that its commands have changed, by name. */
   readonly keptSums = new Map<string, KeptSum>();
-  readonly askedRows: AskedRows;
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
   /** True when rows are left to be deleted after the commit. */
   leavesRows = false;
+  /** Null until a command asks. */
+  private asked: AskedRows | null = null;
   private readonly begin: number;
   private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
@@ -67,7 +68,6 @@ export class Batch {
     this.catalog = means.catalog;
     this.reads = means.reads;
     this.kept = means.kept;
-    this.askedRows = new AskedRows(means.connection);
     this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
@@ -75,6 +75,10 @@ export class Batch {
 
   get isFull(): boolean {
     return this.size > FULL || this.reads.isFull || this.kept.isFull;
+  }
+
+  get askedRows(): AskedRows {
+    return (this.asked ??= new AskedRows(this.means.connection));
   }
 
   /** Whether any entry was added. */
@@ -96,7 +100,7 @@ export class Batch {
     }
     for (const change of command.rows.all) {
       this.rows.put(change);
-      this.askedRows.forget(change);
+      this.asked?.forget(change);
     }
     this.counts.addAll(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
@@ -335,6 +339,20 @@ function* listItemStatements(sql: LedgerSql, changes: readonly RowChange[]): Gen
   }
   yield* rowStatements(sql.deleteItems, changed);
   yield* rowStatements(sql.insertItems, items);
+}
+
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
+
+/** Moves the counters, of which those at zero go, and the head. */
+function* headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosition): Generator<SqlStatement> {
+  const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
+  const steps = [...counts].filter(([, step]) => step !== 0);
+  yield* rowStatements(sql.moveCounters, steps);
+  yield* rowStatements(
+    sql.deleteCounters,
+    steps.filter(([, step]) => step < 0),
+  );
+  yield { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
 }
 
 function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[]): Generator<SqlStatement> {

@@ -2,6 +2,7 @@ import { DatabaseFault } from '../database/database-fault';
 import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
+import type { KeptChanges } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
@@ -19,6 +20,7 @@ const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "seque
 const LONGEST_HOLD = 500;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL = 1_000;
+const NOTHING_KEPT: KeptChanges = { statements: [], proof: null };
 
 export interface CommittedBatch {
   readonly outcomes: readonly CommandOutcome[];
@@ -77,7 +79,8 @@ export class Batches {
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    const ofKeys = batch.kept.changes(batch.position.timestamp, isTidying);
+    const { kept } = batch;
+    const ofKeys = isTidying || kept.added.size > 0 ? kept.changes(batch.position.timestamp, isTidying) : NOTHING_KEPT;
     await batch.finish(ofKeys.statements);
     const { hasEntries, position, sideWrites } = batch;
     const { sequence, hash } = position;

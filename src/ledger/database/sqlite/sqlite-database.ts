@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
+import { DatabaseFault } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -120,6 +121,12 @@ export class SqliteDatabase extends Database {
 
   isInPlace(): boolean {
     return this.files.every(isStillInPlace);
+  }
+
+  requirePlace(): void {
+    if (this.isInPlace()) return;
+    const moved = 'The database this process began with is no longer at its place.';
+    throw new DatabaseFault('unavailable', 'MOVED', moved);
   }
 
   async hasRoom(): Promise<boolean> {
