@@ -72,7 +72,8 @@ export class RecordHistory {
     viewer?: Viewer,
   ): Promise<Row | undefined> {
     // Most reads are of now: they cost no promise here.
-    return asOf === undefined ? this.records.find(kind, id, viewer) : this.findPast(kind, id, asOf, viewer);
+    if (asOf === undefined) return this.records.find(kind, id, viewer);
+    return this.sequenceAt(asOf).then((sequence) => this.findAfter(kind, id, sequence, viewer));
   }
 
   /** By a unique key. Such keys never change, so the current record tells which one it is. @throws VALIDATION_ERROR */
@@ -190,15 +191,6 @@ export class RecordHistory {
     const pattern = `%"${member}":${JSON.stringify(text)}%`;
     const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [sequence, time, pattern]);
     return { sequence: last?.sequence ?? sequence, time };
-  }
-
-  private async findPast<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    id: string,
-    asOf: Moment,
-    viewer: Viewer | undefined,
-  ): Promise<Row | undefined> {
-    return this.findAfter(kind, id, await this.sequenceAt(asOf), viewer);
   }
 
   private stand<Row extends GovernedRow>(

@@ -13,19 +13,13 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import type { SqlValue } from '../../ledger/database/sql-connection';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
-import { entryRanges } from '../../ledger/reading/chunks';
+import { type ChunkExtent, entryRanges, fittingChunk } from '../../ledger/reading/chunks';
 import { rowLists } from '../../ledger/reading/row-lists';
 
-/** Most records of a chunk, and most bytes of their texts. */
+/** Most records of a chunk. */
 const CHUNK_RECORDS = 200;
-const CHUNK_BYTES = 1_000_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
-interface LiveExtent {
-  readonly count: number;
-  readonly last: SqlValue;
-  readonly bytes: number;
-}
 
 interface StateRow {
   readonly sequence: number;
@@ -92,7 +86,8 @@ export class StateReader {
     const [end] = await chain.all<{ last: SqlValue }>(lastPlaceSql(codec, dialect));
     const upTo = end?.last ?? null;
     for (let after: SqlValue = null, isFirst = true; upTo !== null; isFirst = false) {
-      const extent = await this.liveExtent(codec, isFirst, after, upTo);
+      const sql = liveExtentSql(codec, dialect, isFirst);
+      const extent: ChunkExtent<SqlValue> | null = await fittingChunk(chain, sql, [after, upTo], CHUNK_RECORDS);
       if (extent === null) return;
       yield await this.liveChunk(codec, isFirst, [after, upTo, extent.count]);
       after = extent.last;
@@ -118,21 +113,6 @@ export class StateReader {
     const sql = removedAmongSql(this.database.dialect);
     const rows = await this.database.chain.all<{ id: string }>(sql, [arraysOfOne(ids)]);
     return new Set(rows.map(({ id }) => id));
-  }
-
-  /** As many as fit in memory; null: there are none. */
-  private async liveExtent(
-    codec: RecordCodec,
-    isFirst: boolean,
-    after: SqlValue,
-    upTo: SqlValue,
-  ): Promise<LiveExtent | null> {
-    const { chain, dialect } = this.database;
-    for (let limit = CHUNK_RECORDS; ; limit = Math.ceil(limit / 2)) {
-      const [extent] = await chain.all<LiveExtent>(liveExtentSql(codec, dialect, isFirst), [after, upTo, limit]);
-      if (extent === undefined || extent.count === 0) return null;
-      if (extent.bytes <= CHUNK_BYTES || extent.count === 1) return extent;
-    }
   }
 
   private async liveChunk(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {

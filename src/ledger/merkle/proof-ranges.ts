@@ -12,19 +12,7 @@ export interface LeafRange {
  * @param index counted from 0, less than the size.
  */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
-  const ranges: LeafRange[] = [];
-  let [begin, end] = [0, size];
-  while (end - begin > 1) {
-    const middle = begin + largestPowerBelow(end - begin);
-    if (index < middle) {
-      ranges.push({ begin: middle, end });
-      end = middle;
-    } else {
-      ranges.push({ begin, end: middle });
-      begin = middle;
-    }
-  }
-  return ranges.reverse();
+  return descent(index, size, ({ begin, end }) => end - begin === 1).passed;
 }
 
 /**
@@ -33,21 +21,28 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
-  const ranges: LeafRange[] = [];
-  let [begin, end] = [0, to];
-  while (end !== from) {
-    const middle = begin + largestPowerBelow(end - begin);
-    if (from <= middle) {
-      ranges.push({ begin: middle, end });
-      end = middle;
-    } else {
-      ranges.push({ begin, end: middle });
-      begin = middle;
-    }
-  }
+  const { reached, passed } = descent(from - 1, to, ({ end }) => end === from);
   // Whoever checks the proof knows the root of the earlier tree.
-  if (begin > 0) ranges.push({ begin, end });
-  return ranges.reverse();
+  return reached.begin > 0 ? [reached, ...passed] : passed;
+}
+
+/** The way from the root towards a leaf, until a subtree is reached: the subtrees that it passes by, the last one first. */
+function descent(
+  index: number,
+  size: number,
+  isReached: (subtree: LeafRange) => boolean,
+): { readonly reached: LeafRange; readonly passed: LeafRange[] } {
+  const passed: LeafRange[] = [];
+  let reached: LeafRange = { begin: 0, end: size };
+  while (!isReached(reached)) {
+    const { begin, end } = reached;
+    const middle = begin + largestPowerBelow(end - begin);
+    const left = { begin, end: middle };
+    const right = { begin: middle, end };
+    passed.unshift(index < middle ? right : left);
+    reached = index < middle ? left : right;
+  }
+  return { reached, passed };
 }
 
 /** The largest power of two that is less than the number, which is at least 2. */

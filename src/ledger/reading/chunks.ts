@@ -1,7 +1,35 @@
-import type { SqlSessions } from '../database/sql-connection';
+import type { SqlSessions, SqlValue } from '../database/sql-connection';
 
 /** Entries of a range: for queries that few of them satisfy. */
 const MOST_ENTRIES = 1_000;
+
+/** Most bytes of texts in a chunk of rows that are read together. */
+const CHUNK_BYTES = 1_000_000;
+
+/** Rows that may be read together. */
+export interface ChunkExtent<Place> {
+  readonly count: number;
+  readonly last: Place;
+  /** Of their texts. */
+  readonly bytes: number;
+}
+
+/**
+ * As many of the next rows as fit in memory, but at least one; null: there are none.
+ * @param sql selects the extent of at most `$3` rows after the place `$1`, up to `$2`.
+ */
+export async function fittingChunk<Place extends SqlValue>(
+  chain: Pick<SqlSessions, 'all'>,
+  sql: string,
+  [after, upTo]: readonly [after: Place, upTo: Place],
+  most: number,
+): Promise<ChunkExtent<Place> | null> {
+  for (let limit = most; ; limit = Math.ceil(limit / 2)) {
+    const [extent] = await chain.all<ChunkExtent<Place>>(sql, [after, upTo, limit]);
+    if (extent === undefined || extent.count === 0) return null;
+    if (extent.bytes <= CHUNK_BYTES || extent.count === 1) return extent;
+  }
+}
 
 /** All that a query finds, in chunks. @param read the next rows after a row, or the first ones; none: it is over. */
 export async function* chunksOf<Row>(read: (last: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row[]> {

@@ -4,6 +4,7 @@ import { quoted } from '../database/dialect';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counters';
 import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS } from '../schema/ledger-tables';
+import { fittingChunk } from './chunks';
 import type { PageSource } from './page-query';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
@@ -20,9 +21,8 @@ const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK}) AS chunk`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
-/** Most entries of a chunk, and most bytes in their long columns. */
+/** Most entries of a chunk. */
 const CHUNK_ENTRIES = 250;
-const CHUNK_BYTES = 1_000_000;
 /** Drivers round what is larger: such entries are reported and not read. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
@@ -110,22 +110,13 @@ export class EntryReader {
 
   /** The next entries after one sequence, up to and including another, in order; as many as fit in memory. */
   async chunk(after: number, upTo: number): Promise<ChainChunk | null> {
-    for (let limit = CHUNK_ENTRIES; ; limit = Math.ceil(limit / 2)) {
-      const [extent] = await this.database.chain.all<ChunkExtent>(SELECT_CHUNK_EXTENT, [after, upTo, limit]);
-      if (extent === undefined || extent.count === 0) return null;
-      if (extent.bytes > CHUNK_BYTES && extent.count > 1) continue;
-      const { chain, dialect } = this.database;
-      const bounds = [after, extent.last, extent.count];
-      const source = { connection: chain, dialect, columns: ENTRY_NAMES };
-      return { entries: await rowLists(source, SELECT_CHUNK, bounds), last: extent.last };
-    }
+    const { chain, dialect } = this.database;
+    const extent = await fittingChunk(chain, SELECT_CHUNK_EXTENT, [after, upTo], CHUNK_ENTRIES);
+    if (extent === null) return null;
+    const { last, count } = extent;
+    const source = { connection: chain, dialect, columns: ENTRY_NAMES };
+    return { entries: await rowLists(source, SELECT_CHUNK, [after, last, count]), last };
   }
-}
-
-interface ChunkExtent {
-  readonly count: number;
-  readonly last: number;
-  readonly bytes: number;
 }
 
 /** An entry of a list with its details as JSON. */
