@@ -125,7 +125,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   private async acceptRestored(tree: TreeHead, kept: SignedCheckpoint, why: string): Promise<void> {
     const isAccepted = this.configuration.givenUpCheckpoints.includes(nameOf(kept));
-    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept, this.kept.path);
+    if (!isAccepted) throw refusedRestoration(this.database.location, why, kept, this.files.checkpoint);
     await recordRestoration(this.ledger, tree, kept);
     await this.kept.write(this.signer.sign(await this.tree.head()).text);
     this.logger.warn(
@@ -162,7 +162,9 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     try {
       await this.kept.keep(issued);
     } catch (error) {
-      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not issued: ${String(error)}`);
+      this.logger.error(
+        `The checkpoint cannot be kept in ${this.files.checkpoint}, so it is not issued: ${String(error)}`,
+      );
       throw unavailable('The checkpoint cannot be kept now.');
     }
   }
@@ -171,7 +173,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   private refused(why: string, kept: Checkpoint): DomainError {
     this.ledger.stopWrites(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
-      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.kept.path} is ${nameOf(kept)}. ` +
+      `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.files.checkpoint} is ${nameOf(kept)}. ` +
         'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
     );
     return new DomainError(

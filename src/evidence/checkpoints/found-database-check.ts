@@ -17,11 +17,11 @@ const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
 export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
-  const keeper = new KeptCheckpoint(new CheckpointFiles(configuration, found));
-  const kept = keeper.read();
+  const files = new CheckpointFiles(configuration, found);
+  const kept = new KeptCheckpoint(files).read();
   if (kept === null || configuration.givenUpCheckpoints.includes(nameOf(kept))) return;
   const why = await whyContradicted(found, kept);
-  if (why !== null) throw refusedRestoration(found.location, why, kept, keeper.path);
+  if (why !== null) throw refusedRestoration(found.location, why, kept, files.checkpoint);
 }
 
 /** Also null if the head record is missing or damaged, which is reported elsewhere. */

@@ -47,13 +47,7 @@ const LONGEST_WAIT = 5_000;
  */
 @Injectable()
 export class KeptCheckpoint {
-  readonly path: string;
-  private readonly lock: string | null;
-
-  constructor({ checkpoint, lock }: CheckpointFiles) {
-    this.path = checkpoint;
-    this.lock = lock;
-  }
+  constructor(private readonly files: CheckpointFiles) {}
 
   /**
    * Null: none was signed yet. Read from disk each time, as another process on the same database may have written it.
@@ -64,7 +58,7 @@ export class KeptCheckpoint {
     const checkpoint = parseCheckpoint(text);
     if (typeof checkpoint !== 'string') return checkpoint;
     throw new CheckpointContradictedError(
-      `The checkpoint kept in ${this.path} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
+      `The checkpoint kept in ${this.files.checkpoint} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
         'which also discards what it proves about the database.',
     );
   }
@@ -74,7 +68,8 @@ export class KeptCheckpoint {
    * later one.
    */
   async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
-    const held = this.lock === null ? null : await lockedFile(this.lock, LONGEST_WAIT);
+    const { lock } = this.files;
+    const held = lock === null ? null : await lockedFile(lock, LONGEST_WAIT);
     try {
       if ((this.read()?.size ?? 0) <= size) await this.write(text);
     } finally {
@@ -83,12 +78,12 @@ export class KeptCheckpoint {
   }
 
   write(note: string): Promise<void> {
-    return replaceFile(this.path, note);
+    return replaceFile(this.files.checkpoint, note);
   }
 
   private text(): string | null {
     try {
-      return readFileSync(this.path, 'utf8');
+      return readFileSync(this.files.checkpoint, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw error;
