@@ -170,44 +170,19 @@ export function scopeMissing(scopes: readonly string[]): CallerRefusal {
   return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
 }
 
-export function callerSuspended(): CallerRefusal {
-  return new CallerRefusal(
-    'agent_suspended',
-    'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
-  );
-}
+/** What callers are told that are refused because of who they are, by the reason. */
+const CALLER_REFUSALS = {
+  agent_suspended: 'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
+  // A token names an agent that does not exist, or for which its issuer is not trusted.
+  agent_unknown: 'The token names no agent that its issuer may speak for.',
+  // What is asked is asked for the caller's own agent, and it has none.
+  caller_not_bound: 'This takes a key or token that is bound to the agent that acts.',
+  not_this_agent: 'The key or token acts as one agent, and this is another.',
+  not_this_principal: 'The key or token may not act on behalf of this principal, or not with these roles.',
+  own_agent: 'The key or token acts as this agent. Somebody else has to change it.',
+  reviewer_not_bound: 'A review of this decision needs a key or token that is bound to the reviewing agent.',
+} as const satisfies Partial<Record<DenialReason, string>>;
 
-/** A caller bound to an agent can only act as that agent. */
-export function notThisAgent(): CallerRefusal {
-  return new CallerRefusal('not_this_agent', 'The key or token acts as one agent, and this is another.');
-}
-
-/** A caller can only act on behalf of whom its key or token vouches for. */
-export function notThisPrincipal(): CallerRefusal {
-  return new CallerRefusal(
-    'not_this_principal',
-    'The key or token may not act on behalf of this principal, or not with these roles.',
-  );
-}
-
-/** A caller cannot change the agent that it acts as. */
-export function ownAgent(): CallerRefusal {
-  return new CallerRefusal('own_agent', 'The key or token acts as this agent. Somebody else has to change it.');
-}
-
-export function reviewerNotBound(): CallerRefusal {
-  return new CallerRefusal(
-    'reviewer_not_bound',
-    'A review of this decision needs a key or token that is bound to the reviewing agent.',
-  );
-}
-
-/** What is asked is asked for the caller's own agent, and it has none. */
-export function callerNotBound(): CallerRefusal {
-  return new CallerRefusal('caller_not_bound', 'This takes a key or token that is bound to the agent that acts.');
-}
-
-/** A token names an agent that does not exist, or for which its issuer is not trusted. */
-export function agentUnknown(): CallerRefusal {
-  return new CallerRefusal('agent_unknown', 'The token names no agent that its issuer may speak for.');
+export function callerRefused(reason: keyof typeof CALLER_REFUSALS): CallerRefusal {
+  return new CallerRefusal(reason, CALLER_REFUSALS[reason]);
 }

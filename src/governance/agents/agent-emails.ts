@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { found, invalidField, notThisAgent, scopeMissing } from '../../core/errors/domain-error';
+import { callerRefused, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import type { SideWrite } from '../../ledger/ledger-transaction';
@@ -73,7 +73,7 @@ function mayKnow({ agentId, grants }: Caller, { id }: Agent): boolean {
 
 function requireMaySet(caller: Caller, agent: Agent): void {
   if (mayKnow(caller, agent)) return;
-  throw caller.agentId === null ? scopeMissing(['admin']) : notThisAgent();
+  throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
 }
 
 /**

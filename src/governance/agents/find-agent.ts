@@ -4,10 +4,9 @@ import type { RecordKind } from '../../ledger/record-kind';
 import { type Agent, AGENT } from './agent.entity';
 import { normaliseAgentName } from './agent-name';
 import {
+  callerRefused,
   type DomainError,
   invalidField,
-  notThisAgent,
-  ownAgent,
   permissionDenied,
   scopeMissing,
 } from '../../core/errors/domain-error';
@@ -111,7 +110,7 @@ export function suspension(agent: Agent): DomainError | null {
 
 /** A caller bound to an agent can only act as that agent. @throws PERMISSION_DENIED */
 export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string | undefined): void {
-  if (agentId !== null && agentId !== id) throw notThisAgent();
+  if (agentId !== null && agentId !== id) throw callerRefused('not_this_agent');
 }
 
 /**
@@ -130,7 +129,7 @@ export async function actingAgent(transaction: LedgerTransaction, field: string,
  * @throws PERMISSION_DENIED
  */
 export function requireMayChange(caller: Caller, { id, kind }: Pick<Agent, 'id' | 'kind'>): void {
-  if (caller.agentId === id) throw ownAgent();
+  if (caller.agentId === id) throw callerRefused('own_agent');
   requireMayKeep(caller, kind);
 }
 

@@ -1,7 +1,7 @@
 import { type FactoryProvider, Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { KnownAgents } from '../agents/known-agents';
-import { callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
+import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
 import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
@@ -89,7 +89,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
     const refusal = (ledgerTime?: string): DomainError | null => {
       if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
-      return agentId !== null && this.agents.isSuspended(agentId) ? callerSuspended() : null;
+      return agentId !== null && this.agents.isSuspended(agentId) ? callerRefused('agent_suspended') : null;
     };
     const actor = { type: 'api_key', id } as const;
     const principals: Vouching = agentId === null ? 'anybody' : patterns;

@@ -4,7 +4,7 @@ import { findAgent } from '../agents/find-agent';
 import { KnownAgents } from '../agents/known-agents';
 import { Configuration } from '../../core/config/configuration';
 import { Turn } from '../../core/concurrency/turn';
-import { found, notThisAgent } from '../../core/errors/domain-error';
+import { callerRefused, found } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -125,7 +125,7 @@ export class Approvers {
     const agent = await findAgent(this.records, idOrName);
     // Whoever sees only its own decisions may learn nothing of what others could approve.
     const onlyAgent = onlyAgentSeen(DECISION, caller);
-    if (onlyAgent !== null && agent?.id !== onlyAgent) throw notThisAgent();
+    if (onlyAgent !== null && agent?.id !== onlyAgent) throw callerRefused('not_this_agent');
     if (agent?.status !== 'active') return NOTHING;
     const { limit, order } = request;
     const { places, total } = await this.search(caller, agent, request);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import type { GivenGrant } from '../policies/approval/approval-requirement';
-import { type DomainError, permissionDenied, reviewerNotBound } from '../../core/errors/domain-error';
+import { callerRefused, type DomainError, permissionDenied } from '../../core/errors/domain-error';
 import type { AdmissionRule } from '../../http/request/routes';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -35,7 +35,7 @@ export class BoundReviewers implements AdmissionRule {
 
   async refusalOf(caller: Caller, { params }: Request<{ id?: string }>): Promise<DomainError | null> {
     if (caller.agentId !== null) return null;
-    if (this.areRequired) return reviewerNotBound();
+    if (this.areRequired) return callerRefused('reviewer_not_bound');
     if (isOperator(caller) || params.id === undefined) return null;
     // Only for the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
@@ -45,7 +45,9 @@ export class BoundReviewers implements AdmissionRule {
 
 /** Reviews of what an agent asks to do require the reviewer's own key; the operator's key is exempt. */
 export function unboundRefusal(caller: Caller, { executionId }: Decision): DomainError | null {
-  return executionId !== null && caller.agentId === null && !isOperator(caller) ? reviewerNotBound() : null;
+  return executionId !== null && caller.agentId === null && !isOperator(caller)
+    ? callerRefused('reviewer_not_bound')
+    : null;
 }
 
 function isOperator({ actor }: Caller): boolean {

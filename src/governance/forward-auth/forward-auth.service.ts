@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { callerNotBound, DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
+import { callerRefused, DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { ApprovalsService } from '../execute/approvals.service';
 import type { ActionRequest } from '../execute/asked-execution';
@@ -35,7 +35,7 @@ export class ForwardAuthService {
     writesOnly: boolean,
   ): Promise<string | null> {
     const { agentId } = caller;
-    if (agentId === null) throw callerNotBound();
+    if (agentId === null) throw callerRefused('caller_not_bound');
     const asked = {
       action: `http.${method.toLowerCase()}`,
       resourceType: 'http',
@@ -95,6 +95,6 @@ function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
 @Injectable()
 export class BoundCallers implements AdmissionRule {
   refusalOf({ agentId }: Pick<Caller, 'agentId'>): DomainError | null {
-    return agentId === null ? callerNotBound() : null;
+    return agentId === null ? callerRefused('caller_not_bound') : null;
   }
 }

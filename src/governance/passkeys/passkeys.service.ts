@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, found, invalidField, notThisAgent, scopeMissing } from '../../core/errors/domain-error';
+import { callerRefused, conflict, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -87,7 +87,7 @@ export class PasskeysService {
   /** By the person with a signature, or by an admin. @returns it as it was */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
     const { id: agentId } = await this.person(idOrName, ({ id }) => {
-      if (caller.agentId !== id && !caller.grants.has('admin')) throw notThisAgent();
+      if (caller.agentId !== id && !caller.grants.has('admin')) throw callerRefused('not_this_agent');
     });
     loadProtocol();
     return this.ledger.prefetching(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
@@ -111,7 +111,7 @@ export class PasskeysService {
 
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
     return this.person(idOrName, ({ id }) => {
-      if (caller.agentId !== id) throw notThisAgent();
+      if (caller.agentId !== id) throw callerRefused('not_this_agent');
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.entity';
-import { type FieldFault, notThisPrincipal } from '../../core/errors/domain-error';
+import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
 import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
 import {
   type OnBehalfOf,
@@ -61,7 +61,7 @@ export function principalOf(
   people: People,
 ): Principal | null | undefined {
   const principal = vouchedPrincipal(caller, given, people);
-  if (principal === NOT_VOUCHED) throw notThisPrincipal();
+  if (principal === NOT_VOUCHED) throw callerRefused('not_this_principal');
   return principal;
 }
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { KnownAgents, type WatchedAgent } from '../agents/known-agents';
 import { Configuration } from '../../core/config/configuration';
-import { agentUnknown, callerSuspended, type DomainError, unauthorized } from '../../core/errors/domain-error';
+import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens } from '../../http/authentication/authentication';
 import { grantsOf, type Identity } from '../../ledger/caller';
 import { subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
@@ -107,8 +107,8 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     const refusal = (): DomainError | null => {
       // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
       if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
-      if (agent === undefined || !mayActAs(agent)) return agentUnknown();
-      return this.agents.isSuspended(agent.now.id) ? callerSuspended() : null;
+      if (agent === undefined || !mayActAs(agent)) return callerRefused('agent_unknown');
+      return this.agents.isSuspended(agent.now.id) ? callerRefused('agent_suspended') : null;
     };
     return {
       actor: { type: 'token', id: holder.actorId },

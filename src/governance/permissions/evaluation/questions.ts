@@ -15,7 +15,7 @@ import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from 
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Agent } from '../../agents/agent.entity';
 import { findAgentAsOf, findAgents } from '../../agents/find-agent';
-import { type FieldFault, notThisAgent } from '../../../core/errors/domain-error';
+import { callerRefused, type FieldFault } from '../../../core/errors/domain-error';
 import type { Moment, RecordHistory } from '../../../ledger/record-history';
 import type { Caller } from '../../../ledger/caller';
 import {
@@ -184,7 +184,7 @@ export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agent
 export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
   const { agentId, grants } = caller;
   const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.agent.id === agentId;
-  if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw notThisAgent();
+  if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');
 }
 
 /**
