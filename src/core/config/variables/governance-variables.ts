@@ -1,6 +1,9 @@
 import {
+  listOf,
   LONGEST_TIME,
+  matching,
   oneOf,
+  optional,
   parseList,
   parseWholeNumber,
   trueOrFalse,
@@ -10,7 +13,7 @@ import {
 } from './variable';
 import { parseDuration } from '../../values/duration';
 import { parseSeed } from '../../signed-notes/signed-note';
-import { type ListedKey, p256Key, parseP256PublicKey } from '../../values/p256-key';
+import { p256Key, parseP256PublicKey } from '../../values/p256-key';
 import { isPostgresUrl } from './database-url';
 
 export const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
@@ -88,10 +91,8 @@ export const GOVERNANCE_VARIABLES = {
     name: 'RETAIN_CONTENT',
     description:
       'How long executions and decisions keep their contents after their last entry; then the service erases them. Unset: for ever.',
-    default: '',
     example: 'P730D',
-    expected: 'an ISO 8601 duration from P1D to P3650D',
-    parse: (text) => (text === '' ? null : parseRetention(text, SHORTEST_CONTENT)),
+    ...optional('an ISO 8601 duration from P1D to P3650D', (text) => parseRetention(text, SHORTEST_CONTENT)),
     contradiction: (text, environment) => retentionContradiction(text, environment['RETAIN_AT_LEAST'] ?? ''),
   },
   maxPendingApprovals: {
@@ -157,11 +158,8 @@ export const GOVERNANCE_VARIABLES = {
   permitAudiences: {
     name: 'PERMIT_AUDIENCES',
     description: 'Systems for which permits are made, tokens that prove one authorised action; needs PUBLIC_URL.',
-    default: '',
-    expected: 'names of up to 200 visible ASCII characters, separated by commas',
     example: 'bank,https://vault.example.com',
-    parse: (text): string[] | undefined =>
-      text === '' ? [] : parseList(text, (item) => (AUDIENCE.test(item) ? item : undefined)),
+    ...listOf('names of up to 200 visible ASCII characters, separated by commas', matching(AUDIENCE)),
   },
   /** Milliseconds. */
   permitTtl: {
@@ -178,25 +176,27 @@ export const GOVERNANCE_VARIABLES = {
     onlyWith: 'PERMIT_AUDIENCES',
     description:
       'Key that signs permits: a P-256 private key. Unset: one is generated at the first start and kept in a file.',
-    default: '',
     // Replicas that each generated a key would list different ones.
     requiredInProduction: ({ DATABASE_URL = '', PERMIT_AUDIENCES = '' }) =>
       isPostgresUrl(DATABASE_URL) && PERMIT_AUDIENCES !== '',
-    expected: 'the 32 bytes of a P-256 private key in standard base64, the same for all processes on one database',
     example: '$(openssl rand -base64 32)',
     mask: maskApiKey,
-    parse: parsePrivateKey,
+    ...optional(
+      'the 32 bytes of a P-256 private key in standard base64, the same for all processes on one database',
+      parsePrivateKey,
+    ),
   },
   previousPermitKeys: {
     name: 'PERMIT_KEY_PREVIOUS',
     onlyWith: 'PERMIT_AUDIENCES',
     description: 'Public keys of previous permit keys, which stay listed until the last permit they signed is over.',
-    default: '',
-    expected: 'public keys as <x>.<y>, the members of a key in /.well-known/jwks.json, separated by commas',
     // If somebody sets the previous secret key by mistake, it must not appear in a log.
     mask: maskApiKey,
     example: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY.T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
-    parse: (text): ListedKey[] | undefined => (text === '' ? [] : parseList(text, parseP256PublicKey)),
+    ...listOf(
+      'public keys as <x>.<y>, the members of a key in /.well-known/jwks.json, separated by commas',
+      parseP256PublicKey,
+    ),
   },
 } satisfies VariableTable;
 
@@ -216,8 +216,7 @@ function parsePair(text: string): readonly [RiskLevel, number] | undefined {
   return level === undefined || approvals === undefined ? undefined : [level, approvals];
 }
 
-function parsePrivateKey(text: string): Buffer | null | undefined {
-  if (text === '') return null;
+function parsePrivateKey(text: string): Buffer | undefined {
   const secret = parseSeed(text);
   return secret !== undefined && p256Key(secret) !== undefined ? secret : undefined;
 }

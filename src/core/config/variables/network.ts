@@ -9,12 +9,8 @@ export function parseHost(text: string): string | undefined {
   return isName && !looksLikeAddress ? text : undefined;
 }
 
-/** Null: cross-origin requests are off. */
-export type AllowedOrigins = readonly string[] | '*' | null;
-
-/** `*`, or one or several origins separated by commas; empty means that cross-origin requests are off. */
-export function parseAllowedOrigins(text: string): AllowedOrigins | undefined {
-  if (text === '') return null;
+/** `*`, or one or several origins separated by commas. */
+export function parseAllowedOrigins(text: string): readonly string[] | '*' | undefined {
   return text === '*' ? '*' : parseList(text, parseOrigin);
 }
 

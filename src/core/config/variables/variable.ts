@@ -65,6 +65,26 @@ export function trueOrFalse(): Reading<boolean> {
   };
 }
 
+/** What a variable has that need not be set. */
+type UnsetReading<Value> = Pick<Variable<Value>, 'default' | 'expected' | 'parse'>;
+
+type Parse<Value> = Variable<Value>['parse'];
+
+/** For a variable that may be unset, which is read as null. */
+export function optional<Value>(expected: string, parse: Parse<Value>): UnsetReading<Value | null> {
+  return { default: '', expected, parse: (text) => (text === '' ? null : parse(text)) };
+}
+
+/** For a list of items separated by commas; unset, it has none. */
+export function listOf<Item>(expected: string, parse: Parse<Item>): UnsetReading<Item[]> {
+  return { default: '', expected, parse: (text) => (text === '' ? [] : parseList(text, parse)) };
+}
+
+/** Reads texts of a form as they are. */
+export function matching(form: RegExp): (text: string) => string | undefined {
+  return (text) => (form.test(text) ? text : undefined);
+}
+
 /** Undefined when the text is not digits only or the number is out of range. */
 export function parseWholeNumber(text: string, smallest: number, largest: number): number | undefined {
   if (!/^\d{1,15}$/.test(text)) return undefined;
@@ -89,9 +109,7 @@ export const SHORTEST_SAFE_KEY = 16;
 export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${SHORTEST_SAFE_KEY} with NODE_ENV=production`;
 
 /** Undefined if an HTTP header could not carry the key unchanged. */
-export function parseApiKey(text: string): string | undefined {
-  return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
-}
+export const parseApiKey = matching(/^[\x21-\x7e]{1,1024}$/);
 
 export function isGuessable(key: string): boolean {
   return key !== '' && key.length < SHORTEST_SAFE_KEY;

@@ -10,24 +10,30 @@ import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTru
 import {
   API_KEY_EXPECTED,
   isGuessable,
+  listOf,
   LONGEST_TIME,
   maskApiKey,
+  matching,
   oneOf,
+  optional,
   parseApiKey,
-  parseList,
   parseWholeNumber,
   trueOrFalse,
   type Variable,
   type VariableTable,
   wholeNumber,
 } from './variable';
-import { parseSeed, parseVerifierKey, type VerifierKey } from '../../signed-notes/signed-note';
+import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 
 const MOST_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
 const SMTP_URL = /^smtps?:\/\/[\x21-\x7e]+$/;
 const TEXT = /^[\x21-\x7e]{1,500}$/;
+/** A signed note's name: no white space, no plus sign. */
+const LOG_NAME = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
+/** `<size>:<first 16 hex digits of the root hash>`. */
+const CHECKPOINT_NAME = /^(0|[1-9]\d{0,15}):[0-9a-f]{16}$/;
 
 /**
  * Every environment variable of the service. To add one, add a row: a setting has the name of the member and the type
@@ -60,10 +66,8 @@ export const VARIABLES = {
     name: 'PUBLIC_URL',
     description:
       'URL at which clients reach the service, for links in messages. Unset: no links, no AuthZEN configuration and no permits.',
-    default: '',
-    expected: 'an https origin, without path, query and fragment (http for this machine only)',
     example: 'https://governance.example.com',
-    parse: (text) => (text === '' ? null : parsePublicUrl(text)),
+    ...optional('an https origin, without path, query and fragment (http for this machine only)', parsePublicUrl),
   },
   apiKey: {
     name: 'API_KEY',
@@ -79,21 +83,17 @@ export const VARIABLES = {
   apiKeyPrevious: {
     name: 'API_KEY_PREVIOUS',
     description: 'Previous key, still accepted while clients switch to a new one.',
-    default: '',
     refusedInProduction: isGuessable,
-    expected: API_KEY_EXPECTED,
     example: '$(openssl rand -hex 32)',
     mask: maskApiKey,
-    parse: (text) => (text === '' ? null : parseApiKey(text)),
+    ...optional(API_KEY_EXPECTED, parseApiKey),
   },
   tokenIssuers: {
     name: 'TOKEN_ISSUERS',
     description:
       'Path of a JSON file that lists the issuers whose tokens are accepted, and whom their tokens represent.',
-    default: '',
-    expected: 'the path of a file whose name ends with .json',
     example: '/etc/governance/token-issuers.json',
-    parse: (text) => (text === '' ? null : text.endsWith('.json') ? text : undefined),
+    ...optional('the path of a file whose name ends with .json', (text) => (text.endsWith('.json') ? text : undefined)),
   },
   rateLimit: {
     name: 'RATE_LIMIT',
@@ -111,20 +111,21 @@ export const VARIABLES = {
   redisUrl: {
     name: 'REDIS_URL',
     description: 'Redis in which several processes count requests together. Unset: each process counts its own.',
-    default: '',
-    expected: 'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
     example: 'redis://localhost:6379',
     mask: maskDatabaseUrl,
-    parse: (text) => (text === '' ? null : parseRedisUrl(text)),
+    ...optional(
+      'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
+      parseRedisUrl,
+    ),
   },
   corsOrigins: {
     name: 'CORS_ORIGIN',
     description: 'Origins whose web pages may call the service. Unset: none.',
-    default: '',
-    expected:
-      '* or origins (scheme, host and, unless it is the usual one, port; no path, no trailing slash), separated by commas',
     example: 'https://console.example.com,http://localhost:5173',
-    parse: parseAllowedOrigins,
+    ...optional(
+      '* or origins (scheme, host and, unless it is the usual one, port; no path, no trailing slash), separated by commas',
+      parseAllowedOrigins,
+    ),
   },
   database: {
     name: 'DATABASE_URL',
@@ -142,24 +143,25 @@ export const VARIABLES = {
     name: 'SIGNING_KEY',
     description:
       'Key that signs checkpoints: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
-    default: '',
     // Replicas that each generated a key would sign the same log with different keys.
     requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
-    expected: 'the 32 bytes of an Ed25519 seed in standard base64, the same for all processes on one database',
     example: '$(openssl rand -base64 32)',
     mask: maskApiKey,
-    parse: parseSigningKey,
+    ...optional(
+      'the 32 bytes of an Ed25519 seed in standard base64, the same for all processes on one database',
+      parseSeed,
+    ),
   },
   previousVerifierKeys: {
     name: 'SIGNING_KEY_PREVIOUS',
     description: 'Public keys of previous signing keys, so that checkpoints kept by clients are still recognised.',
-    default: '',
-    expected:
-      'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
     // If somebody sets the previous secret key by mistake, it must not appear in a log.
     mask: maskApiKey,
     example: 'example.com/governance+dcce5bc2+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8',
-    parse: parseVerifierKeys,
+    ...listOf(
+      'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
+      parseVerifierKey,
+    ),
   },
   checkpointOrigin: {
     name: 'CHECKPOINT_ORIGIN',
@@ -167,25 +169,24 @@ export const VARIABLES = {
     default: 'agent-governance-service',
     expected: 'a name of 1 to 200 characters without white space and plus signs',
     example: 'example.com/governance',
-    parse: parseLogName,
+    parse: matching(LOG_NAME),
   },
   checkpointFolder: {
     name: 'CHECKPOINT_FOLDER',
     description:
       'Folder of the last checkpoint and of a generated signing key. Unset: the folder of the database file.',
-    default: '',
-    expected: 'the path of a folder, without white space at its ends',
     example: '/var/lib/governance-checkpoints',
-    parse: parseFolder,
+    ...optional('the path of a folder, without white space at its ends', parseFolder),
   },
   givenUpCheckpoints: {
     name: 'ACCEPT_RESTORED_DATABASE',
     description:
       'Kept checkpoint that a restored database need not extend: its name as shown when the start is refused.',
-    default: '',
-    expected: 'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
     example: '1040:3f9c0b6e8d2a4f71',
-    parse: parseCheckpointNames,
+    ...listOf(
+      'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
+      matching(CHECKPOINT_NAME),
+    ),
   },
   maxClockStep: {
     name: 'MAX_CLOCK_STEP',
@@ -198,10 +199,8 @@ export const VARIABLES = {
     name: 'ACCEPT_HEAD_TIME',
     description:
       'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
-    default: '',
-    expected: 'a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z',
     example: '2026-11-22T08:30:00.000Z',
-    parse: (text) => (text === '' ? null : parseTime(text)),
+    ...optional('a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z', parseTime),
   },
   bodyLimit: {
     name: 'BODY_LIMIT',
@@ -236,10 +235,10 @@ export const VARIABLES = {
   maxConnectionsPerAddress: {
     name: 'MAX_CONNECTIONS_PER_ADDRESS',
     description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
-    default: '',
-    expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
     example: '1000',
-    parse: (text) => (text === '' ? null : parseWholeNumber(text, 1, MOST_CONNECTIONS)),
+    ...optional(`a whole number from 1 to ${MOST_CONNECTIONS}, in digits`, (text) =>
+      parseWholeNumber(text, 1, MOST_CONNECTIONS),
+    ),
   },
   trustedProxies: {
     name: 'TRUST_PROXY',
@@ -254,30 +253,27 @@ export const VARIABLES = {
   smtpUrl: {
     name: 'SMTP_URL',
     description: 'Mail server by which people learn what waits for them. Unset: no mails.',
-    default: '',
     onlyWith: 'MAIL_FROM',
-    expected: 'smtp://user:password@host:port, or smtps:// for TLS from the start; user, password and port optional',
     example: 'smtps://governance:secret@mail.example.com',
     mask: maskDatabaseUrl,
-    parse: (text) => (text === '' ? null : SMTP_URL.test(text) && URL.canParse(text) ? text : undefined),
+    ...optional(
+      'smtp://user:password@host:port, or smtps:// for TLS from the start; user, password and port optional',
+      (text) => (SMTP_URL.test(text) && URL.canParse(text) ? text : undefined),
+    ),
   },
   mailFrom: {
     name: 'MAIL_FROM',
     description: 'Sender of these mails.',
-    default: '',
     onlyWith: 'SMTP_URL',
-    expected: 'an address of visible ASCII characters',
     example: 'governance@example.com',
-    parse: (text) => (text === '' ? null : /^[\x21-\x7e]+@[\x21-\x7e]+$/.test(text) ? text : undefined),
+    ...optional('an address of visible ASCII characters', matching(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
   },
   slackSigningSecret: {
     name: 'SLACK_SIGNING_SECRET',
     description: 'Signing secret of the Slack app whose messages have buttons. Unset: none have.',
-    default: '',
-    expected: 'up to 500 visible ASCII characters',
     example: '8f742231b10e8888abcd99yyyzzz85a5',
     mask: maskApiKey,
-    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
+    ...optional('up to 500 visible ASCII characters', matching(TEXT)),
   },
   logLevel: {
     name: 'LOG_LEVEL',
@@ -302,19 +298,15 @@ export const VARIABLES = {
     name: 'OIDC_ISSUER',
     description:
       'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
-    default: '',
-    expected: 'a URL with https (http for a test), as TOKEN_ISSUERS has it',
     example: 'https://login.example.com',
-    parse: (text) => (text === '' ? null : parseIssuer(text)),
+    ...optional('a URL with https (http for a test), as TOKEN_ISSUERS has it', parseIssuer),
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
     onlyWith: 'OIDC_ISSUER',
     description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
-    default: '',
-    expected: 'up to 500 visible ASCII characters',
     example: 'governance-console',
-    parse: (text) => (text === '' ? null : TEXT.test(text) ? text : undefined),
+    ...optional('up to 500 visible ASCII characters', matching(TEXT)),
   },
   oidcScope: {
     name: 'OIDC_SCOPE',
@@ -329,10 +321,8 @@ export const VARIABLES = {
   metricsPort: {
     name: 'METRICS_PORT',
     description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
-    default: '',
-    expected: 'a whole number from 0 to 65535, in digits',
     example: '9464',
-    parse: (text) => (text === '' ? null : parseWholeNumber(text, 0, 65535)),
+    ...optional('a whole number from 0 to 65535, in digits', (text) => parseWholeNumber(text, 0, 65535)),
   },
 } satisfies VariableTable;
 
@@ -351,30 +341,7 @@ function parseIssuer(text: string): string | undefined {
   return hasForm ? text : undefined;
 }
 
-const LOG_NAME = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
-const CHECKPOINT_NAME = /^(0|[1-9]\d{0,15}):[0-9a-f]{16}$/;
-
-/** Null: none is given, and the service generates one. */
-function parseSigningKey(text: string): Buffer | null | undefined {
-  return text === '' ? null : parseSeed(text);
-}
-
-function parseVerifierKeys(text: string): VerifierKey[] | undefined {
-  return text === '' ? [] : parseList(text, parseVerifierKey);
-}
-
-/** A signed note's name: no white space, no plus sign. */
-function parseLogName(text: string): string | undefined {
-  return LOG_NAME.test(text) ? text : undefined;
-}
-
-/** A folder, absolute or relative to the working folder, without white space at its ends; null for the default. */
-function parseFolder(text: string): string | null | undefined {
-  if (text === '') return null;
+/** A folder, absolute or relative to the working folder, without white space at its ends. */
+function parseFolder(text: string): string | undefined {
   return text.trim() === text && !text.includes('\0') ? text : undefined;
-}
-
-/** Checkpoints by their names: `<size>:<first 16 hex digits of the root hash>`. */
-function parseCheckpointNames(text: string): string[] | undefined {
-  return text === '' ? [] : parseList(text, (item) => (CHECKPOINT_NAME.test(item) ? item : undefined));
 }
