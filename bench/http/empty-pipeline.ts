@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     module: EmptyPipelineModule,
     imports: [
       await ConfigurationModule.forRoot(),
-      LoggingModule,
+      LoggingModule.to(),
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
       OpenApiModule,

@@ -25,14 +25,6 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
   );
 }
 
-/** What a log line says about an error. */
-interface LoggedError {
-  readonly type: string;
-  readonly message: string;
-  readonly stack?: string;
-  readonly code?: string | number;
-}
-
 /**
  * Keeps the four members that help and drops every other: TypeORM's QueryFailedError has the statement and its
  * parameters, which are the clients' content. A value that is not an error is passed on unchanged.
@@ -46,11 +38,8 @@ export function serializeError(error: unknown): unknown {
     message,
     ...(stack !== undefined && { stack }),
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
-  } satisfies LoggedError;
+  };
 }
-
-/** Where log lines go. */
-export const LOG_STREAM = Symbol('LOG_STREAM');
 
 /** One per process, however many applications it runs. */
 let lines: GatheredLines | null = null;
@@ -113,7 +102,7 @@ const HARMLESS = /^\\["\\/]$|^\\n {4}at $/;
 /** An equal line of JSON that does nothing to a terminal: characters that JSON may leave unescaped are escaped, too. */
 function withoutActing(line: string): string {
   // The line feed ends the line: those in texts are escaped already.
-  return line.endsWith('\n') ? `${shownText(line.slice(0, -1))}\n` : shownText(line);
+  return `${shownText(line.slice(0, -1))}\n`;
 }
 
 /**

@@ -18,7 +18,6 @@ import { noteArrival } from '../request/arrival';
 import { createHttpServer, TURN } from '../server/http-server';
 import { routeTemplate } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { LOG_STREAM } from './log';
 import { LoggingModule, ApplicationLogger } from './logging.module';
 
 const KEY = 'a-key-that-is-long-enough';
@@ -77,11 +76,13 @@ describe('LoggingModule', () => {
   const applications: NestExpressApplication[] = [];
 
   async function start(environment: Environment): Promise<string> {
-    const imports = [await ConfigurationModule.forRoot({ API_KEY: KEY, ...environment }), LoggingModule, ThingsModule];
-    const module = await Test.createTestingModule({ imports })
-      .overrideProvider(LOG_STREAM)
-      .useValue({ write: (text: string) => lines.push(JSON.parse(text)) && texts.push(text) })
-      .compile();
+    const stream = { write: (text: string) => lines.push(JSON.parse(text)) && texts.push(text) };
+    const imports = [
+      await ConfigurationModule.forRoot({ API_KEY: KEY, ...environment }),
+      LoggingModule.to(stream),
+      ThingsModule,
+    ];
+    const module = await Test.createTestingModule({ imports }).compile();
     const application = module.createNestApplication<NestExpressApplication>(new TurnsAdapter(), { bufferLogs: true });
     application.useLogger(application.get(ApplicationLogger));
     application.use(noteArrival);

@@ -1,7 +1,7 @@
 import { type DynamicModule, Logger, Module, Inject, Injectable, type LoggerService } from '@nestjs/common';
 import type { DestinationStream, Level, Logger as PinoLogger } from 'pino';
 import { Configuration } from '../../core/config/configuration';
-import { createLog, LOG, LOG_STREAM, standardOutput } from './log';
+import { createLog, LOG, standardOutput } from './log';
 import { RequestLog, currentRequestId } from './request-log';
 import { format } from 'node:util';
 import { isNativeError } from 'node:util/types';
@@ -68,12 +68,7 @@ function requestMember(): { requestId?: string } {
 
 /** Structured logs: a line per request, and what the service logs through Nest's `Logger`. */
 @Module({
-  providers: [
-    { provide: LOG_STREAM, useFactory: standardOutput },
-    { provide: LOG, inject: [Configuration, LOG_STREAM], useFactory: createLog },
-    ApplicationLogger,
-    RequestLog,
-  ],
+  providers: [ApplicationLogger, RequestLog],
   exports: [ApplicationLogger],
 })
 export class LoggingModule {
@@ -84,8 +79,8 @@ export class LoggingModule {
   }
 
   /** Writes to `stream`, if given, instead of standard output. */
-  static to(stream: DestinationStream | undefined): DynamicModule {
-    const destination = { provide: LOG_STREAM, useFactory: () => stream ?? standardOutput() };
-    return { module: LoggingModule, providers: [destination] };
+  static to(stream: DestinationStream = standardOutput()): DynamicModule {
+    const useFactory = (configuration: Configuration): PinoLogger => createLog(configuration, stream);
+    return { module: LoggingModule, providers: [{ provide: LOG, inject: [Configuration], useFactory }] };
   }
 }
