@@ -8,27 +8,21 @@ import { AsOfQuery } from '../as-of/as-of.query';
 import { WholeRequest } from '../validation/dto';
 import { QueryInteger } from '../validation/query-fields';
 
-/** A record that may change. */
-interface Awaited<Row> {
+/** A record that may change, and for how long something waits for that. */
+interface Settlement<Row> {
   readonly read: () => Promise<Row>;
   /** Whether there is anything left to wait for. */
   readonly isOpen: (row: Row) => boolean;
+  readonly seconds: number;
+  /** Aborted when nobody waits for it any more: its client has left, or is no longer admitted. */
+  readonly leaving: AbortSignal;
 }
 
 /** What a request waits for. */
-interface Wait<Row> extends Awaited<Row> {
+interface Wait<Row> extends Omit<Settlement<Row>, 'seconds'> {
   readonly caller: Caller;
-  /** The longest wait; undefined: none. */
+  /** Undefined: it does not wait. */
   readonly seconds: number | undefined;
-  /** Aborted when the client has left, or is no longer admitted. */
-  readonly leaving: AbortSignal;
-}
-
-/** What must have happened before a request can be answered. */
-interface Settlement<Row> extends Awaited<Row> {
-  readonly seconds: number;
-  /** Aborted when nobody waits for it any more. */
-  readonly leaving: AbortSignal;
 }
 
 /**
@@ -76,7 +70,7 @@ export class Waits {
   /** Reads again whenever the ledger has grown, and once more when the time is over or a signal is aborted. */
   private async changed<Row>(
     first: Row,
-    { read, isOpen }: Awaited<Row>,
+    { read, isOpen }: Pick<Settlement<Row>, 'read' | 'isOpen'>,
     seconds: number,
     signals: readonly AbortSignal[],
   ): Promise<Row> {
