@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { chmodSync, closeSync, lstatSync, openSync, statSync, mkdirSync, existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { parseSeed } from '../signed-notes/signed-note';
 
@@ -92,7 +92,7 @@ export async function createFile(path: string, text: string): Promise<void> {
 async function writeTemporary(path: string, text: string): Promise<string> {
   written += 1;
   const temporary = `${path}.${process.pid}-${written}.new`;
-  await orRemoved(temporary, writeToDisk(temporary, text));
+  await orRemoved(temporary, writeFile(temporary, text, { mode: OWNER_ONLY, flush: true }));
   return temporary;
 }
 
@@ -103,16 +103,6 @@ async function orRemoved(temporary: string, work: Promise<void>): Promise<void> 
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
-  }
-}
-
-async function writeToDisk(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', OWNER_ONLY);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

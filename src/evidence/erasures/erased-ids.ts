@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { open, readFile } from 'node:fs/promises';
+import { appendFile, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
 import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
@@ -29,13 +29,8 @@ export class ErasedIds {
       if (lines.length === 0) return;
       // A line that a power failure cut short must not swallow the next one.
       const isCut = text !== '' && !text.endsWith('\n');
-      const file = await open(this.path, 'a', OWNER_ONLY);
-      try {
-        await file.writeFile(`${isCut ? '\n' : ''}${lines.join('')}`);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      const added = `${isCut ? '\n' : ''}${lines.join('')}`;
+      await appendFile(this.path, added, { mode: OWNER_ONLY, flush: true });
       await syncToDisk(dirname(this.path));
     } catch (error) {
       throw unavailable(`The ids of what was erased cannot be kept in ${this.path}: ${String(error)}`);
