@@ -20,22 +20,6 @@ export function currentRequestId(): string | undefined {
 /** Characters: paths of the service are shorter, and searching a long one for keys takes long. */
 const LONGEST_PATH = 1024;
 
-/** The log line of a request. It contains no headers, and the URL without its query. */
-interface RequestLine {
-  readonly requestId: string;
-  readonly method: string;
-  /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
-  readonly route: string | null;
-  /** Cut, with a mark, after 1,024 characters. */
-  readonly path: string;
-  /** Null if the client left before it was answered. */
-  readonly status: number | null;
-  readonly durationMs: number;
-  readonly ip: string;
-  /** Absent unless the request has a valid `traceparent`. */
-  readonly traceId?: string;
-}
-
 /** Writes one line for each request, when it is over. */
 @Injectable()
 export class RequestLog implements OnModuleInit {
@@ -77,7 +61,8 @@ export class RequestLog implements OnModuleInit {
     }
   }
 
-  private lineOf(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
+  /** It contains no headers, and the URL without its query. */
+  private lineOf(request: ServiceRequest, response: Response, durationMs: number): object {
     const [path = ''] = request.originalUrl.split('?', 1);
     const { traceId } = request;
     return {
@@ -85,6 +70,7 @@ export class RequestLog implements OnModuleInit {
       method: request.method,
       route: request.template ?? null,
       path: path.length > LONGEST_PATH ? this.beginningOf(path) : path,
+      // Null if the client left before it was answered.
       status: response.headersSent ? response.statusCode : null,
       durationMs,
       ip: request.address,
