@@ -49,7 +49,7 @@ export class Lists {
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
         : await this.continued(name, cursor, { offset, order, ...filters });
-    return new OpenList(this.cursors, start as ListStart<Filters<Query>>, { limit, offset: offset ?? 0, leaving });
+    return new OpenList(this.cursors, start, { limit, offset: offset ?? 0, leaving });
   }
 
   private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {
@@ -64,25 +64,18 @@ export class Lists {
   }
 }
 
-/** The place of a cursor; on a first page there is neither a position nor a total. */
-interface ListStart<Filtered> extends Pick<ListPlace, 'list' | 'order' | 'totalOf'> {
-  readonly filters: Filtered;
-  readonly position: number | null;
-  readonly total: number | null;
-}
-
 /** One request for a page of a list. */
 export class OpenList<Filtered extends object> {
   /** @internal */
   constructor(
     private readonly cursors: CursorCodec,
-    private readonly start: ListStart<Filtered>,
+    private readonly start: ListPlace,
     private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'leaving'>,
   ) {}
 
   /** The filters that the client sent, with this page or with the first. */
   get filters(): Filtered {
-    return this.start.filters;
+    return this.start.filters as Filtered;
   }
 
   /** The page to read, of the rows that meet the conditions of the filters. */
@@ -106,11 +99,12 @@ export interface ListPlace {
   readonly list: string;
   readonly filters: object;
   readonly order: SortOrder;
-  readonly total: number;
+  /** Null: none of its pages has been read. */
+  readonly total: number | null;
   /** The agent whose rows alone the total counts; null: all rows. */
   readonly totalOf: string | null;
-  /** Sequence after which the next page starts. */
-  readonly position: number;
+  /** Sequence after which the next page starts; null: the first page. */
+  readonly position: number | null;
 }
 
 const VERSION = 1;
@@ -124,7 +118,8 @@ export class CursorCodec {
   }
 
   async encode({ list, filters, order, total, totalOf, position }: ListPlace): Promise<string> {
-    const content = Buffer.from(JSON.stringify([VERSION, list, order, total, position, filters, totalOf]), 'utf8');
+    const members: CursorContent = [VERSION, list, order, total, position, filters, totalOf];
+    const content = Buffer.from(JSON.stringify(members), 'utf8');
     return Buffer.concat([await this.seals.of(content), content]).toString('base64url');
   }
 
@@ -143,8 +138,8 @@ type CursorContent = [
   version: number,
   list: string,
   order: SortOrder,
-  total: number,
-  position: number,
+  total: number | null,
+  position: number | null,
   filters: object,
   totalOf: string | null,
 ];
