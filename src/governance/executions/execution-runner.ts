@@ -10,7 +10,7 @@ import { type Execution, EXECUTION } from './execution.entity';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import { NotJsonError, toJsonValue } from '../../core/json/json-value';
 import { AGENT } from '../agents/agent.entity';
-import { ActiveStops } from '../stops/active-stops';
+import { ActiveStops } from '../stops/stops.service';
 import { coversAction, type Stop, stopCovering } from '../stops/stop.entity';
 import {
   type ActionContext,
