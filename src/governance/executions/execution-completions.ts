@@ -7,7 +7,7 @@ import { Repeated } from '../../core/lifecycle/repeated';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
-import type { ActionOutcome } from './handlers/action-handlers';
+import type { ActionOutcome } from './handlers/action-runner';
 
 /** Average milliseconds between attempts to write completions that could not be written. */
 const RETRY_INTERVAL = 1_000;

@@ -8,6 +8,7 @@ import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsController } from './executions.controller';
 import { ActionHandlers } from './handlers/action-handlers';
+import { ActionRunner } from './handlers/action-runner';
 import { StopsModule } from '../stops/stops.module';
 import { InterruptedExecutions } from './interrupted-executions';
 import {
@@ -38,6 +39,7 @@ import {
     InterruptedExecutions,
     settledWhenDue(DUE_APPROVALS, 'Executions'),
     ActionHandlers,
+    ActionRunner,
   ],
   exports: [ExecutionRunner],
 })

@@ -3,7 +3,8 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { JsonObject } from '../../core/json/json-value';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import type { OnBehalfOf } from '../policies/patterns/principals';
-import { type MarkedMethod, markedMethods, MethodMark, storable } from '../executions/handlers/action-handlers';
+import { storable } from '../executions/handlers/action-runner';
+import { type MarkedMethod, markedMethods, MethodMark } from '../executions/handlers/action-handlers';
 
 /** What an agent asks to do, and what the policies say. */
 export interface GuardedAction {

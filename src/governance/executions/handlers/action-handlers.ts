@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../core/json/json-value';
+import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
 import type { OnBehalfOf } from '../../policies/patterns/principals';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
@@ -23,22 +23,6 @@ export class ActionFailure extends Error {
     if (this.code !== null && !CODE.test(this.code))
       throw new Error(`The code ${this.code} of an ActionFailure must match ${CODE.source}.`);
   }
-}
-
-/** What came of an action. */
-export type ActionOutcome =
-  | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
-  | {
-      readonly outcome: 'failed';
-      readonly result: null;
-      readonly failureReason: string | null;
-      /** The code of an `ActionFailure` that has one. */
-      readonly failureCode: string | null;
-    };
-
-/** Databases cannot store NUL or lone surrogates in a text. */
-export function storable(text: string): string {
-  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
 }
 
 /** What a handler learns about the execution it carries out. */

@@ -1,0 +1,133 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../../../core/config/configuration';
+import { ShutdownGuard } from '../../../http/shutdown/shutdown';
+import { type JsonValue, NotJsonError, toJsonValue } from '../../../core/json/json-value';
+import { SYSTEM_CALLER } from '../../../ledger/caller';
+import { RecordReader } from '../../../ledger/reading/record-reader';
+import { AGENT } from '../../agents/agent.entity';
+import { ActiveStops } from '../../stops/active-stops';
+import { coversAction, type Stop, stopCovering } from '../../stops/stop.entity';
+import { type ActionContext, ActionFailure, type ActionHandlerMethod } from './action-handlers';
+
+/** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
+const GRACE = 5_000;
+
+type Stoppable = Pick<ActionContext, 'agentId' | 'action'>;
+
+export type ActionOutcome =
+  | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
+  | {
+      readonly outcome: 'failed';
+      readonly result: null;
+      readonly failureReason: string | null;
+      /** The code of an `ActionFailure` that has one. */
+      readonly failureCode: string | null;
+    };
+
+/** Runs action handlers, each until it ends, its time is up, a stop made in any process covers it or the service stops. */
+@Injectable()
+export class ActionRunner {
+  private readonly logger = new Logger(ActionRunner.name);
+  private readonly controllers = new Map<AbortController, Omit<ActionContext, 'signal'>>();
+  private readonly stopped = new Error('The service stops.');
+  private readonly end = new AbortController();
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly stops: ActiveStops,
+    private readonly records: RecordReader,
+    gate: ShutdownGuard,
+  ) {
+    stops.onAdded((added) => {
+      for (const [controller, asked] of this.controllers) void this.endCovered(controller, asked, added);
+    });
+    gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
+  }
+
+  /** Aborted when handlers are no longer run or waited for. */
+  get stopping(): AbortSignal {
+    return this.end.signal;
+  }
+
+  /** The failure of an action that was authorised, and stopped before its handler began; null if it may begin. */
+  async stopOf({ agentId, action }: Stoppable, stops = this.stops.active): Promise<ActionFailure | null> {
+    const near = stops.filter((stop) => coversAction(stop, action) && (stop.agentId ?? agentId) === agentId);
+    if (near.length === 0) return null;
+    const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER).catch(() => undefined);
+    // Where the roles cannot be read the action is stopped: that does the least harm.
+    const stop = agent === undefined ? near[0] : stopCovering(near, { agentId, roles: agent.roles }, action);
+    return stop === undefined ? null : new ActionFailure(`The stop ${stop.id} ended this action.`, 'stopped');
+  }
+
+  /** Null if the service stops before the handler ends. Never rejects. */
+  async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
+    if (this.stopping.aborted) return null;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const timer = this.abortLater(controller, request.action);
+    this.controllers.set(controller, request);
+    try {
+      return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
+    } catch (error) {
+      return error === this.stopped ? null : this.failed(error, request);
+    } finally {
+      clearTimeout(timer);
+      this.controllers.delete(controller);
+    }
+  }
+
+  /** Gives up on every handler still running. */
+  stop(): void {
+    this.end.abort();
+    for (const controller of this.controllers.keys()) controller.abort(this.stopped);
+  }
+
+  private async endCovered(controller: AbortController, asked: Stoppable, added: readonly Stop[]): Promise<void> {
+    const failure = await this.stopOf(asked, added);
+    if (failure !== null) controller.abort(failure);
+  }
+
+  private abortLater(controller: AbortController, action: string): NodeJS.Timeout {
+    const { actionTimeout } = this.configuration;
+    const failure = new ActionFailure(`The handler of "${action}" did not finish within ${actionTimeout} ms.`);
+    return setTimeout(() => controller.abort(failure), actionTimeout);
+  }
+
+  private executed(returned: unknown): ActionOutcome {
+    const result = toJsonValue(returned, 'result');
+    const { bodyLimit } = this.configuration;
+    if (Buffer.byteLength(JSON.stringify(result)) > bodyLimit)
+      throw new NotJsonError('result', `exceeds ${bodyLimit} bytes`);
+    return { outcome: 'executed', result, failureReason: null };
+  }
+
+  private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
+    if (error instanceof ActionFailure) return failedBy(error);
+    this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
+    const failureReason =
+      error instanceof NotJsonError
+        ? `The handler of "${action}" returned a value that cannot be stored as JSON: ${error.message}.`
+        : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
+    return { outcome: 'failed', result: null, failureReason, failureCode: null };
+  }
+}
+
+export function failedBy({ message, code }: ActionFailure): ActionOutcome {
+  return { outcome: 'failed', result: null, failureReason: storable(message), failureCode: code };
+}
+
+/** An error thrown before the handler returns a promise is a rejection like any other. */
+async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
+  return handler(context);
+}
+
+/** Databases cannot store NUL or lone surrogates in a text. */
+export function storable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
