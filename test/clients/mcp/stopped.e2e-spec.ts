@@ -35,10 +35,11 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
 
   it('are asked for now and then where the service holds no wait', async () => {
     const crowded = await openShop({ MAX_WAITING: '0' });
-    const { environment, runs, askedAndIs } = await crowded.customer('crowded');
+    const customer = await crowded.customer('crowded');
+    const { environment, runs } = customer;
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
     const running = client.callTool({ name: 'slow' });
-    const { agentId } = await askedAndIs('slow', 'authorized');
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
     await sleep(2_000);
     const { text } = await send(crowded.app, 'GET', '/metrics');
     expect(valueOf(text, 'http_request_duration_seconds_count{method="GET",route="/api/v1/stops",status="304"}')).toBe(
