@@ -21,6 +21,8 @@ describe('A decision with very many approvers', () => {
   beforeAll(async () => (app = await createTestApp()));
   afterAll(async () => {
     await chainIsValid(app);
+    // A client that gave up has opened another connection, on which the server would wait for a request.
+    app.application.getHttpServer().closeAllConnections();
     await app.close();
   });
 
