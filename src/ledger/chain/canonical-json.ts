@@ -1,4 +1,9 @@
-import type { JsonValue } from '../../core/json/json-value';
+import type { JsonObject, JsonScalar, JsonValue } from '../../core/json/json-value';
+
+/** Texts that need no escaping in JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Up to this length, testing a text is cheaper than having JSON.stringify write it. */
+const SHORT = 40;
 
 /**
  * The canonical JSON text of a value: RFC 8785 (JSON Canonicalization Scheme). Scalars are written as JSON.stringify
@@ -27,17 +32,31 @@ function isOrdered(value: JsonValue): boolean {
 }
 
 function written(value: JsonValue): string {
-  if (typeof value !== 'object' || value === null) {
-    refuseNonScalar(value);
-    return JSON.stringify(value);
-  }
+  if (typeof value !== 'object' || value === null) return scalarText(value);
   if (isList(value)) return `[${value.map(written).join(',')}]`;
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${written(value[name] as JsonValue)}`).join(',')}}`;
+  return objectText(value);
+}
+
+function objectText(value: JsonObject): string {
+  let text = '';
+  for (const name of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ','}${stringText(name)}:${written(value[name] as JsonValue)}`;
+  }
+  return `{${text}}`;
 }
 
 function isList(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
+}
+
+function scalarText(value: JsonScalar): string {
+  if (typeof value === 'string') return stringText(value);
+  refuseNonScalar(value);
+  return String(value);
+}
+
+function stringText(text: string): string {
+  return text.length <= SHORT && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function refuseNonScalar(value: unknown): void {
