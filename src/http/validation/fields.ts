@@ -281,9 +281,12 @@ export function EachNamedOnce(
   return WholeRequest(({ [list]: items }) => {
     if (!Array.isArray(items)) return [];
     if (items.length === 0) return [{ field: list, message: 'must have at least one item' }];
-    const names = items.map((item: unknown) => nameOf((item ?? {}) as Partial<Record<string, unknown>>));
-    return names.flatMap((name, index) =>
-      names.indexOf(name) === index ? [] : { field: `${list}[${index}]`, message: 'must be named once' },
-    );
+    const seen = new Set<unknown>();
+    return items.flatMap((item: unknown, index) => {
+      const name = nameOf((item ?? {}) as Partial<Record<string, unknown>>);
+      if (seen.has(name)) return { field: `${list}[${index}]`, message: 'must be named once' };
+      seen.add(name);
+      return [];
+    });
   });
 }
