@@ -283,7 +283,7 @@ export function EachNamedOnce(
     if (items.length === 0) return [{ field: list, message: 'must have at least one item' }];
     const seen = new Set<unknown>();
     return items.flatMap((item: unknown, index) => {
-      const name = nameOf((item ?? {}) as Partial<Record<string, unknown>>);
+      const name = nameOf(item ?? {});
       if (seen.has(name)) return { field: `${list}[${index}]`, message: 'must be named once' };
       seen.add(name);
       return [];
