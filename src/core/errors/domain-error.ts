@@ -170,7 +170,7 @@ export function scopeMissing(scopes: readonly string[]): CallerRefusal {
   return new CallerRefusal('scope_missing', message, scopes[0] ?? null);
 }
 
-/** What callers are told that are refused because of who they are, by the reason. */
+/** The messages for callers that are refused because of who they are, by reason. */
 const CALLER_REFUSALS = {
   agent_suspended: 'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
   // A token names an agent that does not exist, or for which its issuer is not trusted.
