@@ -286,7 +286,7 @@ describeInBrowser('Approving in the console', () => {
     await page.getByText('You can approve once everything is on screen').waitFor({ state: 'detached' });
 
     await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body: {} });
-    await look();
-    await page.getByText(/or its agent was suspended/).waitFor();
+    // Time also passes by itself: the page may have checked, and ended the session, before the clock is moved.
+    await Promise.all([page.getByText(/or its agent was suspended/).waitFor(), page.clock.runFor(10_000)]);
   });
 });
