@@ -15,7 +15,7 @@ const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 const NEEDS = {
   postgres: 'PostgreSQL at 127.0.0.1:5432 (user postgres, database test), its programs, and Redis at 127.0.0.1:6379',
   faults: 'Linux, PostgreSQL as above, nginx, redis-server, a C compiler, and the right to mount a tmpfs',
-  console: 'Chromium, on the path or at CHROMIUM_PATH',
+  console: 'Chromium or its headless shell, on the path or at CHROMIUM_PATH',
   clients: 'bash, curl, openssl, script, Python 3, nginx and caddy',
 };
 

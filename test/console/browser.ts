@@ -13,7 +13,8 @@ export const CONSOLE = join(ROOT, 'console');
 /** A host name that resolves to this machine, and that the browser treats as another one. */
 export const ELSEWHERE = 'console.example';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+/** The headless shell comes first: the same engine and JavaScript, for a third of the processor time. */
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 
 /** The path of Chromium: from the environment, or found on the search path. */
 function chromiumPath(): string | null {
@@ -30,7 +31,7 @@ export function describeInBrowser(title: string, tests: () => void): void {
     describe(title, tests);
     return;
   }
-  process.stdout.write(`SKIPPED: ${title} needs Chromium, on the path or at CHROMIUM_PATH.\n`);
+  process.stdout.write(`SKIPPED: ${title} needs Chromium or its headless shell, on the path or at CHROMIUM_PATH.\n`);
   describe.skip(`${title} (skipped: needs Chromium)`, tests);
 }
 
