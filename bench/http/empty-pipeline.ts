@@ -12,6 +12,7 @@ import { AccessDenials } from '../../src/http/authentication/access-denials';
 import { Revisioned } from '../../src/http/request/routes';
 import { HttpModule } from '../../src/http/http.module';
 import { LoggingModule } from '../../src/http/logging/logging.module';
+import { LedgerService } from '../../src/ledger/ledger.service';
 import { SAMPLE_ROW } from './sample-entity';
 
 /** The handlers of the real entities controller, with nothing behind them. */
@@ -46,8 +47,10 @@ const NOBODY_ELSE = {
   providers: [
     { provide: IssuedKeys, useValue: NOBODY_ELSE },
     { provide: IssuedTokens, useValue: NOBODY_ELSE },
+    // None of these requests waits for an entry.
+    { provide: LedgerService, useValue: {} },
   ],
-  exports: [IssuedKeys, IssuedTokens],
+  exports: [IssuedKeys, IssuedTokens, LedgerService],
 })
 class NobodyElseModule {}
 
