@@ -231,17 +231,20 @@ describe('Messages of webhooks', () => {
     }
   });
 
-  it('have no link while nobody knows at which URL the service is reached', async () => {
+  it('have no link while nobody knows at which URL the service is reached, and their test says why', async () => {
     const other = await createTestApp({ environment: { ...DELIVERING, PUBLIC_URL: '' } });
     const endpoint = await WebhookEndpoint.start();
     endpoints.push(endpoint);
     const body = { url: endpoint.url, actions: ACTIONS, format: 'slack' };
-    expect((await send(other, 'POST', WEBHOOKS, { body })).status).toBe(201);
+    const created = await send(other, 'POST', WEBHOOKS, { body });
+    expect(created.status).toBe(201);
     const bot = await createAgent(other, { name: 'bot' });
     await propose(other, bot.id);
     await endpoint.until(1);
     expect(schemaFaults('slack', endpoint.received[0]?.body)).toEqual([]);
     expect(endpoint.received[0]?.text).not.toContain(':"mrkdwn"');
+    await send(other, 'POST', `${WEBHOOKS}/${created.body.id}/test`);
+    expect(endpoint.received[1]?.text).toContain('the service does not know its PUBLIC_URL');
     await other.close();
   });
 });

@@ -57,12 +57,14 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 const OTHER = 'A decision was not changed';
 
+const NO_LINKS = 'Messages have no link to their decision: the service does not know its PUBLIC_URL.';
+
 export const CUT = 'Something here is cut. Read all of it before you decide.';
 
 /** The message of a test. */
 export function testMessage(publicUrl: string | null): Message {
-  const link = publicUrl === null ? null : `${publicUrl}/console`;
-  return { title: 'A test of this webhook', facts: [], content: null, link, isCut: false };
+  const [link, content] = publicUrl === null ? [null, NO_LINKS] : [`${publicUrl}/console`, null];
+  return { title: 'A test of this webhook', facts: [], content, link, isCut: false };
 }
 
 export function messageOf(
