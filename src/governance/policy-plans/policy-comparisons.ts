@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT } from '../agents/agent.entity';
+import { Turn } from '../../core/concurrency/turn';
 import { Configuration } from '../../core/config/configuration';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { subjectOf } from '../policies/patterns/subjects';
@@ -79,7 +80,9 @@ function nothingFound(reason: string): ComparedPolicies {
 }
 
 async function send(parts: AsyncIterable<ComparisonPart>, child: ChildProcess, leaving: AbortSignal): Promise<void> {
+  const turn = new Turn();
   for await (const part of parts) {
+    if (turn.isOver) await turn.next();
     leaving.throwIfAborted();
     await new Promise<void>((resolve) => child.send(part, () => resolve()));
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Turn } from '../../core/concurrency/turn';
 import { Configuration } from '../../core/config/configuration';
 import { invalid, preconditionFailed, unavailable } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
@@ -118,7 +119,7 @@ export class PolicySetsService {
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
-    const planned = plannedPolicies(inForce, changes);
+    const planned = await plannedPolicies(inForce, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
     const compared = await this.comparisons.compare(planned, leaving);
@@ -163,16 +164,23 @@ function shortened(warnings: readonly string[]): readonly string[] {
 }
 
 /** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
-function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): PlannedPolicy[] {
+async function plannedPolicies(
+  inForce: readonly Policy[],
+  changes: readonly PolicyChange[],
+): Promise<readonly PlannedPolicy[]> {
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
+  const all: PlannedPolicy[] = [];
+  const turn = new Turn();
+  for (const policy of inForce) {
+    if (turn.isOver) await turn.next();
+    all.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
+  }
   const side = { isBefore: false, isAfter: true };
-  return [
-    ...inForce.map((policy) => planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false })),
-    ...changes.flatMap(({ change, policy }, index) => {
-      if (change === 'create') return planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true });
-      return change === 'activate' ? planned(policy, { ...side, isNew: false }) : [];
-    }),
-  ];
+  for (const [index, { change, policy }] of changes.entries()) {
+    if (change === 'create') all.push(planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true }));
+    if (change === 'activate') all.push(planned(policy, { ...side, isNew: false }));
+  }
+  return all;
 }
 
 type Sides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
