@@ -143,3 +143,12 @@ export function requireWithin(given: GivenGrant, decision: Decision): void {
   const excess = excessOf(given, decision.grant);
   if (excess !== undefined) throw invalidField(`grant${excess.at}`, excess.message);
 }
+
+/** @throws VALIDATION_ERROR when a grant is for other resources only than the one that was asked for. */
+export function requireCovering(
+  { resources }: GivenGrant,
+  asked: Pick<GrantedAction, 'resourceType' | 'resourceId'>,
+): void {
+  if (resources === null || matchesAsAllow(resources, asked)) return;
+  throw invalidField('grant.resources', `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}`);
+}
