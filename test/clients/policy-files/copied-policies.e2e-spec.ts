@@ -70,12 +70,16 @@ describeOnSqlite('A policy that teams copy', () => {
     expect([await pay('DE02'), await pay('DE03')]).toEqual([ALLOWED, WAITING]);
   });
 
-  it('does not even ask for what a claim contradicts', async () => {
+  it('pays only into an account that a claim names and none contradicts', async () => {
     const { id } = await createEntity(stage.app);
-    const pay = (iban: string): Promise<number> => execute('pay', `accounts/${id}`, { parameters: { iban } });
+    const pay = (iban: string | undefined, account = id): Promise<number> =>
+      execute('pay', `accounts/${account}`, { parameters: { iban } });
     expect(await pay('DE02')).toBe(DENIED);
     await addClaim(stage.app, id, { predicate: 'iban', value: 'DE02', context: { confidence: 0.5 } });
-    expect([await pay('DE02'), await pay('DE03')]).toEqual([WAITING, DENIED]);
+    expect([await pay('DE02'), await pay('DE03')]).toEqual([ALLOWED, DENIED]);
+    expect([await pay(undefined), await pay('DE02', '7'), await pay('DE02', `${id}x`)]).toEqual([
+      ...[DENIED, DENIED, DENIED],
+    ]);
     await addClaim(stage.app, id, { predicate: 'iban', value: 'DE03', context: { confidence: 0.5 } });
     expect([await pay('DE02'), await pay('DE03')]).toEqual([DENIED, DENIED]);
   });
