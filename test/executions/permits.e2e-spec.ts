@@ -252,13 +252,18 @@ describe('The issuer of permits', () => {
   });
 
   it('is not there, and gives no permits, unless both settings are made', async () => {
-    for (const environment of [{}, { PUBLIC_URL }, { PERMIT_AUDIENCES: 'bank' }]) {
+    for (const [missing, environment] of [
+      ['PERMIT_AUDIENCES', {}],
+      ['PERMIT_AUDIENCES', { PUBLIC_URL }],
+      ['PUBLIC_URL', { PERMIT_AUDIENCES: 'bank' }],
+    ] as const) {
       const app = await createTestApp({ environment });
       const { bot } = await allowing(app);
       for (const name of ['openid-configuration', 'jwks.json'])
         expect((await send(app, 'GET', `/.well-known/${name}`)).status).toBe(404);
       const refused = await ask(app, bot, { ...SEND, ...PERMIT });
-      expect([refused.status, Object.keys(faults(refused))]).toEqual([400, ['permit']]);
+      const message = `must be left out: the service makes no permits without ${missing}`;
+      expect([refused.status, faults(refused)]).toEqual([400, { permit: message }]);
       await app.close();
     }
   });

@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { promisify } from 'node:util';
 import { sign as signData } from 'node:crypto';
 import { Configuration } from '../../core/config/configuration';
@@ -41,7 +41,11 @@ export class Permits implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const { permitAudiences, publicUrl, permitKey } = this.configuration;
-    if (permitAudiences.length === 0 || publicUrl === null) return;
+    if (permitAudiences.length === 0) return;
+    if (publicUrl === null) {
+      new Logger('Permits').warn('PERMIT_AUDIENCES is set but PUBLIC_URL is not, so no permits are made.');
+      return;
+    }
     const file = (): string => keptFile(this.configuration, this.database.location, 'permit-key');
     const key = p256Key(permitKey ?? (await keptSeed(file(), 'permit key')));
     if (key === undefined) throw new Error(`The permit key in ${file()} is no private key of P-256. Remove the file.`);
@@ -62,8 +66,10 @@ export class Permits implements OnModuleInit {
   requireAudience(permit: AskedPermit | undefined): void {
     if (permit === undefined) return;
     const { permitAudiences } = this.configuration;
-    if (this.issuing === null)
-      throw invalidField('permit', 'must be left out: PERMIT_AUDIENCES and PUBLIC_URL are not set');
+    if (this.issuing === null) {
+      const missing = permitAudiences.length === 0 ? 'PERMIT_AUDIENCES' : 'PUBLIC_URL';
+      throw invalidField('permit', `must be left out: the service makes no permits without ${missing}`);
+    }
     if (!permitAudiences.includes(permit.audience))
       throw invalidField('permit', `must have an audience among PERMIT_AUDIENCES: ${permitAudiences.join(', ')}`);
   }
