@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../src/core/config/variables/variable';
 import { createTestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
 import { send } from '../support/application/send';
@@ -52,18 +53,20 @@ describe('The built program, asked to stop,', () => {
 
   afterEach(() => database.remove());
 
-  function start(): Promise<StartedProgram> {
-    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
+  function start(environment: Environment = {}): Promise<StartedProgram> {
+    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000', ...environment });
   }
 
   it('ends with 0 on SIGINT, and also if a second signal follows', async () => {
-    const program = await start();
+    const program = await start({ LOG_LEVEL: 'info' });
     const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program));
     await sleep(300);
     program.process.kill('SIGINT');
     await sleep(20);
     expect(await program.stop('SIGTERM')).toBe(0);
     await Promise.all(clients);
+    const said = program.printed().match(/The service (?:listens on \S+ port \d+|has stopped)\./g) ?? [];
+    expect(said).toEqual([expect.stringContaining('listens'), 'The service has stopped.']);
   });
 
   it('answers what it has received, refuses the rest, and loses nothing that it acknowledged', async () => {

@@ -6,8 +6,13 @@ import { RequestLog, currentRequestId } from './request-log';
 import { format } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
-/** Nest logs each module and route it sets up; the banner tells an operator what is needed in a few lines. */
-const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
+/**
+ * Nest logs each module and route it sets up, and that it has started before it listens: an operator needs to know when
+ * the service listens, which is logged then, and the few lines of the banner.
+ */
+const START_CONTEXTS: readonly unknown[] = [
+  ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication'],
+];
 /**
  * Nest logs why a start failed under this name. The error is thrown as well, so the program that starts the application
  * reports it.

@@ -11,6 +11,8 @@ import { banner, localUrl } from './banner';
 import { startFailure } from './start-failure';
 import { shutDown } from '../../http/shutdown/shutdown';
 
+const log = new Logger('Main');
+
 /**
  * Runs the service as the process's only task: listens on HOST and PORT, prints the banner, stops on SIGTERM and
  * SIGINT. A failed start prints the reason and ends the process with the exit code for it.
@@ -24,6 +26,7 @@ export async function startService(options: AppOptions = {}): Promise<void> {
     if (stopping.aborted) return;
     const { host, port } = application.get(Configuration);
     await application.listen(port, host);
+    log.log(`The service listens on ${host} port ${portOf(application)}.`);
     process.stdout.write(bannerOf(application));
   } catch (error) {
     if (stopping.aborted) return;
@@ -35,11 +38,10 @@ export async function startService(options: AppOptions = {}): Promise<void> {
 
 function bannerOf(application: NestExpressApplication): string {
   const configuration = application.get(Configuration);
-  const { port } = application.getHttpServer().address() as AddressInfo;
   return banner({
     database: application.get(Database).location,
     head: application.get(LedgerService).head,
-    url: localUrl(configuration.host, port),
+    url: localUrl(configuration.host, portOf(application)),
     hasConsole: configuration.consoleEnabled,
     hasDocs: configuration.swaggerEnabled,
     generatedKey: configuration.apiKeyGenerated ? configuration.apiKey : null,
@@ -47,9 +49,13 @@ function bannerOf(application: NestExpressApplication): string {
   });
 }
 
+function portOf(application: NestExpressApplication): number {
+  return (application.getHttpServer().address() as AddressInfo).port;
+}
+
 /** After an uncaught error, the state in memory cannot be trusted; what is on disk can. */
 function endAtOnce(error: Error): void {
-  new Logger('Main').fatal(error);
+  log.fatal(error);
   process.exit(1);
 }
 
@@ -70,7 +76,10 @@ export function stopOnSignals(starting: Promise<INestApplication<Server>>): Abor
     setTimeout(() => process.exit(0), DEADLINE);
     void starting
       .then(shutDown)
-      .catch((error: unknown) => new Logger('Shutdown').error(error))
+      .then(
+        () => log.log('The service has stopped.'),
+        (error: unknown) => log.error(error),
+      )
       .finally(() => process.exit(0));
   };
   for (const signal of SIGNALS) process.on(signal, stop);
