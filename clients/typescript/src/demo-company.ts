@@ -113,7 +113,10 @@ async function refuseUnlessPossible(operator: GovernanceClient): Promise<void> {
     throw new DemoCompanyError('Making the demo company needs a key with the scope admin.');
   const { entities, claims, agents, decisions, policies } = await operator.get('/api/v1/stats');
   if (entities + claims + agents + decisions + policies === 0) return;
-  throw new DemoCompanyError('The service already has records. The demo company can be made in an empty service only.');
+  throw new DemoCompanyError(
+    'The service already has records. The demo company can be made in an empty service only: ' +
+      'start one with a database of its own, such as DATABASE_URL=sqlite:./data/demo.db.',
+  );
 }
 
 async function makeEntities(operator: GovernanceClient, company: DemoCompany): Promise<ReadonlyMap<string, string>> {
