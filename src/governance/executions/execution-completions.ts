@@ -58,7 +58,7 @@ export class ExecutionCompletions {
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
         throw conflict(
-          `The execution is ${execution.outcome}; a result can be reported once, and only for one that is authorized.`,
+          `The execution is ${execution.outcome}. A result can be reported once, for an execution that is authorized.`,
         );
       return completed(transaction, execution, outcome);
     });

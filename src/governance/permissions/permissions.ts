@@ -178,7 +178,7 @@ export function refusalOf(
     case 'stopped':
       return permissionDenied(
         'stopped',
-        `The stop ${String(stopId)} covers this: nothing that it covers is authorised until it is lifted.`,
+        `Stopped by ${String(stopId)}. Nothing that the stop covers is authorised until it is lifted.`,
       );
     case 'capability_missing':
       return incapable(agent, action);

@@ -89,7 +89,7 @@ const RETRY = 500;
 
 /**
  * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
- * connection, but for what callers set (set-position.ts).
+ * connection, except for the positions that callers set.
  */
 @Injectable()
 export class DeliveryProgressStore implements OnApplicationShutdown {
