@@ -4,7 +4,7 @@ import { PIPELINE } from '../../src/app.module';
 import { Configuration } from '../../src/core/config/configuration';
 import { ConfigurationModule } from '../../src/core/config/configuration.module';
 import { assemble } from '../../src/create-app';
-import { OpenApiModule } from '../../src/http/openapi/openapi.controller';
+import { OpenApiModule } from '../../src/http/openapi/openapi.module';
 import { CreateEntityRequest, EntityResponse } from '../../src/governance/entities/dto/entity.dto';
 import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
 import { Caller } from '../../src/http/input/caller.decorator';

@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Res, type StreamableFile, Module } from '@nestjs/common';
+import { Controller, Get, Param, Res, type StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import type { Response } from 'express';
@@ -10,8 +10,6 @@ import { Caller } from '../../http/input/caller.decorator';
 import { ApiErrors, RequiresScope } from '../../http/request/routes';
 import { DecisionFiles } from './decision-files.service';
 import { DecisionFileResponse } from './dto/decision-file.response';
-import { PoliciesModule } from '../../governance/policies/policies.module';
-import { CheckpointsModule } from '../checkpoints/checkpoints.module';
 
 @ApiTags('Provenance')
 @Controller('executions')
@@ -43,10 +41,3 @@ export class DecisionFilesController {
     return streamedFile(stream, response, { type: 'application/json', disposition });
   }
 }
-
-@Module({
-  imports: [CheckpointsModule, PoliciesModule],
-  controllers: [DecisionFilesController],
-  providers: [DecisionFiles],
-})
-export class DecisionFilesModule {}

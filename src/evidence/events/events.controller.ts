@@ -1,4 +1,4 @@
-import { Controller, Get, Query, Res, Module } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ApiRoute } from '../../http/openapi/answer-members';
@@ -7,7 +7,6 @@ import { ApiEventStream, EventStream, LastEventId } from '../../http/answers/eve
 import { Caller } from '../../http/input/caller.decorator';
 import { RepeatableParameters, RequiresScope } from '../../http/request/routes';
 import { EventsService } from './events.service';
-import { LiveEntries } from './live-entries';
 import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
 import { actionPatternFault, LONGEST_PATTERN } from './event-filter';
@@ -71,6 +70,3 @@ export class EventsController {
     await this.events.begin(caller, { filter, after, lastEventId }, stream);
   }
 }
-
-@Module({ controllers: [EventsController], providers: [EventsService, LiveEntries], exports: [LiveEntries] })
-export class EventsModule {}

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy, Module } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { Turn } from '../../core/concurrency/turn';
 import { within } from '../../core/concurrency/within';
@@ -13,9 +13,6 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
 import { WebhookBodies } from '../webhooks/messages/webhook-bodies';
 import { escapeForMail, MailSender, mailText } from './mail-sender';
-import { AgentsModule } from '../../governance/agents/agents.module';
-import { DecisionsModule } from '../../governance/decisions/decisions.module';
-import { WebhooksModule } from '../webhooks/webhooks.module';
 
 /** Milliseconds between looks, between renewals of the lease, and between two mails to a person. */
 const INTERVAL = 1_000;
@@ -217,6 +214,3 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     await this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
   }
 }
-
-@Module({ imports: [AgentsModule, DecisionsModule, WebhooksModule], providers: [MailDispatcher, MailSender] })
-export class MailModule {}

@@ -1,4 +1,4 @@
-import { Controller, Get, Query, Module } from '@nestjs/common';
+import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
@@ -6,8 +6,6 @@ import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { RequiresScope } from '../../http/request/routes';
 import { OversightQuery, OversightResponse } from './dto/oversight.response';
 import { OversightService } from './oversight.service';
-import { CheckpointsModule } from '../checkpoints/checkpoints.module';
-import { TallyReader } from './tally-reader';
 
 @ApiTags('Reports')
 @RequiresScope('audit')
@@ -31,11 +29,3 @@ export class ReportsController {
     return this.oversight.report(caller, query, leaving);
   }
 }
-
-/** What the whole looks like: counted from the records, kept nowhere but in memory. */
-@Module({
-  imports: [CheckpointsModule],
-  controllers: [ReportsController],
-  providers: [OversightService, TallyReader],
-})
-export class ReportsModule {}

@@ -1,12 +1,9 @@
-import { Body, Controller, Headers, HttpCode, Post, Module } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { RequestOrigin } from '../../http/input/caller.decorator';
 import { IgnoresIdempotencyKey, Public, TakesForm } from '../../http/request/routes';
 import type { Origin } from '../../ledger/caller';
-import { SlackService, SlackReplies } from './slack.service';
-import { AgentsModule } from '../../governance/agents/agents.module';
-import { DecisionsModule } from '../../governance/decisions/decisions.module';
-import { WebhooksModule } from '../webhooks/webhooks.module';
+import { SlackService } from './slack.service';
 
 /** Called by Slack alone, whose signature takes the place of a key. */
 @ApiExcludeController()
@@ -29,10 +26,3 @@ export class SlackController {
     return {};
   }
 }
-
-@Module({
-  imports: [AgentsModule, DecisionsModule, WebhooksModule],
-  controllers: [SlackController],
-  providers: [SlackService, SlackReplies],
-})
-export class SlackModule {}

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SchemaContribution } from '../../ledger/database/start-condition';
-import { EventsModule } from '../events/events.controller';
+import { EventsModule } from '../events/events.module';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { DeliveryProgress, DeliveryProgressStore } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';

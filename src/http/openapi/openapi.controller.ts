@@ -1,10 +1,9 @@
-import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable, Module } from '@nestjs/common';
+import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ExistsWith, Public, Uncounted, routeNotFound } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
-import { DiscoveryModule } from '@nestjs/core';
 
 /**
  * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
@@ -64,7 +63,3 @@ export class OpenApiController {
     throw routeNotFound();
   }
 }
-
-/** The API's own documentation, outside the versioned prefix. */
-@Module({ imports: [DiscoveryModule], controllers: [OpenApiController], providers: [ApiDocument] })
-export class OpenApiModule {}

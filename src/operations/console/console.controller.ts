@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { Controller, Get, Header, Req, Res, StreamableFile, Module } from '@nestjs/common';
+import { Controller, Get, Header, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
@@ -101,7 +101,3 @@ function metaTag(name: string, content: string): string {
 function originOf(url: string): string {
   return new URL(url).origin;
 }
-
-/** The console for people, outside the versioned prefix. */
-@Module({ controllers: [ConsoleController], providers: [OidcIssuer] })
-export class ConsoleModule {}

@@ -1,12 +1,9 @@
-import { Controller, Get, Res, Module } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import { RateLimitBucket, RequiresScope, routeNotFound } from '../../http/request/routes';
 import { Metrics } from './metrics';
-import { CheckpointsModule } from '../../evidence/checkpoints/checkpoints.module';
-import { VerificationModule } from '../../evidence/verification/verification.module';
-import { MetricsServer } from './metrics-server';
 
 /** Serves the metrics behind the API key, unless they have a port of their own. */
 @ApiExcludeController()
@@ -31,11 +28,3 @@ export class MetricsController {
     return text;
   }
 }
-
-/** What the service reports to Prometheus, at `/metrics`. */
-@Module({
-  imports: [CheckpointsModule, VerificationModule],
-  controllers: [MetricsController],
-  providers: [Metrics, MetricsServer],
-})
-export class MetricsModule {}

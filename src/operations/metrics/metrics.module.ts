@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { Metrics } from './metrics';
+import { CheckpointsModule } from '../../evidence/checkpoints/checkpoints.module';
+import { VerificationModule } from '../../evidence/verification/verification.module';
+import { MetricsServer } from './metrics-server';
+import { MetricsController } from './metrics.controller';
+
+/** What the service reports to Prometheus, at `/metrics`. */
+@Module({
+  imports: [CheckpointsModule, VerificationModule],
+  controllers: [MetricsController],
+  providers: [Metrics, MetricsServer],
+})
+export class MetricsModule {}
