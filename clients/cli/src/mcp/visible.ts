@@ -1,6 +1,7 @@
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { counted, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
+import { keySource, SettingsError } from '../settings.js';
 import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 
@@ -77,6 +78,8 @@ export class Visible {
       this.policySet = policySet;
       requests.forEach((request, index) => this.known.set(keyOf(request), results[index]?.effect !== 'deny'));
     } catch (error) {
+      if (error instanceof GovernanceError && error.status === 401)
+        throw new SettingsError(`${error.message} ${keySource()}`);
       const refused = refusedAmong(requests, error);
       if (refused.length === 0) throw error;
       // Calls of a tool whose name the service refuses would be refused, too. The others are asked about again.
