@@ -155,7 +155,7 @@ describeOnSqlite('Agents in files', () => {
       ':3:13: agents[1].name is that of policies/a.yaml:2:5: names',
     ],
     ['lint', 'agents:\n  - { name: a, role: [x] }\n', ':2:22: agents[0].role is not known here'],
-    ['lint', 'agents:\n  - { kind: machine }\n', ':2:5: agents[0] lacks name'],
+    ['lint', 'agents:\n  - { kind: machine }\n', ':2:5: agents[0] needs name, such as '],
     ['lint', 'agents:\n  - { name: a, kind: robot }\n', ':2:22: agents[0].kind must be one of machine, human'],
   ])('are refused with their place: %s %j', async (by, text, fault) => {
     write('a.yaml', text);
