@@ -33,10 +33,10 @@ describeOnSqlite('gov mcp', () => {
     );
     const map = join(shop.folder, 'tools.json');
     writeFileSync(map, mapping?.code ?? '');
-    const { args } = JSON.parse(configuration?.code ?? '').mcpServers.shop;
+    const args: string[] = JSON.parse(configuration?.code ?? '').mcpServers.shop.args;
     const words = args
       .slice(args.indexOf('mcp') + 1, args.lastIndexOf('--'))
-      .map((word: string) => (word === 'tools.json' ? map : word));
+      .map((word) => (word === 'tools.json' ? map : word));
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
     try {
       expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'open' }));

@@ -89,7 +89,7 @@ function meantBy({ keyword, instancePath, params, data, parentSchema }: ErrorObj
 }
 
 function propertiesOf(schema: ErrorObject['parentSchema']): Readonly<Record<string, MemberSchema>> {
-  return ((schema as Members | undefined)?.['properties'] ?? {}) as Readonly<Record<string, MemberSchema>>;
+  return (schema?.['properties'] ?? {}) as Readonly<Record<string, MemberSchema>>;
 }
 
 function exampleText({ enum: values, examples: [example] = [] }: MemberSchema = {}): string {
@@ -99,7 +99,7 @@ function exampleText({ enum: values, examples: [example] = [] }: MemberSchema = 
 }
 
 function choiceText(values: readonly unknown[]): string {
-  const named = values.filter((value) => value !== null);
+  const named = values.filter((value) => value !== null).map(String);
   const left = named.length < values.length ? ', or be left out' : '';
   return `${named.length === 1 ? '' : 'one of '}${named.join(', ')}${left}`;
 }
