@@ -9,11 +9,11 @@ const FOLDERS = ['clients/typescript', 'clients/cli', 'clients/frameworks', 'con
  * Installs the dependencies of the clients and the console if they are missing or older than the lockfile. They have
  * their own lockfiles: the service does not need them.
  */
-export async function ensureClients(folders = FOLDERS, { onInstall = () => {} } = {}) {
+export async function ensureClients(folders = FOLDERS, { onInstall } = {}) {
   for (const name of folders) {
     const folder = join(root, name);
     if (isInstalled(folder)) continue;
-    onInstall();
+    onInstall?.();
     await ensureAlone(join(folder, 'install.locks'), () => install(folder));
   }
 }
