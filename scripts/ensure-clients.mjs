@@ -9,16 +9,18 @@ const FOLDERS = ['clients/typescript', 'clients/cli', 'clients/frameworks', 'con
  * Installs the dependencies of the clients and the console if they are missing or older than the lockfile. They have
  * their own lockfiles: the service does not need them.
  */
-export async function ensureClients(folders = FOLDERS) {
+export async function ensureClients(folders = FOLDERS, { onInstall } = {}) {
   for (const name of folders) {
     const folder = join(root, name);
-    if (!isInstalled(folder)) await ensureAlone(join(folder, 'install.locks'), () => install(folder));
+    if (isInstalled(folder)) continue;
+    onInstall?.();
+    await ensureAlone(join(folder, 'install.locks'), () => install(folder));
   }
 }
 
 /** Unless another process has done so meanwhile. */
 async function install(folder) {
-  if (!isInstalled(folder)) await run('npm', ['ci', '--no-audit', '--no-fund'], { folder });
+  if (!isInstalled(folder)) await run('npm', ['ci', '--no-audit', '--no-fund'], { folder, onStandardError: true });
 }
 
 /** npm writes its own list last, so after an interrupted install it is missing. */

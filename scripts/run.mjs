@@ -40,7 +40,7 @@ export async function step(name, work) {
 /**
  * Runs a command to its end, in the project's folder or another. A signal that ends this process ends the command too,
  * so nothing is left behind. On failure the process exits with 1; with `quiet` the command's output is shown only then,
- * followed by `onFailure`.
+ * followed by `onFailure`. With `onStandardError` all of it goes there, and the command gets no input.
  */
 export async function run(command, args, { onFailure = '', ...options } = {}) {
   const { failure, output } = await result(command, args, options);
@@ -56,11 +56,12 @@ export async function succeeds(command, args, options = {}) {
   return failure === null;
 }
 
-async function result(command, args, { folder = root, quiet = false, environment = {} }) {
+async function result(command, args, { folder = root, quiet = false, onStandardError = false, environment = {} }) {
+  const shown = onStandardError ? ['ignore', 2, 2] : 'inherit';
   const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, ...environment },
-    stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    stdio: quiet ? ['ignore', 'pipe', 'pipe'] : shown,
     shell: process.platform === 'win32',
   });
   const output = [];

@@ -12,6 +12,7 @@ const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsc
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];
 
 await buildPackage(folder, madeFrom, (dist) => {
+  if (process.argv.includes('--announce')) console.error('Building gov: this takes up to half a minute.');
   compile(folder, dist);
   chmodSync(join(dist, 'cli', 'src', 'main.js'), 0o755);
   for (const path of DATA) copyFileSync(path, join(dist, basename(path)));

@@ -1,3 +1,4 @@
+import { type AgentNames, agentNames } from './agent-names.js';
 import { allowanceText, givenText } from './grant-text.js';
 import { groupText } from './group-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
@@ -17,7 +18,8 @@ export interface Case {
   readonly decision: Decision;
   /** Null for a decision about no execution, and for one that the key may not see. */
   readonly execution: Execution | null;
-  readonly proposer: string;
+  /** Of who asked and who reviewed. */
+  readonly names: AgentNames;
   /** Each policy that requires the approval, with its description. */
   readonly reasons: readonly string[];
   /** Limits that are used up, without which a policy would allow it alone. */
@@ -27,22 +29,27 @@ export interface Case {
 export async function caseOf(governance: GovernanceClient, id: string): Promise<Case> {
   const sees = await seenBy(governance);
   const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
-  const { executionId, proposedBy } = decision;
+  const { executionId, proposedBy, reviews } = decision;
   const execution =
     executionId === null || !sees('read', 'execute', 'review')
       ? null
       : await governance.get('/api/v1/executions/{id}', { path: { id: executionId }, query: {} });
   if (!sees('read')) {
     const reasons = (execution?.policies ?? []).map((policy) => reasonText(policy, ''));
-    return { decision, execution, proposer: execution?.agentName ?? proposedBy, reasons, limits: [] };
+    return { decision, execution, names: namesIn(execution), reasons, limits: [] };
   }
-  const asking = governance.get('/api/v1/agents/{id}', { path: { id: proposedBy }, query: {} });
+  const naming = agentNames(governance, [proposedBy, ...reviews.map(({ approverId }) => approverId)]);
   const reasons = (execution?.policies ?? []).map(async (policy) => {
     const { description } = await governance.get('/api/v1/policies/{id}', { path: { id: policy.id }, query: {} });
     return reasonText(policy, description);
   });
   const limits = execution === null || decision.status !== 'proposed' ? [] : await reachedLimits(governance, execution);
-  return { decision, execution, proposer: (await asking).name, reasons: await Promise.all(reasons), limits };
+  return { decision, execution, names: await naming, reasons: await Promise.all(reasons), limits };
+}
+
+/** The name that the execution has, for a key that may not read agents. */
+export function namesIn(execution: Execution | null): AgentNames {
+  return new Map(execution === null ? [] : [[execution.agentId, execution.agentName]]);
 }
 
 /** None for a principal whom the key may not name. */
@@ -96,10 +103,10 @@ export async function executionsOf(
 }
 
 /** Whole, for one who is about to decide. */
-export function printCase({ decision, execution, proposer, reasons, limits }: Case): void {
-  const { id, status, riskLevel, title, type, description, context, reviews, erased, grant } = decision;
+export function printCase({ decision, execution, names, reasons, limits }: Case): void {
+  const { id, status, riskLevel, title, type, description, context, reviews, erased, grant, proposedBy } = decision;
   printLine(`${styled('bold', plain(id))} is ${plain(status)}: ${riskLevel} risk, ${times(decision)}.`);
-  printPart('asked by', proposer);
+  printPart('asked by', names.get(proposedBy) ?? proposedBy);
   if (erased === true) {
     printPart('erased', 'what it was about, and what its reviewers wrote');
     if (execution !== null) printPart('action', execution.action);
@@ -118,7 +125,7 @@ export function printCase({ decision, execution, proposer, reasons, limits }: Ca
   for (const { approverId, verdict, comment, grant, signature } of reviews) {
     printPart(
       verdict === 'approve' ? 'approved by' : 'rejected by',
-      `${approverId ?? 'a key'}${signature ? `, signed with ${signature.passkeyId}` : ''}${comment === null ? '' : `: ${comment}`}`,
+      `${reviewerText(approverId, names)}${signature ? `, signed with ${signature.passkeyId}` : ''}${comment === null ? '' : `: ${comment}`}`,
     );
     if (grant) printPart('and gave', givenText(grant));
   }
@@ -127,7 +134,7 @@ export function printCase({ decision, execution, proposer, reasons, limits }: Ca
 }
 
 /** In a list: a few lines. */
-export function printBrief(decision: Decision, execution: Execution | undefined): void {
+export function printBrief(decision: Decision, execution: Execution | undefined, names: AgentNames): void {
   const { id, riskLevel, title, grant, reviews } = decision;
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
   printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
@@ -140,7 +147,11 @@ export function printBrief(decision: Decision, execution: Execution | undefined)
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));
   for (const review of reviews)
-    if (review.grant) printLine(plain(`  ${review.approverId ?? 'a key'} gave ${givenText(review.grant)}`));
+    if (review.grant) printLine(plain(`  ${reviewerText(review.approverId, names)} gave ${givenText(review.grant)}`));
+}
+
+function reviewerText(id: string | null, names: AgentNames): string {
+  return id === null ? 'a key' : (names.get(id) ?? id);
 }
 
 /** Such as `bot: refund on payment/orders/9`. */

@@ -1,3 +1,4 @@
+import { keySource } from './settings.js';
 import { type GovernanceError, OutcomeUnknownError } from '../../typescript/src/index.js';
 
 /** Codes of errors for no answer, or none by the service. */
@@ -15,5 +16,6 @@ export function refusalText(tool: string, error: GovernanceError): string {
   if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
     return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
   }
+  if (error.status === 401) return `${tool} was not run: ${error.message} ${keySource()}`;
   return `${tool} was not run: ${error.explained()}`;
 }

@@ -67,6 +67,13 @@ export function settings(): Settings {
   return { url, key };
 }
 
+/** Where the key has come from, for an answer that the service does not know it. */
+export function keySource(): string {
+  return process.env['GOVERNANCE_API_KEY'] === undefined
+    ? 'The key is the one that `gov login` keeps; one in GOVERNANCE_API_KEY goes before it.'
+    : 'The key is the one in GOVERNANCE_API_KEY.';
+}
+
 /** @throws SettingsError, which does not show the key, if no request can carry it. */
 export function requireUsable(key: string): void {
   if (canBeSent(key)) return;

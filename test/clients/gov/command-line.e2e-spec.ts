@@ -302,12 +302,17 @@ describeOnSqlite('The command line', () => {
   it('keeps the decision file of an execution, and has it recomputed offline', async () => {
     const { id } = await approved(app, people, order());
     const file = join(home, 'kept.evidence.json');
-    expect(await printed(['evidence', id, '--out', file])).toBe('');
+    expect(await printed(['evidence', id, '--out', file])).toBe(
+      `The decision file is written to ${file}. Verify it offline: gov verify ${file} --public-key <the key that you keep>\n`,
+    );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ executionId: id });
     expect(await printed(['evidence', id])).toBe(readFileSync(file, 'utf8'));
     const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
     expect(await printed(['evidence', id, '--verify', '--public-key', publicKey])).toMatch(/^RECOMPUTED: approved as/m);
+    expect(await printed(['verify', file, '--public-key', publicKey])).toMatch(/^RECOMPUTED: approved as/m);
+    const unnamed = await printed(['evidence', id, '--out', join(home, 'kept.json')]);
+    expect(unnamed).toContain('To verify it, let its name end in .evidence.json.');
     const byService = await gov(['evidence', id, '--verify', '--out', file]);
     expect(byService).toMatchObject({ exitCode: 0, errors: expect.stringContaining(publicKey) });
     expect(byService.errors).toContain('the service cannot vouch for itself');

@@ -48,6 +48,15 @@ describeOnSqlite('gov report', () => {
     expect(json.requests).toHaveLength(31);
   });
 
+  it('leaves out rows of zeros, and says how many', async () => {
+    const requests = /Requests\nFROM [^\n]*\n20\S+ +2 +0 +1 +0 +0 +0\n30 rows of zeros left out\.\n\n/;
+    expect((await gov([])).output).toMatch(requests);
+    const { output } = await gov(['--markdown']);
+    expect(output).toMatch(/---:\|\n\| 20\S+ \| 2 \| 0 \| 1 \| 0 \| 0 \| 0 \|\n\n30 rows of zeros left out\.\n\n##/);
+    const none = await gov(['--from', '2020-01-01', '--to', '2020-01-02']);
+    expect(none.output).toContain('Requests\nNothing.\n1 row of zeros left out.\n');
+  });
+
   it('writes a document in which no name does anything', async () => {
     const today = new Date().toISOString().slice(0, 10);
     const { output } = await gov(['--from', today, '--markdown']);

@@ -68,6 +68,33 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect(json).toMatchObject({ id: decisionId, status: 'proposed' });
   });
 
+  it('names who asked and who has decided, to who may read their names', async () => {
+    await requireApproval(
+      app,
+      { approvers: [{ subjects: ['role:finance', 'role:security'], approvals: 2 }], grant: { for: 'PT1H' } },
+      { name: 'twice', actions: ['send'] },
+    );
+    const { decisionId } = await pending(app, people.bot, { ...refund, action: 'send' });
+    const id = String(decisionId);
+    await send(app, 'POST', `/api/v1/decisions/${id}/approve`, {
+      body: { approverId: people.ann.id, comment: 'Seen.', grant: { for: 'PT1H' } },
+    });
+    const { secret } = await issueKey(app, { name: 'ben', scopes: ['review', 'read'], agentId: people.ben.id });
+    for (const words of [['show', id], ['approve', id], ['inbox'], ['inbox', '--approve']]) {
+      const { output } = await gov(words, secret);
+      expect([words, output]).toEqual([
+        words,
+        expect.stringMatching(/ (?:approved by +ann: Seen\.|ann gave --for PT1H)\n/),
+      ]);
+      expect(output).not.toMatch(/agt_/);
+    }
+    expect((await gov(['show', id])).output).toContain(`approved by  ${people.ann.id}: Seen.`);
+    expect((await gov(['whoami'], secret)).output).toContain(`agent:   ben (${people.ben.id})\n`);
+    expect((await gov(['whoami'])).output).toContain(`agent:   ${people.ann.id}\n`);
+    expect((await send(app, 'GET', '/api/v1/audit?action=access.denied')).body.total).toBe(0);
+    await gov(['reject', id, '--yes'], secret);
+  });
+
   (hasScript ? it : it.skip)('approve: asks once more on a terminal, below all of it', async () => {
     const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/18', parameters: { amount: 81 } });
     const no = await onTerminal(['approve', String(decisionId)], 'n\n');

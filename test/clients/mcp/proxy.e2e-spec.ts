@@ -24,7 +24,7 @@ describeOnSqlite('gov mcp', () => {
   });
   afterAll(() => shop.close());
 
-  it('is configured as docs/integrations.md shows, including the mapping', async () => {
+  it('maps calls as docs/integrations.md shows', async () => {
     const customer = await shop.customer('mapped');
     const { environment, runs } = customer;
     await createPolicy(shop.app, { actions: ['file.read'], resources: ['reports/*'] });
@@ -33,8 +33,10 @@ describeOnSqlite('gov mcp', () => {
     );
     const map = join(shop.folder, 'tools.json');
     writeFileSync(map, mapping?.code ?? '');
-    const { args } = JSON.parse(configuration?.code ?? '').mcpServers.shop;
-    const words = args.slice(1, args.indexOf('--')).map((word: string) => (word === 'tools.json' ? map : word));
+    const args: string[] = JSON.parse(configuration?.code ?? '').mcpServers.shop.args;
+    const words = args
+      .slice(args.indexOf('mcp') + 1, args.lastIndexOf('--'))
+      .map((word) => (word === 'tools.json' ? map : word));
     const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
     try {
       expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'open' }));

@@ -85,7 +85,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
   it('shows the tools of all of them that are allowed, and asks by the names of the file', async () => {
     const connection = await connected();
     expect(await names(connection, 'list', 'tools')).toEqual([...ALLOWED, 'far__get-sum', 'changing__greet']);
-    expect(connection.errors).toMatch(/\d+ tools hidden: no policy allows them\./);
+    expect(connection.errors).toMatch(/\d+ tools hidden: the agent lacks the capability for them\./);
     expect(await calls(connection, 'sum', 'far__get-sum', { a: 2, b: 3 })).toMatchObject({
       content: [{ text: expect.stringContaining('5') }],
     });

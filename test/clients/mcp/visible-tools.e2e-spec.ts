@@ -7,7 +7,8 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
-import { connectThroughProxy, type ProxyOptions } from './mcp-clients';
+import { CLI, connectThroughProxy, type ProxyOptions, TOOL_SERVER } from './mcp-clients';
+import { RawConnection } from './raw-connection';
 
 const SHOP = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
 const IS_LARGE = [{ parameter: '/amount', op: 'gt', value: 100 }];
@@ -24,7 +25,10 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     await buildCommandLine();
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-tools-'));
-    const { id } = await createAgent(app, { name: 'bot', capabilities: ['pay', 'ship', 'hire', 'fire', ...MANY] });
+    const { id } = await createAgent(app, {
+      name: 'bot',
+      capabilities: ['pay', 'ship', 'hire', 'fire', 'idle', ...MANY],
+    });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: id });
     environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
     const policy = (effect: string, action: string, rest: object = {}): Promise<unknown> =>
@@ -61,6 +65,23 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     expect(await listed(['pay', 'ship', 'hire', 'fire'])).toEqual(['pay', 'ship']);
   });
 
+  it.each([
+    [['fire'], '1 tool hidden: a policy denies it.\n'],
+    [['sell'], '1 tool hidden: the agent lacks the capability for it.\n'],
+    [['sell', 'lend'], '2 tools hidden: the agent lacks the capability for them.\n'],
+    [
+      ['pay', 'idle', 'sell', 'lend', 'a/../b'],
+      '4 tools hidden: no policy allows 1 of them, the agent lacks the capability for 2 of them, policies cannot name 1 of them.\n',
+    ],
+  ])('are not all: why some are hidden, of %j', async (tools, said) => {
+    const server = [TOOL_SERVER, CLI, join(folder, 'runs'), 'stdio', 'legacy', ...tools];
+    const connection = await RawConnection.open(server, environment, { words: ['--name', 'shop'] });
+    connection.send({ id: 'list', method: 'tools/list' });
+    await connection.until(({ id }) => id === 'list');
+    await connection.close();
+    expect(connection.errors).toBe(said);
+  });
+
   it('are not said to be none because there is no such agent', async () => {
     const operator = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
     const listing = listed(['pay'], { environment: operator, words: ['--agent', 'nobody'] });
@@ -78,8 +99,8 @@ describeOnSqlite('The tools that gov mcp lists', () => {
       return before - (await requestsLeft()) - 1;
     };
     try {
-      // Who the agent is, and six questions.
-      expect(await cost()).toBe(7);
+      // Six questions.
+      expect(await cost()).toBe(6);
       expect(await cost()).toBe(1);
       await createPolicy(app, { ...SHOP, actions: ['unrelated'] });
       expect(await cost()).toBe(7);

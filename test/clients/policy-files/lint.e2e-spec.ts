@@ -110,6 +110,36 @@ describeOnSqlite('gov policies lint', () => {
     ]);
   });
 
+  const ASKED = { action: 'a', resourceType: 't', resourceId: 'r', expect: 'deny' };
+  const SINCE = { earlier: 'web.*', resource: 'other', op: 'exists', value: true };
+  const UNNAMED = { version: '1', effect: 'deny', subjects: ['*'], actions: ['a'], resources: ['*'] };
+  it.each<[object, string]>([
+    [
+      { tests: [ASKED] },
+      'tests[0] needs who asks: agent, the name of an agent, or subject, such as { kind: machine, roles: [support] }',
+    ],
+    [{ tests: [{ ...ASKED, agent: 'a', subject: {} }] }, 'tests[0] has both agent and subject: only one can ask'],
+    [{ tests: [{ ...ASKED, agnet: 'a' }] }, 'tests[0].agnet is not known here: did you mean agent?'],
+    [{ tests: [{ ...ASKED, agent: 3 }] }, 'tests[0].agent must be text, so put it in quotes'],
+    [
+      { policies: [{ ...RULES, name: 'p', conditions: [SINCE] }] },
+      'policies[0].conditions[0].resource must be same, or be left out',
+    ],
+    [{ policies: [UNNAMED] }, 'policies[0] needs name, such as collections-may-remind'],
+    [
+      { policies: [{ ...UNNAMED, name: 'p', effect: undefined }] },
+      'policies[0] needs effect: one of allow, require_approval, deny',
+    ],
+    [{ policies: [{ ...UNNAMED, name: 'p', actions: 'a' }] }, 'policies[0].actions must be a list'],
+    [{ policies: [{ ...UNNAMED, name: 'p', actions: [] }] }, 'policies[0].actions must have at least one item'],
+    [{ polices: [] }, 'polices is not known here: did you mean policies?'],
+    [{}, 'the file must have policies, tests or agents'],
+  ])('says of a mistake once what would be right: %j', async (content, said) => {
+    const { exitCode, errors } = await lint(content);
+    const lines = errors.trimEnd().split('\n');
+    expect([exitCode, lines.map((line) => line.replace(/^\S+: /, ''))]).toEqual([1, [said]]);
+  });
+
   it('refuses each condition that the service refuses', async () => {
     const conditioned = policies(...[...FAULTY, ...SOUND].map((condition) => ({ conditions: [condition] })));
     const places = (texts: readonly string[]): string[] =>

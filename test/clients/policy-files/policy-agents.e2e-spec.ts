@@ -155,7 +155,7 @@ describeOnSqlite('Agents in files', () => {
       ':3:13: agents[1].name is that of policies/a.yaml:2:5: names',
     ],
     ['lint', 'agents:\n  - { name: a, role: [x] }\n', ':2:22: agents[0].role is not known here'],
-    ['lint', 'agents:\n  - { kind: machine }\n', ':2:5: agents[0] lacks name'],
+    ['lint', 'agents:\n  - { kind: machine }\n', ':2:5: agents[0] needs name, such as '],
     ['lint', 'agents:\n  - { name: a, kind: robot }\n', ':2:22: agents[0].kind must be one of machine, human'],
   ])('are refused with their place: %s %j', async (by, text, fault) => {
     write('a.yaml', text);
@@ -226,6 +226,25 @@ describeOnSqlite('Agents in files', () => {
     expect(unfilled).toEqual([expect.stringContaining('(agent:ben)'), expect.stringContaining('(role:support)')]);
   });
 
+  it('are named by the effects of their roles, and by their names', async () => {
+    const allow = '    effect: allow\n    version: "1"\n    resources: ["*"]\n';
+    const policy = (name: string, subject: string): string =>
+      `  - name: ${name}\n${allow}    actions: [${name}]\n    subjects: ["${subject}"]\n`;
+    write('agents.yaml', 'agents:\n  - { name: clerk, roles: [desk] }\n  - { name: other, roles: [support, night] }\n');
+    write(
+      'a.yaml',
+      `policies:\n${['role:desk', 'role:night', 'role:day', 'clerk', 'nobody'].map((one, at) => policy(`act-${at}`, one)).join('')}`,
+    );
+    const { output } = await policies(['plan']);
+    const said = [
+      'role:desk (given here to clerk)',
+      'role:night (given here to other)',
+      'role:day (nobody has it yet)',
+    ];
+    for (const [at, who] of [...said, 'clerk (registered here)', 'nobody (not registered yet)'].entries())
+      expect(output).toContain(`! ${who} may act-${at} on anything (act-${at} 1)\n`);
+  });
+
   it('of a similar name as a registered one are probably that one', async () => {
     await createAgent(app, { name: 'support-bot' });
     write('a.yaml', 'agents:\n  - { name: suport-bot }\n');
@@ -243,6 +262,11 @@ describeOnSqlite('Agents in files', () => {
     write('bots.yaml', blocks.find(({ language }) => language === 'yaml')?.code ?? '');
     const planned = await policies(['plan', '--json']);
     expect(JSON.parse(planned.output)).toMatchObject({ warnings: [], shadowed: [] });
+    const { output } = await policies(['plan']);
+    expect(output).toContain('different answer: 2 newly allowed, 1 newly in need of approval.\n');
+    expect(output).toContain('role:mail (given here to mail-bot)');
+    expect(output).toContain('\n! role:reports (given here to report-bot) may read-* on reports/*');
+    expect(output).not.toContain('nobody has it yet');
     expect(await policies(['apply', '--yes'])).toMatchObject({ exitCode: 0, errors: '' });
     const commands = (blocks.find(({ language }) => language === 'bash')?.code ?? '').trim().split('\n');
     const answers: ProgramRun[] = [];

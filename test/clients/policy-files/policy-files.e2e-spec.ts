@@ -385,11 +385,11 @@ describeOnSqlite('Policies as files', () => {
     expect(exitCode).toBe(1);
     expect(errors.trimEnd().split('\n')).toEqual(
       expect.arrayContaining([
-        'policies/bad.json:1:89: test is not known here',
+        'policies/bad.json:1:89: test is not known here: did you mean tests?',
         'policies/bad.json:1:40: policies[0].version must be text, so put it in quotes',
         'policies/bad.json:1:55: policies[0].effect must be one of allow, require_approval, deny',
-        'policies/bad.json:1:74: policies[0].subject is not known here',
-        'policies/bad.json:1:15: policies[0] lacks actions',
+        'policies/bad.json:1:74: policies[0].subject is not known here: did you mean subjects?',
+        'policies/bad.json:1:15: policies[0] needs actions, such as ["send-reminder"]',
         'policies/twice.yaml:2:11: policies[0].name is that of policies/good.yaml:2:5: a set contains one version of a policy',
       ]),
     );

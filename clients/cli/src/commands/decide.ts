@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { type AgentNames, agentNames } from '../agent-names.js';
 import {
   type Case,
   caseOf,
   type Decision,
   executionsOf,
+  namesIn,
   needs,
   policiesText,
   printBrief,
@@ -94,7 +96,8 @@ async function showInbox(options: InboxOptions): Promise<void> {
     return;
   }
   const executions = await executionsOf(governance, data);
-  for (const decision of data) printBrief(decision, executions.get(decision.id));
+  const names = await reviewersOf(governance, data);
+  for (const decision of data) printBrief(decision, executions.get(decision.id), names);
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
   if (data.length > 1)
@@ -114,7 +117,8 @@ async function approveTogether(
   if (waiting.length === 0) return;
   if (yes !== true) {
     const executions = await executionsOf(governance, waiting);
-    for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null));
+    const names = await reviewersOf(governance, waiting);
+    for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null, names));
     await requireWanted(`Approve ${counted(waiting.length, 'decision')}?`, 'Nothing was approved');
   }
   const decisions = waiting.map(({ id, actionHash }) => ({ id, actionHash }));
@@ -124,9 +128,17 @@ async function approveTogether(
   else for (const decision of data) printDecided(decision);
 }
 
-function shownCase(decision: Decision, execution: Execution | null): Case {
+/** As far as the key may read them. */
+async function reviewersOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
+  const ids = decisions.flatMap(({ reviews }) => reviews.map(({ approverId }) => approverId));
+  if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
+  return agentNames(governance, ids);
+}
+
+function shownCase(decision: Decision, execution: Execution | null, reviewers: AgentNames): Case {
   const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
-  return { decision, execution, proposer: execution?.agentName ?? decision.proposedBy, reasons, limits: [] };
+  const names = new Map([...reviewers, ...namesIn(execution)]);
+  return { decision, execution, names, reasons, limits: [] };
 }
 
 /** @throws SettingsError for an unknown name, which has nothing waiting for it either. */

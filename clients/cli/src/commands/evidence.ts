@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeEarlyEnd } from '../early-end.js';
-import { plain, printError } from '../output.js';
+import { plain, printError, printLine } from '../output.js';
 import { runVerifier, SERVICE_OPTION, serviceFolder, type ServiceOption } from '../service-program.js';
 import { clientOf, settings, type Settings, SettingsError } from '../settings.js';
 import { writeEvidence, writeNewFile } from '../streamed-answers.js';
@@ -33,7 +33,11 @@ export function addEvidenceCommand(program: Command): void {
 async function evidence(execution: string, { out, verify, publicKey, service }: EvidenceOptions): Promise<void> {
   const from = settings();
   if (verify !== true) {
-    await (out === undefined ? writeEvidence(from, process.stdout, execution) : writeFile(from, out, execution));
+    if (out === undefined) await writeEvidence(from, process.stdout, execution);
+    else {
+      await writeFile(from, out, execution);
+      printLine(plain(writtenText(out)));
+    }
     return;
   }
   if (out?.endsWith(ENDING) === false)
@@ -46,6 +50,14 @@ async function evidence(execution: string, { out, verify, publicKey, service }: 
     await writeFile(from, file, execution);
     await runVerifier(verifier, [file, '--public-key', key]);
   });
+}
+
+function writtenText(file: string): string {
+  const verifying = `gov verify ${file} --public-key <the key that you keep>`;
+  const advice = file.endsWith(ENDING)
+    ? `Verify it offline: ${verifying}`
+    : `To verify it, let its name end in ${ENDING}.`;
+  return `The decision file is written to ${file}. ${advice}`;
 }
 
 function writeFile(from: Settings, file: string, execution: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { agentNames } from '../agent-names.js';
 import { plain, printError, printLine, printPrompt } from '../output.js';
 import {
   client,
@@ -11,6 +12,9 @@ import {
   serviceUrl,
   SettingsError,
 } from '../settings.js';
+import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+
+type Me = Pick<Schemas['MeResponse'], 'agentId' | 'scopes'>;
 
 export function addLoginCommands(program: Command): void {
   program
@@ -28,18 +32,30 @@ async function login({ url: given }: { url?: string }): Promise<void> {
   const key = (await readKey()).trim();
   if (key === '') throw new SettingsError('No key was given.');
   requireUsable(key);
-  const { actor, agentId } = await clientOf({ url, key }).get('/api/v1/me');
+  const governance = clientOf({ url, key });
+  const me = await governance.get('/api/v1/me');
   const path = keepSettings({ url, key });
-  const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${agentId}`;
+  const { actor, agentId } = me;
+  const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${await agentText(governance, me)}`;
   printLine(plain(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`));
 }
 
 async function whoAmI(): Promise<void> {
-  const { actor, agentId, scopes, expiresAt } = await client().get('/api/v1/me');
+  const governance = client();
+  const me = await governance.get('/api/v1/me');
+  const { actor, scopes, expiresAt } = me;
   printLine(plain(`${actor.type} ${actor.id}`));
-  printLine(plain(`agent:   ${agentId ?? 'none'}`));
+  printLine(plain(`agent:   ${await agentText(governance, me)}`));
   printLine(plain(`scopes:  ${scopes.join(', ')}`));
   printLine(`expires: ${expiresAt ?? 'never'}`);
+}
+
+/** Its name and id; the id alone for a key that may not read agents. */
+async function agentText(governance: GovernanceClient, { agentId, scopes }: Me): Promise<string> {
+  if (agentId === null) return 'none';
+  if (!scopes.some((scope) => scope === 'read' || scope === 'admin')) return agentId;
+  const name = (await agentNames(governance, [agentId])).get(agentId);
+  return name === undefined ? agentId : `${name} (${agentId})`;
 }
 
 /** Typed without echo, or the first line of piped input. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { plain, printJson, printLine, printTable, styled } from '../output.js';
+import { counted, plain, printJson, printLine, printTable, styled } from '../output.js';
 import { client } from '../settings.js';
 import type { Schemas } from '../../../typescript/src/index.js';
 
@@ -19,8 +19,12 @@ interface Part {
   /** What it serves, for an auditor. */
   readonly serves: string;
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | number | null)[])[];
+  readonly rows: readonly Row[];
+  /** How many more rows are all zeros. */
+  readonly zeros?: number;
 }
+
+type Row = readonly (string | number | null)[];
 
 /** What tells Markdown, or a page made of it, to do something; in a name it is a character. */
 const MARKUP = /[^\p{L}\p{N} ./-]|(?<=www)\./giu;
@@ -51,27 +55,33 @@ async function report({ from, to, bucket, markdown, json }: ReportOptions): Prom
 
 function printText(answer: Report): void {
   printLine(styled('bold', `From ${answer.from} to ${answer.to}`));
-  for (const { title, columns, rows } of partsOf(answer)) {
+  for (const { title, columns, rows, zeros = 0 } of partsOf(answer)) {
     printLine(`\n${styled('bold', title)}`);
     printTable(
       rows,
       columns.map((name, index) => ({ title: name.toUpperCase(), value: (row) => cellText(row[index]) })),
     );
+    if (zeros > 0) printLine(styled('dim', zerosText(zeros)));
   }
   printLine(`\n${answer.chain.checkpoint.trim()}`);
 }
 
 function printMarkdown(answer: Report): void {
   printLine(`# Oversight report\n\nFrom ${answer.from} to ${answer.to}.`);
-  for (const { title, serves, columns, rows } of partsOf(answer)) {
+  for (const { title, serves, columns, rows, zeros = 0 } of partsOf(answer)) {
     printLine(`\n## ${title}\n\n${serves}.\n`);
     if (rows.length === 0) printLine('None.');
     else
       printLine(`| ${columns.join(' | ')} |\n|${columns.map((_, index) => (index === 0 ? '---|' : '---:|')).join('')}`);
     for (const row of rows) printLine(`| ${row.map((cell) => inMarkdown(cellText(cell))).join(' | ')} |`);
+    if (zeros > 0) printLine(`\n${zerosText(zeros)}`);
   }
   printLine(`\n## Checkpoint\n\nIt seals the entries from which all this can be computed again.\n`);
   printLine(answer.chain.checkpoint.trim().replace(/^/gm, '    '));
+}
+
+function zerosText(count: number): string {
+  return `${counted(count, 'row')} of zeros left out.`;
 }
 
 function cellText(cell: string | number | null | undefined): string {
@@ -86,15 +96,18 @@ function inMarkdown(text: string): string {
 function partsOf({ requests, reasons, agents, approvals, policies, unused, ...rest }: Report): Part[] {
   const { proposed, approved, rejected, expired, cancelled, byReviewer } = approvals;
   const { stops, erasures, grants, chain } = rest;
+  const asked = requests
+    .map(({ start, allowed, approval_requested: approval, denied, executed, failed, observed }) => {
+      return [start, allowed, approval, denied, executed, failed, observed];
+    })
+    .filter(([, ...counts]) => counts.some((count) => count !== 0));
   return [
     {
       title: 'Requests',
       serves: serves('12, 26(5)', '9.4, 9.6'),
       columns: ['From', 'Allowed', 'Asked for approval', 'Denied', 'Executed', 'Failed', 'Observed'],
-      rows: requests.map((one) => [
-        ...[one.start, one.allowed, one.approval_requested, one.denied],
-        ...[one.executed, one.failed, one.observed],
-      ]),
+      rows: asked,
+      zeros: requests.length - asked.length,
     },
     {
       title: 'Refused, and why',

@@ -1,10 +1,10 @@
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GovernanceClient, type KeptResults } from '../../../typescript/src/index.js';
+import { GovernanceClient, GovernanceError, type KeptResults } from '../../../typescript/src/index.js';
 import { plain, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
-import { settings } from '../settings.js';
+import { keySource, settings, SettingsError } from '../settings.js';
 import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { readMapping } from './mapping.js';
@@ -30,6 +30,9 @@ export interface McpOptions extends PrincipalOptions, TargetOptions {
   readonly timeout: number;
 }
 
+/** Milliseconds for which the start waits for the service. */
+const LONGEST_CHECK = 2_000;
+
 /** Serves until its client or its server ends, or it is stopped. @throws SettingsError if it cannot start. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
@@ -37,13 +40,14 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const left = new RateLimitLeft();
   const fetch = tracedFetch(left.watching(serviceFetch));
   const governance = new GovernanceClient({ url, key, patience, timeout, fetch });
+  const ownAgent = await agentOfKey(governance);
   const stops = new StopWatch(governance, { url, key, fetch });
   const mapping = readMapping(options.map);
   const pins = options.lock === undefined ? null : Pins.read(options.lock);
   const { listen, host = [], allowShared = false } = options;
   const place = listen === undefined ? null : placeOf(listen, host, allowShared);
   const servers = new Servers(await serversOf(command, options, mapping));
-  const { agent, hold, onBehalfOf, run, results } = options;
+  const { agent = ownAgent, hold, onBehalfOf, run, results } = options;
   const carrying = new Set<Promise<unknown>>();
   const proxyOptions: ProxyOptions = {
     ...{ governance, serviceUrl: url, agent, mapping, pins, results, hold, carrying, left, stops },
@@ -76,6 +80,21 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     process.stdout.once('error', () => void stop());
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
+}
+
+/**
+ * The agent that the key is bound to; undefined where there is none, or no answer: the service may be starting.
+ * @throws SettingsError for a key that the service does not know: a client would show only that each call fails.
+ */
+async function agentOfKey(governance: GovernanceClient): Promise<string | undefined> {
+  try {
+    const { agentId } = await governance.get('/api/v1/me', { signal: AbortSignal.timeout(LONGEST_CHECK) });
+    return agentId ?? undefined;
+  } catch (error) {
+    if (error instanceof GovernanceError && error.status === 401)
+      throw new SettingsError(`gov mcp does not start: ${plain(error.message)} ${keySource()}`);
+    return undefined;
+  }
 }
 
 function overStdio(make: MakeServer, servers: Servers): Served {

@@ -1,6 +1,8 @@
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { counted, printError } from '../output.js';
 import type { PrincipalOptions } from '../principal-options.js';
+import { keySource, SettingsError } from '../settings.js';
+import { hiddenText, UNNAMEABLE } from './hidden-text.js';
 import type { ToolRequest } from './mapping.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 
@@ -23,8 +25,8 @@ const LONGEST_KEPT = 60_000;
  * half of the requests that the rate limit leaves. The annotations of a tool do not count.
  */
 export class Visible {
-  /** By question as JSON, for the set of policies that answered last. */
-  private readonly known = new Map<string, boolean>();
+  /** Why it is hidden, or null for what is shown: by question as JSON, for the set of policies that answered last. */
+  private readonly known = new Map<string, string | null>();
   private policySet = '';
   private since = 0;
   /** What was said last, by kind. */
@@ -38,17 +40,21 @@ export class Visible {
 
   /**
    * @param kind such as `tool`
-   * @throws GovernanceError if the service does not answer: then nothing is shown.
+   * @throws GovernanceError or SettingsError if the service does not answer: then nothing is shown.
    */
   async among<Item>(agent: string, kind: string, listed: readonly Listing<Item>[]): Promise<Item[]> {
     const questions = listed.flatMap(({ question }) => (typeof question === 'string' ? [] : [question]));
     await this.ask(agent, questions);
-    const visible = listed.filter(
-      ({ question }) => question === 'shown' || (question !== 'hidden' && this.known.get(keyOf(question)) === true),
-    );
-    const notAsked = questions.filter((question) => !this.known.has(keyOf(question))).length;
-    this.report(kind, listed.length - visible.length, notAsked);
-    return visible.map(({ item }) => item);
+    const reasons = listed.map(({ question }) => this.reasonOf(question));
+    const hidden = reasons.filter((reason) => typeof reason === 'string');
+    this.report(kind, hidden, reasons.filter((reason) => reason === undefined).length);
+    return listed.flatMap(({ item }, index) => (reasons[index] === null ? [item] : []));
+  }
+
+  /** Why it is hidden; null for what is shown, and undefined for what has not been asked yet. */
+  private reasonOf(question: Listing<unknown>['question']): string | null | undefined {
+    if (question === 'shown') return null;
+    return question === 'hidden' ? UNNAMEABLE : this.known.get(keyOf(question));
   }
 
   private async ask(agent: string, questions: readonly Question[]): Promise<void> {
@@ -75,22 +81,27 @@ export class Visible {
       })) as Schemas['EvaluationsResponse'];
       if (policySet !== this.policySet) this.known.clear();
       this.policySet = policySet;
-      requests.forEach((request, index) => this.known.set(keyOf(request), results[index]?.effect !== 'deny'));
+      for (const [index, request] of requests.entries()) {
+        const { effect, reason } = results[index] ?? {};
+        this.known.set(keyOf(request), effect === 'deny' ? (reason ?? '') : null);
+      }
     } catch (error) {
+      if (error instanceof GovernanceError && error.status === 401)
+        throw new SettingsError(`${error.message} ${keySource()}`);
       const refused = refusedAmong(requests, error);
       if (refused.length === 0) throw error;
       // Calls of a tool whose name the service refuses would be refused, too. The others are asked about again.
-      for (const request of refused) this.known.set(keyOf(request), false);
+      for (const request of refused) this.known.set(keyOf(request), UNNAMEABLE);
     }
   }
 
   /** Once for each change, to those who wonder where something is. */
-  private report(kind: string, hidden: number, notAsked: number): void {
+  private report(kind: string, hidden: readonly string[], notAsked: number): void {
     const text = [
-      ...(hidden > notAsked ? [`${counted(hidden - notAsked, kind)} hidden: no policy allows them.`] : []),
+      ...(hidden.length > 0 ? [hiddenText(kind, hidden)] : []),
       ...(notAsked > 0
         ? [
-            `${counted(notAsked, kind)} not listed yet: to ask about them would take more than half of what the rate limit leaves. List them again in a minute.`,
+            `${counted(notAsked, kind)} not listed yet: to ask would take more than half of what the rate limit leaves. List again in a minute.`,
           ]
         : []),
     ].join(' ');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv } from 'ajv';
 import { conditionFaults } from './condition-faults.js';
+import { formFaults } from './form-faults.js';
 import { limitFaults } from './limit-faults.js';
-import type { PolicyFile } from './policy-file.js';
 import type { PolicyFiles } from './policy-files.js';
 
 /** The build puts `policies.schema.json` here. */
@@ -16,15 +16,20 @@ const MOST_FAULTS = 100;
 
 /** Faults of form in policy files, each with its place, found without a service; only the service can check patterns. */
 export function lintFaults(set: PolicyFiles): string[] {
-  const isValid = new Ajv({ allErrors: true, strict: false, formats: { 'date-time': TIME } }).compile(
+  const formats = { 'date-time': TIME };
+  const isValid = new Ajv({ allErrors: true, verbose: true, strict: false, formats }).compile(
     JSON.parse(readFileSync(SCHEMA, 'utf8')) as object,
   );
   const faults = set.files.flatMap((file) => {
     isValid(file.value);
     const errors = isValid.errors ?? [];
-    const faults = new Set(errors.slice(0, MOST_FAULTS).map((error) => faultOf(file, error)));
+    const faults = new Set(
+      formFaults(errors.slice(0, MOST_FAULTS)).map(
+        ({ field, message }) => `${file.placeOf(field)}: ${field === '' ? 'the file' : field} ${message}`,
+      ),
+    );
     if (errors.length > MOST_FAULTS) faults.add(`${file.path}: … and more: only the first are looked at`);
-    return [...faults].filter((text) => text !== null);
+    return [...faults];
   });
   return [
     ...faults,
@@ -49,69 +54,6 @@ function faultsOfLimits(set: PolicyFiles): string[] {
     limitFaults(effect, limits ?? []).map(({ at, message }) =>
       set.located({ field: `policies[${index}].limits${at}`, message }),
     ),
-  );
-}
-
-function faultOf(
-  file: PolicyFile,
-  { instancePath, keyword, params, message = 'is wrong' }: ErrorObject,
-): string | null {
-  const field = instancePath
-    .slice(1)
-    .split('/')
-    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${quoted(name.replaceAll('~1', '/').replaceAll('~0', '~'))}`))
-    .join('')
-    .replace(/^\./, '');
-  const at = (name: string, text: string): string =>
-    `${file.placeOf(name)}: ${name === '' ? 'the file' : name} ${text}`;
-  switch (keyword) {
-    case 'format':
-      return at(field, 'must be an RFC 3339 time with a zone, such as 2026-11-20T06:18:03Z');
-    case 'additionalProperties': {
-      const name = (params as { additionalProperty: string }).additionalProperty;
-      return at(field === '' ? quoted(name) : `${field}.${quoted(name)}`, 'is not known here');
-    }
-    case 'required':
-      // The rule that one of the two is needed is reported for the file as a whole.
-      return field === '' ? null : at(field, `lacks ${(params as { missingProperty: string }).missingProperty}`);
-    case 'enum':
-      return at(
-        field,
-        `must be one of ${(params as { allowedValues: unknown[] }).allowedValues.filter(Boolean).join(', ')}`,
-      );
-    case 'const':
-      return at(field, `must be ${String((params as { allowedValue: unknown }).allowedValue)} here`);
-    case 'type':
-      return at(field, typeFault(valueAt(file.value, instancePath), (params as { type: string | string[] }).type));
-    case 'if':
-    case 'anyOf':
-      // Their parts are reported already.
-      return field === '' ? at('', 'must have policies, tests or agents') : null;
-    case 'oneOf':
-      return at(field, 'must have either agent or subject');
-    default:
-      return at(field, message);
-  }
-}
-
-/** A name for a message: in quotes unless it is a plain word, so that it cannot be taken for a part of the message. */
-function quoted(name: string): string {
-  return /^[\w$-]*$/.test(name) ? name : JSON.stringify(name);
-}
-
-/** YAML reads 1.0 as a number: most faults of type are missing quotes. */
-function typeFault(value: unknown, types: string | string[]): string {
-  const wanted = [types].flat().filter((type) => type !== 'null');
-  const isUnquoted = wanted.includes('string') && ['number', 'boolean'].includes(typeof value);
-  const names = wanted.map((type) => (type === 'string' ? 'text' : `of the type ${type}`));
-  return `must be ${names.join(' or ')}${isUnquoted ? ', so put it in quotes' : ''}`;
-}
-
-function valueAt(value: unknown, pointer: string): unknown {
-  const names = pointer.split('/').slice(1);
-  return names.reduce<unknown>(
-    (of, name) => (typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined),
-    value,
   );
 }
 

@@ -9,8 +9,11 @@ type Verdict = Effect['from'];
 const CHANGES = ['allowed', 'refused', 'asked for'] as const;
 type Change = (typeof CHANGES)[number];
 
+const AS_CAPABLE =
+  'Agents count as active and capable of everything: what their capabilities do not cover stays denied.';
 const UNCOMPARED =
   'Conditions and limits are not compared: where a policy only becomes stricter, nothing is newly allowed by it.';
+const NEWLY = { allowed: 'newly allowed', refused: 'newly refused', 'asked for': 'newly in need of approval' } as const;
 /** Most kinds of changes, unless all are wanted. */
 const MOST_LINES = 20;
 /** Most sentences in a line, unless all are wanted. */
@@ -43,7 +46,7 @@ export function isChangeInPractice({ from, to }: Effect, byDefault: PlanReader['
 }
 
 /**
- * How many kinds of requests change how, then a line for each cause, the widest first. Each sentence of a line is true of
+ * How many kinds of requests change how, then a line for each of them, the widest first. Each sentence of a line is true of
  * all requests that it speaks of.
  */
 export function headlineLines(effects: readonly Effect[], reader: PlanReader): PlanLine[] {
@@ -51,17 +54,19 @@ export function headlineLines(effects: readonly Effect[], reader: PlanReader): P
   const kinds = kindsOf(changing, reader.byDefault);
   const counts = CHANGES.map((change) => ({
     change,
-    count: kinds.filter((kind) => kind.change === change).reduce((sum, { regions }) => sum + regions.length, 0),
+    count: kinds.filter((kind) => kind.change === change).length,
   }));
-  const folded = effects.length - changing.length;
+  const unchanging = effects.filter((effect) => !isChangeInPractice(effect, reader.byDefault));
+  const folded = kindsOf(unchanging, reader.byDefault).length;
   const all = kinds.map((kind) => ({ ...kind, sentences: sentencesOf(kind.regions) }));
   const shown = reader.all ? all : [...all].sort(byWidth).slice(0, MOST_LINES);
   const texts = [...shown].sort(byChange).map((one) => ({ one, text: textOf(one, reader) }));
   const isCut = !reader.all && texts.some(({ one, text }) => textOf(one, { ...reader, all: true }) !== text);
   const left = kinds.length - shown.length;
-  const total = counts.filter(({ count }) => count > 0).map(({ change, count }) => `${count} newly ${change}`);
+  const total = counts.filter(({ count }) => count > 0).map(({ change, count }) => `${count} ${NEWLY[change]}`);
   return [
     line('#', changing.length === 0 ? 'No request would get a different answer in practice.' : headline(total)),
+    ...(changing.length > 0 ? [line(' ', AS_CAPABLE)] : []),
     ...(changing.some(isUncompared) ? [line(' ', UNCOMPARED)] : []),
     ...texts.map(({ one: { change }, text }) => line(change === 'allowed' ? '!' : ' ', text)),
     ...(left > 0 ? [line('!', `and ${left} more: --all shows them`)] : []),
@@ -155,12 +160,15 @@ function whoText(ids: readonly string[], { subjectOf, everyone, all }: PlanReade
 
 function placeText({ resources, resourceTypes }: Place, reader: PlanReader): string {
   const on = isAny(resources) ? 'on anything' : `on ${listed(resources.in.map(resourceText), reader.all)}`;
-  const but = exceptText(resources, reader);
   const { in: types, except } = resourceTypes;
-  if (!isAny(resourceTypes))
-    return `${on} of the ${types.length === 1 ? 'type' : 'types'} ${listed(types, reader.all)}${but}`;
-  if (except.length === 0) return `${on}${but}`;
-  return `${on}${but}${but === '' ? '' : ','} of any type${exceptText(resourceTypes, reader)}`;
+  const ofTypes = (some: readonly string[]): string =>
+    `of the ${some.length === 1 ? 'type' : 'types'} ${listed(some, reader.all)}`;
+  const left = [
+    ...(resources.except.length > 0 ? [listed(resources.except.map(resourceText), reader.all)] : []),
+    ...(except.length > 0 ? [ofTypes(except)] : []),
+  ];
+  const but = left.length === 0 ? '' : ` (except ${left.join(' and ')})`;
+  return `${on}${isAny(resourceTypes) ? '' : ` ${ofTypes(types)}`}${but}`;
 }
 
 function isWholly({ resources, resourceTypes }: Place): boolean {

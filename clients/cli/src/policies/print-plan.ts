@@ -6,7 +6,7 @@ import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js
 import { type AgentChange, agentLines, areRightsChanged, UNLISTED_RIGHTS } from './file-agents.js';
 import { baseOf } from './plan-base.js';
 import { headlineLines } from './plan-headline.js';
-import { isChange, type PlanLine, planLines, planTitle, type Subject } from './plan-text.js';
+import { isChange, listed, type PlanLine, planLines, planTitle, type Subject } from './plan-text.js';
 import type { PolicyFiles } from './policy-files.js';
 import { replayLines, shownExecutions } from './replay-text.js';
 
@@ -39,7 +39,8 @@ export async function printPlan(
   const byDefault = isReader ? await defaultEffect(governance) : null;
   const named = planned.effects.flatMap(({ subjects }) => subjects);
   const everyone = areAll ? [...new Set([...agents.keys(), ...named])] : null;
-  const reader = { subjectOf: (id: string): Subject => agents.get(id) ?? otherSubject(id), everyone, byDefault, all };
+  const subjectOf = (id: string): Subject => agents.get(id) ?? otherSubject(id, changes, all);
+  const reader = { subjectOf, everyone, byDefault, all };
   const title = planTitle(planned, agentsTitle(changes));
   const isAnyChange = planned.changes.some(isChange) || changes.some(({ change }) => change !== 'keep');
   const base = isAnyChange ? [{ mark: ' ', text: `Base: ${baseOf(planned, changes)}` } as const] : [];
@@ -137,16 +138,19 @@ async function agentsOf(governance: GovernanceClient, { effects }: Plan): Promis
   return { agents, areAll: areAllWanted };
 }
 
-/** Whom a plan names who is not registered, or whose name is not known. */
-function otherSubject(id: string): Subject {
+/** Whom a plan names who is not registered, or whose name is not known. @param changes of agents, in the same plan */
+function otherSubject(id: string, changes: readonly AgentChange[], all: boolean): Subject {
   if (id === 'other:machine') return { name: 'machines that are not registered', kind: 'machine' };
   if (id === 'other:human') return { name: 'people who are not registered', kind: 'human' };
   const [, what, name = ''] = /^other:(role|agent):([^]*)$/.exec(id) ?? [];
   if (what === undefined) return { name: id, kind: null };
-  return {
-    name: what === 'role' ? `role:${name} (nobody has it yet)` : `${name} (not registered yet)`,
-    kind: 'machine',
-  };
+  if (what === 'agent') {
+    const isNew = changes.some(({ agent }) => agent.name === name);
+    return { name: `${name} (${isNew ? 'registered here' : 'not registered yet'})`, kind: 'machine' };
+  }
+  const given = changes.filter(({ agent }) => agent.roles.includes(name)).map(({ agent }) => agent.name);
+  const whose = given.length === 0 ? 'nobody has it yet' : `given here to ${listed(given, all)}`;
+  return { name: `role:${name} (${whose})`, kind: 'machine' };
 }
 
 /** What the service answers where no policy matches; null where one matches everything. */

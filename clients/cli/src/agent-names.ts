@@ -1,0 +1,24 @@
+import type { GovernanceClient } from '../../typescript/src/index.js';
+
+/** By id. What is not in it is shown by its id. */
+export type AgentNames = ReadonlyMap<string, string>;
+
+/** Beyond so many, reading all agents takes fewer requests than asking for each. */
+const MOST_SINGLE = 3;
+const LONGEST_PAGE = 1_000;
+
+/** The names of agents, for a key with the scope `read`. */
+export async function agentNames(governance: GovernanceClient, ids: readonly (string | null)[]): Promise<AgentNames> {
+  const wanted = new Set(ids.filter((id) => id !== null));
+  const names = new Map<string, string>();
+  if (wanted.size <= MOST_SINGLE) {
+    const found = [...wanted].map((id) => governance.get('/api/v1/agents/{id}', { path: { id }, query: {} }));
+    for (const { id, name } of await Promise.all(found)) names.set(id, name);
+    return names;
+  }
+  for await (const { id, name } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
+    if (wanted.delete(id)) names.set(id, name);
+    if (wanted.size === 0) break;
+  }
+  return names;
+}
