@@ -16,7 +16,8 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { DECISION, type Decision, type Review, type Verdict } from './decision.entity';
 import type { JsonObject } from '../../core/json/json-value';
-import { type Instead, mintGiven, requireGrantable, requireOther, settleWithInstead } from './grants/grant-changes';
+import { type Instead, mintGiven, requiredExecution, requireOther, settleWithInstead } from './grants/grant-changes';
+import { requireGrantable } from './grants/grant-rules';
 import {
   approvalsOf,
   approverFault,
@@ -142,7 +143,14 @@ export class DecisionReviewsService {
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
     if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
-    if (grant !== null) await requireGrantable(transaction, grant, decision);
+    if (grant !== null) {
+      const { executionId } = decision;
+      requireGrantable(
+        grant,
+        decision,
+        executionId === null ? null : await requiredExecution(transaction, executionId),
+      );
+    }
     if (instead !== null) await requireOther(transaction, instead, decision, approverId);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;

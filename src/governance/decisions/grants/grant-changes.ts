@@ -15,7 +15,7 @@ import {
 import type { Decision } from '../decision.entity';
 import { settleDecision } from '../decision-settlement';
 import { type Grant, GRANT } from './grant.entity';
-import { type GrantTerms, parametersHashOf, requireCovering, requireWithin, termsOf } from './grant-rules';
+import { type GrantTerms, parametersHashOf, termsOf } from './grant-rules';
 
 /** Most grants of one agent that are active at a time. */
 const MOST_ACTIVE = 100;
@@ -106,16 +106,6 @@ export interface Instead {
   readonly parameters: JsonObject;
   /** Whether the reviewer could have approved the decision. */
   readonly couldApprove: boolean;
-}
-
-/** @throws VALIDATION_ERROR unless the decision allows this grant, and the grant covers what the decision is about. */
-export async function requireGrantable(
-  transaction: LedgerTransaction,
-  given: GivenGrant,
-  decision: Decision,
-): Promise<void> {
-  requireWithin(given, decision);
-  if (decision.executionId !== null) requireCovering(given, await requiredExecution(transaction, decision.executionId));
 }
 
 /** @throws VALIDATION_ERROR unless a reviewer of an execution's decision names other parameters. */

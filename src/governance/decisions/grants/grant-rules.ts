@@ -9,6 +9,7 @@ import {
   excessOf,
   type GivenGrant,
   type GrantAllowance,
+  type GrantFault,
   lengthOf,
 } from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
@@ -138,17 +139,23 @@ export function revocationConflict({ status }: Grant): DomainError | null {
     : conflict(`The grant is ${status} already; only one that is active can be revoked.`);
 }
 
-/** @throws VALIDATION_ERROR when a grant goes beyond what the decision allows. */
-export function requireWithin(given: GivenGrant, decision: Decision): void {
-  const excess = excessOf(given, decision.grant);
-  if (excess !== undefined) throw invalidField(`grant${excess.at}`, excess.message);
+/**
+ * @param asked what the decision is about; null if it is not about an execution
+ * @throws VALIDATION_ERROR when a grant goes beyond what the decision allows, or does not cover what was asked for.
+ */
+export function requireGrantable(
+  given: GivenGrant,
+  decision: Decision,
+  asked: Pick<GrantedAction, 'resourceType' | 'resourceId'> | null,
+): void {
+  const fault = excessOf(given, decision.grant) ?? (asked === null ? undefined : uncovered(given, asked));
+  if (fault !== undefined) throw invalidField(`grant${fault.at}`, fault.message);
 }
 
-/** @throws VALIDATION_ERROR when a grant is for other resources only than the one that was asked for. */
-export function requireCovering(
+function uncovered(
   { resources }: GivenGrant,
   asked: Pick<GrantedAction, 'resourceType' | 'resourceId'>,
-): void {
-  if (resources === null || matchesAsAllow(resources, asked)) return;
-  throw invalidField('grant.resources', `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}`);
+): GrantFault | undefined {
+  if (resources === null || matchesAsAllow(resources, asked)) return undefined;
+  return { at: '.resources', message: `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}` };
 }

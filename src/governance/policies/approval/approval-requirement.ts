@@ -53,11 +53,14 @@ function lesser(one: GrantAllowance, other: GrantAllowance): GrantAllowance {
   };
 }
 
-/** Where a grant goes beyond what is allowed: the member at fault, and what would be right. */
-export function excessOf(
-  given: GivenGrant,
-  allowed: GrantAllowance | null,
-): { readonly at: string; readonly message: string } | undefined {
+/** The member of a grant that is at fault, and what would be right. */
+export interface GrantFault {
+  readonly at: string;
+  readonly message: string;
+}
+
+/** Where a grant goes beyond what is allowed. */
+export function excessOf(given: GivenGrant, allowed: GrantAllowance | null): GrantFault | undefined {
   if (allowed === null)
     return { at: '', message: 'must be left out: the policies that require this approval allow no grant' };
   if (lengthOf(given.for) > lengthOf(allowed.for)) return { at: '.for', message: `must be at most ${allowed.for}` };
