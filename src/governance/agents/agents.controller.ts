@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@
 import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
+import { found } from '../../core/errors/domain-error';
 import { AnyScope, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
@@ -10,9 +11,11 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { conditionsOf } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AGENT } from './agent.entity';
 import { AgentsService } from './agents.service';
+import { findAgentAsOf } from './find-agent';
 import { AgentEmails } from './agent-emails';
 import {
   AgentListQuery,
@@ -35,6 +38,7 @@ export class AgentsController {
     private readonly emails: AgentEmails,
     private readonly lists: Lists,
     private readonly records: RecordReader,
+    private readonly history: RecordHistory,
   ) {}
 
   @Get()
@@ -85,7 +89,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
-    const agent = await this.agents.get(id, asOf);
+    const agent = found(await findAgentAsOf(this.history, id, asOf), 'agent');
     const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }

@@ -6,29 +6,13 @@ import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transacti
 import { LedgerService } from '../../ledger/ledger.service';
 import { byKey } from '../../ledger/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
-import { type Moment, RecordHistory } from '../../ledger/record-history';
-import {
-  agentLookup,
-  findAgent,
-  findAgentAsOf,
-  requireMayChange,
-  requireMayKeep,
-  requireMayObserve,
-} from './find-agent';
+import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireMayObserve } from './find-agent';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
 
 @Injectable()
 export class AgentsService {
-  constructor(
-    private readonly ledger: LedgerService,
-    private readonly history: RecordHistory,
-  ) {}
-
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
-  async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
-    return found(await findAgentAsOf(this.history, idOrName, asOf), 'agent');
-  }
+  constructor(private readonly ledger: LedgerService) {}
 
   /** @throws CONFLICT when the name is taken. */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {

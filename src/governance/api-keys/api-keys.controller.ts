@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
+import { found } from '../../core/errors/domain-error';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/routes';
@@ -57,7 +58,7 @@ export class ApiKeysController {
   @ApiRecordId(API_KEY)
   @Answers({ type: ApiKeyResponse, description: 'The key, without its secret.' })
   async get(@Param('id') id: string): Promise<ApiKeyResponse> {
-    return ApiKeyResponse.from(await this.keys.get(id));
+    return ApiKeyResponse.from(found(await this.records.find(API_KEY, id), 'API key'));
   }
 
   @Post(':id/revoke')

@@ -6,22 +6,13 @@ import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { API_KEY, type ApiKey } from './api-key.entity';
 import { isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
 import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
 
 @Injectable()
 export class ApiKeysService {
-  constructor(
-    private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
-  ) {}
-
-  /** @throws NOT_FOUND */
-  async get(id: string): Promise<ApiKey> {
-    return found(await this.reader.find(API_KEY, id), 'API key');
-  }
+  constructor(private readonly ledger: LedgerService) {}
 
   /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
   issue(caller: Caller, request: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { invalidField } from '../../core/errors/domain-error';
+import { found, invalidField } from '../../core/errors/domain-error';
 import { RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
@@ -11,6 +11,7 @@ import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
+import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CreateEntityRequest, EntityListQuery, EntityResponse, UpdateEntityRequest } from './dto/entity.dto';
 import { EntitiesService } from './entities.service';
@@ -23,6 +24,7 @@ export class EntitiesController {
     private readonly entities: EntitiesService,
     private readonly lists: Lists,
     private readonly records: RecordReader,
+    private readonly history: RecordHistory,
   ) {}
 
   @Get()
@@ -55,7 +57,7 @@ export class EntitiesController {
   @ApiRecordId(ENTITY)
   @Answers({ type: EntityResponse, description: 'The entity.' })
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
-    return EntityResponse.from(await this.entities.get(id, asOf));
+    return EntityResponse.from(found(await this.history.find(ENTITY, id, asOf), 'entity'));
   }
 
   @Put(':id')

@@ -5,7 +5,6 @@ import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { CLAIM } from './claim.entity';
 import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.dto';
 import { ENTITY, type GovernedEntity } from './governed-entity.entity';
@@ -13,15 +12,7 @@ import { changedMembers } from '../../ledger/records/changed-members';
 
 @Injectable()
 export class EntitiesService {
-  constructor(
-    private readonly ledger: LedgerService,
-    private readonly history: RecordHistory,
-  ) {}
-
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
-  async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {
-    return found(await this.history.find(ENTITY, id, asOf), 'entity');
-  }
+  constructor(private readonly ledger: LedgerService) {}
 
   create(caller: Caller, { type, name, properties = {} }: CreateEntityRequest): Promise<GovernedEntity> {
     return this.ledger.write(caller, async (transaction) => {

@@ -19,7 +19,6 @@ import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
@@ -39,7 +38,7 @@ export interface ResumedExecution {
 /** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
 type Kept = Execution & { readonly resumedAt: string };
 
-/** Reads executions, uses approvals, each once, and cancels executions that wait for one or have one. */
+/** Uses approvals, each once, and cancels executions that wait for one or have one. */
 @Injectable()
 export class ApprovalsService {
   constructor(
@@ -47,14 +46,8 @@ export class ApprovalsService {
     private readonly permissions: Permissions,
     private readonly runner: ExecutionRunner,
     private readonly records: RecordReader,
-    private readonly history: RecordHistory,
     private readonly permits: Permits,
   ) {}
-
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
-  async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
-    return found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
-  }
 
   /**
    * The words of the reviewer whose rejection ended or refused an execution, for callers who see the execution but not

@@ -1,6 +1,8 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { found } from '../../core/errors/domain-error';
+import { RecordHistory } from '../../ledger/record-history';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
 import { isAwaited } from '../executions/execution-rules';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
@@ -13,39 +15,35 @@ import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decor
 import { ExecutionResponse } from '../executions/dto/execution.dto';
 import { ApprovalsService } from './approvals.service';
 import { ExecuteService } from './execute.service';
-import { notComposedFault } from '../../core/values/label-fault';
 import { FreeFormObject, RequiredText } from '../../http/validation/fields';
 import type { JsonObject } from '../../core/json/json-value';
 import { OnBehalfOfField, RunField, type GivenPrincipal } from '../permissions/principals';
 import { type AskedPermit, PermitField } from '../permits/permits';
-import { resourcePathFault, resourceTypeFault } from '../policies/patterns/resources';
+import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/questions';
 
 export class ExecuteActionRequest {
   @RequiredText({
-    max: 100,
+    ...ACTION,
     description: 'What the capabilities of the agent allow. In Unicode normal form C.',
     example: 'send-reminder',
-    rule: notComposedFault,
   })
   readonly action!: string;
 
   @RequiredText({
-    max: 100,
+    ...RESOURCE_TYPE,
     description: 'Without `/`; percent-encoding as in `resourceId`.',
     example: 'document',
-    rule: resourceTypeFault,
   })
   readonly resourceType!: string;
 
   @RequiredText({
-    max: 500,
+    ...RESOURCE_ID,
     description:
       'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Or a URL `<scheme>://…` in its ' +
       'canonical form, with a path, and without query, fragment and user name. Refused are `\\`, control and ' +
       'format characters, white space at the ends of a segment, in a path with `/` also `?`, `#` and `;`; percent-encoded `/`, `\\`, ' +
       'letters, digits, `-._~` and bytes that are not UTF-8; more than 64 segments.',
     example: 'invoices/2026/0042',
-    rule: resourcePathFault,
   })
   readonly resourceId!: string;
 
@@ -133,6 +131,7 @@ export class ApprovalsController {
   constructor(
     private readonly approvals: ApprovalsService,
     private readonly waits: Waits,
+    private readonly history: RecordHistory,
   ) {}
 
   @Get(':id')
@@ -149,7 +148,8 @@ export class ApprovalsController {
     @Param('id') id: string,
     @Query() { wait: seconds, asOf }: WaitQuery,
   ): Promise<ExecutionResponse> {
-    const read = (): Promise<Execution> => this.approvals.get(caller, id, asOf);
+    const read = async (): Promise<Execution> =>
+      found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
     const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
