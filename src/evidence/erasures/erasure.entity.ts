@@ -20,13 +20,7 @@ export class ErasureSubjectResponse {
 export type ErasureSubject = ErasureSubjectResponse;
 
 /** What is gone, once all of it is. */
-export interface ErasedCounts {
-  /** Entries that lost their contents. */
-  readonly entries: number;
-  readonly records: number;
-  /** Entries of version 1 among them: what they held can still be guessed from the hash. */
-  readonly unsalted: number;
-}
+export type ErasedCounts = Readonly<Record<'entries' | 'records' | 'unsalted', number>>;
 
 const COUNT = { type: 'integer', nullable: true, example: null } as const;
 

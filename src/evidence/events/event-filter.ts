@@ -1,4 +1,6 @@
 import type { Condition } from '../../ledger/record-page';
+import { matchesAction } from '../../core/values/action-pattern';
+import { equalities } from '../../http/lists/list.query';
 import type { ListedEntry } from '../../ledger/reading/entry-reader';
 
 /** Which entries are requested; members left out do not restrict them. */
@@ -21,14 +23,10 @@ export function matchesFilter(filter: EventFilter, entry: FilteredMembers): bool
 }
 
 /** The part of a filter that the database's indexes can serve; the rest is compared here. */
-export function conditionsOfFilter(filter: EventFilter): Condition[] {
-  const [only = '*', ...others] = filter.actions ?? [];
+export function conditionsOfFilter({ actions = [], ...ids }: EventFilter): Condition[] {
+  const [only = '*', ...others] = actions;
   const action = others.length === 0 && !only.endsWith('*') ? only : undefined;
-  return [...IDS.flatMap((column) => equals(column, filter[column])), ...equals('action', action)];
-}
-
-function equals(column: string, value: string | undefined): Condition[] {
-  return value === undefined ? [] : [{ column, comparison: 'equals', value }];
+  return equalities({ ...ids, action });
 }
 
 /** Longest pattern in characters. */
@@ -50,9 +48,4 @@ export function actionPatternOrAnyFault(pattern: string): string | undefined {
   return pattern === ANY || actionPatternFault(pattern) === undefined
     ? undefined
     : 'must be an action, such as entity.created, a family of actions, such as entity.*, or * for every action';
-}
-
-export function matchesAction(pattern: string, action: string): boolean {
-  if (pattern === ANY) return true;
-  return pattern.endsWith(FAMILY_END) ? action.startsWith(pattern.slice(0, -1)) : action === pattern;
 }

@@ -41,14 +41,11 @@ const CHANGED = (table: string): string =>
 const CHANGED_HOURS = `${CHANGED('executions')} UNION ${CHANGED('decisions')}`;
 const CREATED = (table: string): string =>
   `(SELECT count(*) FROM "${table}" WHERE "createdSequence" >= $1 AND "createdSequence" < $2)`;
-const COUNT_CREATED = `SELECT ${['stops', 'erasures', 'grants'].map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
+const OTHERS = ['stops', 'erasures', 'grants'] as const;
+const COUNT_CREATED = `SELECT ${OTHERS.map((table) => `${CREATED(table)} AS "${table}"`).join(', ')}`;
 
 /** How many were made in a period. */
-export interface Others {
-  readonly stops: number;
-  readonly erasures: number;
-  readonly grants: number;
-}
+export type Others = Readonly<Record<(typeof OTHERS)[number], number>>;
 
 /** Sequences of the ledger: the first, and the first after them. */
 interface Places {

@@ -4,13 +4,13 @@ import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/ser
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
-import { equalities } from '../../http/lists/list.query';
+import { equalities, ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import { AnyScope, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { PasskeyListQuery, PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
+import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY } from './passkey.entity';
 import { PasskeysService } from './passkeys.service';
 
@@ -69,7 +69,7 @@ export class PasskeysController {
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
     @Param('id') id: string,
-    @Query() query: PasskeyListQuery,
+    @Query() query: ListQuery,
   ): Promise<ListAnswer<PasskeyResponse>> {
     const agentId = await this.passkeys.listed(caller, id);
     const list = await this.lists.open(`passkeys of ${agentId}`, query, { limit: 50, order: 'asc' }, leaving);

@@ -3,6 +3,7 @@ import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
 import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
 import {
   type OnBehalfOf,
+  charactersFault,
   LONGEST_PRINCIPAL,
   principalSubjectFault,
   splitSubject,
@@ -178,7 +179,7 @@ export const ON_BEHALF_OF = objectShape(
 );
 
 /** The name of a conversation or task. */
-export const RUN = { max: 200, rule: runFault };
+export const RUN = { max: 200, rule: charactersFault };
 
 const RUN_DESCRIPTION = 'The conversation or task that this is part of, as the program of the agent names it.';
 
@@ -189,8 +190,4 @@ export function OnBehalfOfField(without: string): PropertyDecorator {
 
 export function RunField(): PropertyDecorator {
   return OptionalText({ ...RUN, description: RUN_DESCRIPTION, example: 'conversation-4711' });
-}
-
-function runFault(run: string): string | undefined {
-  return /[\p{Cc}\p{Cf}]/u.test(run) ? 'must not contain control or format characters' : undefined;
 }

@@ -1,7 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomInt } from 'node:crypto';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { column } from '../../../governance/shown-columns';
+import { ApiMember } from '../../../http/openapi/answer-members';
+import { newEpoch } from '../../../governance/agents/agent-emails';
 import { Database } from '../../../ledger/database/database';
 import { quoted } from '../../../ledger/database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
@@ -18,8 +20,8 @@ export class DeliveryProgress {
   @PrimaryColumn('text')
   readonly webhookId!: string;
 
-  /** Sequence of the last entry that no longer needs delivery. */
   @Column('bigint')
+  @ApiMember('Sequence of the last entry that no longer needs delivery.', { type: 'integer', example: 1 })
   readonly sequence!: number;
 
   /** Another, random one whenever somebody sets the position: what the deliverer knew before is then outdated. */
@@ -49,15 +51,14 @@ export class DeliveryProgress {
   @Column('text', { nullable: true })
   readonly failingUrl!: string | null;
 
-  @Column('text', { nullable: true })
+  @column.text({ type: String, format: 'date-time', nullable: true, example: null })
   readonly lastAttemptAt!: string | null;
 
-  /** Null: there was no answer. */
-  @Column('integer', { nullable: true })
+  @column.integer({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer.' })
   readonly lastStatus!: number | null;
 
-  /** Null: no retry is pending; after a failure, the endpoint was given up. */
-  @Column('text', { nullable: true })
+  /** Null after a failure: the endpoint was given up. */
+  @column.nullableTime('Null: no retry is pending.')
   readonly nextAttemptAt!: string | null;
 }
 
@@ -188,8 +189,6 @@ const ANEW =
 const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = excluded."replayHead"`;
 const RESUME = `${ANEW} "webhook_standings"."lastAttemptAt"`;
 const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
-/** Epochs are random: if they were counted, two processes could set the same one after a lost commit. */
-const EPOCHS = 2 ** 47;
 
 /**
  * Makes an endpoint continue after this sequence, also one that was given up.
@@ -207,10 +206,6 @@ export function replayed(webhookId: string, after: number, head: number): SideWr
  */
 export function resumed(webhookId: string, start: number): SideWrite {
   return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()], proof: proofFor(webhookId) };
-}
-
-function newEpoch(): number {
-  return randomInt(1, EPOCHS);
 }
 
 function proofFor(webhookId: string): SideWrite['proof'] {

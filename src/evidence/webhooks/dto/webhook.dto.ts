@@ -1,4 +1,4 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { normaliseAgentName } from '../../../governance/agents/agent-name';
 import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/event-filter';
 import { ConfiguredRequest, type ConfiguredRule } from '../../../http/validation/dto';
@@ -23,8 +23,9 @@ import {
   WEBHOOK_FORMATS,
   type WebhookFormat,
 } from '../webhook.entity';
+import { DeliveryProgress } from '../delivery/delivery-progress-store';
 import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
-import { ApiMember, ApiNullableTime, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
+import { ApiMember, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 
 const URL = {
   max: 2_048,
@@ -159,19 +160,9 @@ export class WebhookWithSecretResponse extends WebhookResponse {
   static readonly of: ShownAs<WebhookWithSecretResponse> = shownAs(WebhookWithSecretResponse);
 }
 
-export class WebhookDeliveryResponse {
-  @ApiMember('Sequence of the last entry that no longer needs delivery.', { type: 'integer', example: 1 })
-  readonly sequence!: number;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
-  readonly lastAttemptAt!: string | null;
-
-  @ApiMember('Null: there was no answer.', { type: 'integer', nullable: true, example: null })
-  readonly lastStatus!: number | null;
-
-  @ApiNullableTime('Null: no retry is pending.')
-  readonly nextAttemptAt!: string | null;
-
+export class WebhookDeliveryResponse extends PickType(DeliveryProgress, [
+  ...(['sequence', 'lastAttemptAt', 'lastStatus', 'nextAttemptAt'] as const),
+] as const) {
   static readonly from: ShownAs<WebhookDeliveryResponse> = shownAs(WebhookDeliveryResponse);
 }
 

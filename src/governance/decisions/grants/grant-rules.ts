@@ -67,17 +67,14 @@ export function termsOf(
   };
 }
 
-/** Those that meet the request and are not over, the oldest first. @param grants the oldest first */
-export function meeting(grants: readonly Grant[], asked: GrantedAction, now: string): Grant[] {
+/** Those that meet the request and are not over, the oldest first. @param known the oldest first */
+export function meeting<Known extends { readonly grant: Grant }>(
+  known: readonly Known[],
+  asked: GrantedAction,
+  now: string,
+): Known[] {
   const hash = parametersHashOf(asked.parameters);
-  return grants.filter((grant) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
-}
-
-/** The same of those with their decisions. */
-export function meetingKnown(known: readonly KnownGrant[], asked: GrantedAction, now: string): KnownGrant[] {
-  const grants = known.map(({ grant }) => grant);
-  const met = new Set(meeting(grants, asked, now));
-  return known.filter(({ grant }) => met.has(grant));
+  return known.filter(({ grant }) => grant.until > now && meets(grant, asked, hash)).slice(0, MOST_TRIED);
 }
 
 function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {

@@ -62,7 +62,12 @@ export class HeldGrants {
     const { agentId, action, resourceType } = asked;
     const active = await transaction.findAll(GRANT, { agentId, action, resourceType, status: 'active' });
     const known: KnownGrant[] = [];
-    for (const grant of meeting(active, asked, transaction.now)) known.push(await knownGrant(transaction, grant));
+    const met = meeting(
+      active.map((grant) => ({ grant })),
+      asked,
+      transaction.now,
+    );
+    for (const { grant } of met) known.push(await knownGrant(transaction, grant));
     const serving = this.firstHolding(known, requirement, transaction.now);
     if (serving === null || !isWider(serving.grant)) return serving;
     // What equals it was looked at before grants.
@@ -80,7 +85,7 @@ export class HeldGrants {
     const grant = await transaction.find(GRANT, grantId);
     const { now } = transaction;
     if (grant === undefined || (grant.status !== 'active' && grant.status !== 'used_up')) return false;
-    if (meeting([grant], asked, now).length === 0) return false;
+    if (meeting([{ grant }], asked, now).length === 0) return false;
     return this.firstHolding([await knownGrant(transaction, grant)], requirement, now) !== null;
   }
 

@@ -1,6 +1,5 @@
 import { OmitType } from '@nestjs/swagger';
 import type { JsonObject } from '../../../core/json/json-value';
-import { ListQuery } from '../../../http/lists/list.query';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import { Passkey } from '../passkey.entity';
@@ -23,8 +22,6 @@ export class RemovePasskeyRequest {
   @SignatureField('`{agentId, passkeyId, verdict: "remove"}`; required of the person')
   readonly signature?: JsonObject;
 }
-
-export class PasskeyListQuery extends ListQuery {}
 
 export class PasskeyResponse extends OmitType(Passkey, ['createdSequence'] as const) {
   static readonly from: ShownAs<PasskeyResponse> = shownAs(PasskeyResponse);

@@ -4,6 +4,7 @@ import { isObject } from '../../../http/validation/shapes';
 import { textFault } from '../../../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
+import { charactersFault } from '../../policies/patterns/principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
 import { labelFault } from '../../../core/values/label-fault';
 
@@ -39,7 +40,6 @@ interface EvaluationParts {
 const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
 /** In a policy's subjects, these mean something else. */
 const RESERVED_TYPE = /^(?:role|kind)$|[:*]/;
-const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 const SUBJECT_TYPE = { max: 100, rule: subjectTypeFault };
 const SUBJECT_ID = { max: 500, rule: charactersFault };
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
@@ -129,10 +129,6 @@ function readContext(context: JsonValue): EvaluationParts['context'] {
 
 function subjectTypeFault(type: string): string | undefined {
   return RESERVED_TYPE.test(type) ? 'is reserved' : charactersFault(type);
-}
-
-function charactersFault(text: string): string | undefined {
-  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
 function textIn(value: JsonValue | undefined): string | null {

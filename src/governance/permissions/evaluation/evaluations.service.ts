@@ -27,7 +27,7 @@ import {
   requireOwnAgent,
   unknownFaults,
 } from './questions';
-import { type GrantedAction, meetingKnown } from '../../decisions/grants/grant-rules';
+import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 
 /** How often a list may start anew before it is answered in one turn. */
@@ -161,7 +161,7 @@ export class Evaluations {
     const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
       const one = asked[index] ?? null;
       if (one === null || answer.approval === null) return answer;
-      const serving = this.grants.firstHolding(meetingKnown(known, one, now), answer.approval, now);
+      const serving = this.grants.firstHolding(meeting(known, one, now), answer.approval, now);
       if (serving === null) return answer;
       const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
       const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);

@@ -30,7 +30,7 @@ export function principalSubjectFault(text: string): string | undefined {
   if (RESERVED_TYPES.has(type)) return `must not be of the type ${type}`;
   if (type.includes('*')) return 'must not contain "*" in its type';
   if (Array.from(type).length > LONGEST_TYPE) return `must have a type of at most ${LONGEST_TYPE} characters`;
-  if (CONTROL_OR_FORMAT_CHARACTER.test(type)) return 'must not contain control or format characters';
+  if (charactersFault(type) !== undefined) return charactersFault(type);
   if (type === 'agent' && labelFault(id) !== undefined) return `names no agent: a name ${labelFault(id) ?? ''}`;
   return principalIdFault(id);
 }
@@ -39,7 +39,12 @@ export function principalSubjectFault(text: string): string | undefined {
 export function principalIdFault(id: string): string | undefined {
   const length = Array.from(id).length;
   if (length === 0 || length > LONGEST_ID) return `must have an id of 1 to ${LONGEST_ID} characters`;
-  return CONTROL_OR_FORMAT_CHARACTER.test(id) ? 'must not contain control or format characters' : undefined;
+  return charactersFault(id);
+}
+
+/** What else is wrong with a text that may begin and end with white space. */
+export function charactersFault(text: string): string | undefined {
+  return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
 /** The type, and the id, which may contain further colons; both in Unicode normal form C. */

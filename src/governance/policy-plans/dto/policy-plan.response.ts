@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ApiChoice, ApiMember, ApiNullableChoice, ApiNullableText } from '../../../http/openapi/answer-members';
 import { ANSWER_REASONS, type AnswerReason } from '../../permissions/permissions';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/evaluation';
@@ -6,6 +6,7 @@ import { MOST_NEAREST, POLICY_PARTS, type PolicyPart } from '../../policies/eval
 import { sampleId, SAMPLE_POLICY_SET } from '../../../http/openapi/documentation.decorators';
 import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
 import { ApproverGroupResponse } from '../../policies/approval/given-approval';
+import { Policy } from '../../policies/policy.entity';
 import type { PolicyChange } from '../../policies/policy-content';
 
 /** A policy that decides a test. */
@@ -72,13 +73,7 @@ export class PolicyTestsResponse {
 const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
 const CHANGES = ['create', 'activate', 'deactivate', 'keep'] as const;
 
-export class ReplacedPolicyResponse {
-  @ApiProperty({ example: sampleId('pol') })
-  readonly id!: string;
-
-  @ApiProperty({ example: '1.0' })
-  readonly version!: string;
-}
+export class ReplacedPolicyResponse extends PickType(Policy, ['id', 'version'] as const) {}
 
 export class PolicyChangeResponse {
   @ApiProperty({ enum: CHANGES, enumName: 'PolicyChange', example: 'create' })
