@@ -178,12 +178,6 @@ const MOST_PATTERNS = 100_000;
 const MOST_LIMITED = 100;
 const REMEDY = 'Take a policy out of force first, or use fewer or shorter patterns.';
 
-/** The most policies in force, and the most bytes of all their patterns: both are held in memory. */
-interface PolicyLimits {
-  readonly maxPolicies: number;
-  readonly maxPolicyText: number;
-}
-
 /** What is kept of a policy in force. */
 interface KeptPolicy extends Extent {
   /** Of its content, as the `rules` of decisions name it. */
@@ -226,7 +220,7 @@ function totalOf(extents: Iterable<Extent>): Extent {
 }
 
 /** The first limit that the policies in force exceed; undefined if there is none. What shrinks never does. */
-function capacityFault(before: Extent, after: Extent, limits: PolicyLimits): string | undefined {
+function capacityFault(before: Extent, after: Extent, limits: Configuration): string | undefined {
   const bounds = [
     ['policies', 'policies', limits.maxPolicies, 'MAX_POLICIES allows'],
     ['limited', 'policies with limits', MOST_LIMITED, 'may be'],

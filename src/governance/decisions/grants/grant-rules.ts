@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json/json-value';
-import { conflict, type DomainError, invalidField } from '../../../core/errors/domain-error';
+import { invalidField } from '../../../core/errors/domain-error';
 import { endOf } from '../../../core/values/duration';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
@@ -127,13 +127,6 @@ export function isWider({ resources, parametersHash }: Pick<Grant, 'resources' |
 export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly Review[] {
   const rejection = reviews.filter(({ verdict }) => verdict === 'reject');
   return rejection.length > 0 ? rejection : reviews;
-}
-
-/** Why it cannot be revoked; null if it can. */
-export function revocationConflict({ status }: Grant): DomainError | null {
-  return status === 'active'
-    ? null
-    : conflict(`The grant is ${status} already; only one that is active can be revoked.`);
 }
 
 /**

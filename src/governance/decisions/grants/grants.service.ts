@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type DomainError, found, permissionDenied, scopeMissing } from '../../../core/errors/domain-error';
+import { conflict, type DomainError, found, permissionDenied, scopeMissing } from '../../../core/errors/domain-error';
 import type { AdmissionRule } from '../../../http/request/routes';
 import type { Caller } from '../../../ledger/caller';
 import { LedgerService } from '../../../ledger/ledger.service';
@@ -9,7 +9,7 @@ import { RecordReader } from '../../../ledger/reading/record-reader';
 import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { DECISION } from '../decision.entity';
 import { DUE_GRANTS, revokeGrant } from './grant-changes';
-import { givingReviews, revocationConflict } from './grant-rules';
+import { givingReviews } from './grant-rules';
 import { sumOfGrant } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 
@@ -52,9 +52,10 @@ export class GrantsService {
       const grant = found(await transaction.findVisible(GRANT, id), 'grant');
       const isOver = grant.status === 'active' && grant.until <= transaction.now;
       if (isOver) await DUE_GRANTS.settle(transaction, grant);
-      const obstacle = revocationConflict(isOver ? { ...grant, status: 'expired' } : grant);
+      const status = isOver ? 'expired' : grant.status;
       // That it has expired is to be kept.
-      if (obstacle !== null) return new Refusal(obstacle);
+      if (status !== 'active')
+        return new Refusal(conflict(`The grant is ${status} already; only one that is active can be revoked.`));
       await requireGiver(transaction, grant);
       return revokeGrant(transaction, grant, reason);
     });
