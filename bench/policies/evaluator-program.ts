@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { compilePolicy } from '../../src/governance/policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../../src/governance/policies/evaluation/policy-evaluator';
 import type { EngineFigures } from './engine-figures';
 import type { Workload } from './workload';
@@ -10,7 +9,7 @@ const CHUNK = 500;
 const [file = '', secondsText, roundsText, comparedText] = process.argv.slice(2);
 const { policies, requests } = JSON.parse(readFileSync(file, 'utf8')) as Workload;
 const evaluator = new PolicyEvaluator();
-evaluator.put(policies.map(compilePolicy), []);
+evaluator.add(policies);
 
 function checksPerSecond(seconds: number): number {
   const start = performance.now();

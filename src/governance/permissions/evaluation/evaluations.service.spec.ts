@@ -4,7 +4,7 @@ import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
 import type { ActivePolicies } from '../../policies/active-policies';
-import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
+import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
 import type { ActionGuards } from '../action-guards';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PastPolicies } from '../../policies/past-policies';
@@ -39,14 +39,14 @@ describe('Answers to a list', () => {
     let now = 0;
     // Each look at the clock finds the turn over.
     clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
-    evaluator.put([], [DENY.id]);
-    evaluator.put([ALLOW].map(compilePolicy), []);
+    evaluator.remove([DENY.id]);
+    evaluator.add([ALLOW]);
   });
   afterEach(() => clock.mockRestore());
 
   function toggle(): void {
-    if (evaluator.size === 2) evaluator.put([], [DENY.id]);
-    else evaluator.put([DENY].map(compilePolicy), []);
+    if (evaluator.size === 2) evaluator.remove([DENY.id]);
+    else evaluator.add([DENY]);
   }
 
   it.each([1, 2, 3, 1_000])('are all by one set, which others change %i times meanwhile', async (changes) => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { posix, win32 } from 'node:path';
-import { compilePolicy } from './compiled-policy';
+import type { PolicyRules } from './compiled-policy';
 import { PolicyEvaluator } from './policy-evaluator';
 import { resourcePathFault, resourceTypeFault, resourcePatternFault, isUrl } from '../patterns/resources';
 
@@ -143,7 +143,7 @@ function evaluatorOf(pattern: string): PolicyEvaluator {
     limits: [],
     onBehalfOf: [],
   };
-  evaluator.put([compilePolicy({ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules })], []);
+  evaluator.add([{ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules }] satisfies PolicyRules[]);
   return evaluator;
 }
 

@@ -4,7 +4,7 @@ import { AGENT_KINDS } from '../../agents/agent-name';
 import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 import { PARAMETER_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { JsonScalar } from '../../../core/json/json-value';
-import { compilePolicy, type PolicyRules } from './compiled-policy';
+import type { PolicyRules } from './compiled-policy';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import { oracle } from '../../../../test/support/oracles/policy-oracle';
@@ -182,7 +182,7 @@ describe('PolicyEvaluator', () => {
         (made, requests) => {
           const policies = made.map(policyOf);
           const evaluator = new PolicyEvaluator();
-          evaluator.put(policies.map(compilePolicy), []);
+          evaluator.add(policies);
           for (const asked of requests) expectSame(evaluator, policies, asked);
         },
       ),
@@ -200,9 +200,9 @@ describe('PolicyEvaluator', () => {
           if (add || inForce.length === 0) {
             const policy = policyOf(rule, number);
             inForce.push(policy);
-            evaluator.put([compilePolicy(policy)], []);
+            evaluator.add([policy]);
           } else {
-            for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.put([], [id]);
+            for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.remove([id]);
           }
           expectSame(evaluator, inForce, asked);
           expect(evaluator.size).toBe(inForce.length);
@@ -249,10 +249,7 @@ describe('PolicyEvaluator', () => {
         expect(turns).toBeGreaterThan(added.length);
         expect(evaluator.policySet).toBe(expected);
         for (const one of asked) expectSame(evaluator, after, one);
-        evaluator.put(
-          [],
-          after.map(({ id }) => id),
-        );
+        evaluator.remove(after.map(({ id }) => id));
         expect(evaluator.policySet).toBe(new PolicyEvaluator().policySet);
         expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
       }),
@@ -268,12 +265,12 @@ describe('PolicyEvaluator', () => {
         const evaluator = new PolicyEvaluator();
         const madeOf = (numbers: readonly number[]): PolicyRules[] => numbers.map((number) => policyOf(rule, number));
         const idsOf = (numbers: Iterable<number>): string[] => madeOf([...numbers]).map(({ id }) => id);
-        evaluator.put(madeOf(first).map(compilePolicy), []);
+        evaluator.add(madeOf(first));
         const left = new Set(first.filter((number) => !removed.includes(number)).concat(added));
         const expected = sha256(canonicalJson(idsOf(left).sort()));
         expect(evaluator.policySetWith(idsOf(added), idsOf(removed))).toBe(expected);
-        evaluator.put([], idsOf(removed));
-        evaluator.put(madeOf(added).map(compilePolicy), []);
+        evaluator.remove(idsOf(removed));
+        evaluator.add(madeOf(added));
         expect([evaluator.size, evaluator.policySet]).toEqual([left.size, expected]);
       }),
     );
@@ -289,13 +286,13 @@ describe('PolicyEvaluator', () => {
             made.slice(number % made.length, (number % made.length) + 1).map((rule) => policyOf(rule, number)),
           ).flat();
           const evaluator = new PolicyEvaluator();
-          evaluator.put(policies.slice(0, 200).map(compilePolicy), []);
-          for (const policy of policies.slice(200)) evaluator.put([compilePolicy(policy)], []);
+          evaluator.add(policies.slice(0, 200));
+          for (const policy of policies.slice(200)) evaluator.add([policy]);
           for (const asked of requests) expectSame(evaluator, policies, asked);
           const [gone, left] = [policies.filter((_, at) => at % 2 === 0), policies.filter((_, at) => at % 2 === 1)];
-          for (const { id } of gone) evaluator.put([], [id]);
+          for (const { id } of gone) evaluator.remove([id]);
           for (const asked of requests) expectSame(evaluator, left, asked);
-          for (const { id } of left) evaluator.put([], [id]);
+          for (const { id } of left) evaluator.remove([id]);
           expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
         },
       ),
@@ -317,14 +314,14 @@ describe('PolicyEvaluator', () => {
             ),
         ).flat();
         const evaluator = new PolicyEvaluator();
-        evaluator.put(policies.map(compilePolicy), []);
+        evaluator.add(policies);
         const inForce = new Map(policies.map((policy) => [policy.id, policy]));
         for (let change = 0; change < 300; change += 1) {
           for (const policy of policies.slice(draw(DIVIDED)).slice(0, 1)) {
-            if (inForce.delete(policy.id)) evaluator.put([], [policy.id]);
+            if (inForce.delete(policy.id)) evaluator.remove([policy.id]);
             else {
               inForce.set(policy.id, policy);
-              evaluator.put([compilePolicy(policy)], []);
+              evaluator.add([policy]);
             }
           }
         }
@@ -368,7 +365,7 @@ describe('PolicyEvaluator', () => {
       ),
     ).map((policy) => ({ ...policy, actions: ['read'] }));
     const evaluator = new PolicyEvaluator();
-    evaluator.put([...policies].reverse().map(compilePolicy), []);
+    evaluator.add([...policies].reverse());
     expect(evaluator.evaluate(ASKED).policies.map((policy) => policy.id)).toEqual(
       policies.slice(0, 10).map(({ id }) => id),
     );
@@ -378,24 +375,21 @@ describe('PolicyEvaluator', () => {
     const evaluator = new PolicyEvaluator();
     const empty = contentOf(evaluator);
     for (let number = 0; number < 100; number += 1) {
-      evaluator.put(
-        [
-          policyOf(
-            {
-              ...RULE,
-              subjects: [`agent ${String(number)}`, `role:${String(number)}`],
-              actions: ['read'],
-              resourceTypes: ['docs'],
-              resources: [`a/${String(number)}`, `b${String(number)}/*`],
-              wide: number % 2 === 0,
-            },
-            number,
-          ),
-        ].map(compilePolicy),
-        [],
-      );
+      evaluator.add([
+        policyOf(
+          {
+            ...RULE,
+            subjects: [`agent ${String(number)}`, `role:${String(number)}`],
+            actions: ['read'],
+            resourceTypes: ['docs'],
+            resources: [`a/${String(number)}`, `b${String(number)}/*`],
+            wide: number % 2 === 0,
+          },
+          number,
+        ),
+      ]);
     }
-    for (let number = 0; number < 100; number += 1) evaluator.put([], [`pol_${String(number).padStart(4, '0')}`]);
+    for (let number = 0; number < 100; number += 1) evaluator.remove([`pol_${String(number).padStart(4, '0')}`]);
     expect(contentOf(evaluator)).toBe(empty);
     expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [], requirement: null });
   });

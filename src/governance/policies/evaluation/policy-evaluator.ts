@@ -100,8 +100,15 @@ export class PolicyEvaluator {
     this.put(compiled, removed);
   }
 
-  /** The same at once, of compiled policies. */
-  put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
+  add(policies: readonly PolicyRules[]): void {
+    this.put(policies.map(compilePolicy), []);
+  }
+
+  remove(ids: readonly string[]): void {
+    this.put([], ids);
+  }
+
+  private put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
     for (const id of removed) {
       const policy = this.policies.get(id);
       if (policy === undefined) continue;

@@ -1,4 +1,3 @@
-import { compilePolicy } from '../../policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PlannedPolicy } from './planned-match';
 import { plannedMatches } from './planned-match';
@@ -121,7 +120,7 @@ function isIn(narrow: PlannedPolicy, one: string, broad: PlannedPolicy, other: s
 
 function only(policy: PlannedPolicy, resource: string): (resourceType: string, resourceId: string) => boolean {
   const evaluator = new PolicyEvaluator();
-  evaluator.put([compilePolicy({ ...policy, resources: [resource] })], []);
+  evaluator.add([{ ...policy, resources: [resource] }]);
   const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
   return (resourceType, resourceId) =>
     evaluator.evaluate({ subject, action: 'x', resourceType, resourceId, parameters: {}, at: '' }).effect !== null;
