@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { randomInt } from 'node:crypto';
+import { newEpoch } from '../../ledger/chain/random';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { callerRefused, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
@@ -16,7 +16,6 @@ const SET =
   `ON CONFLICT ("agentId") DO UPDATE SET "email" = excluded."email", "epoch" = excluded."epoch"`;
 const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
 const PROOF = `SELECT "epoch" AS "found" FROM "mail_recipients" ${OF_AGENT}`;
-const EPOCHS = 2 ** 47;
 
 /** The addresses of people, which only they and admins see. */
 @Injectable()
@@ -64,11 +63,6 @@ function changeOf(agentId: string, email: string | null, head: number): SideWrit
   const proof = { sql: PROOF, parameters: [agentId] };
   if (email === null) return { sql: REMOVE, parameters: [agentId], proof };
   return { sql: SET, parameters: [agentId, email, head, newEpoch()], proof };
-}
-
-/** Random: if they were counted, two processes could set the same one after a lost commit. */
-export function newEpoch(): number {
-  return randomInt(1, EPOCHS);
 }
 
 function mayKnow({ agentId, grants }: Caller, { id }: Agent): boolean {

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomFillSync, randomInt } from 'node:crypto';
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
 
 /** Drawn in bulk: a call to the system's generator costs more than the bytes do. */
@@ -25,6 +25,11 @@ function randomFractions(count: number): () => number {
 /** 16 random bytes as 22 characters of base64url: without them, nobody can guess from a hash what it covers. */
 export function newSalt(): string {
   return randomBytes(16).toString('base64url');
+}
+
+/** A number by which a process sees that another has changed a row: counted ones could be equal after a lost commit. */
+export function newEpoch(): number {
+  return randomInt(1, 2 ** 47);
 }
 
 /** Characters after those of the time. */

@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { column } from '../../../governance/shown-columns';
-import { ApiMember } from '../../../http/openapi/answer-members';
-import { newEpoch } from '../../../governance/agents/agent-emails';
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiMember, ApiNullableTime } from '../../../http/openapi/answer-members';
+import { newEpoch } from '../../../ledger/chain/random';
 import { Database } from '../../../ledger/database/database';
 import { quoted } from '../../../ledger/database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
@@ -51,14 +51,17 @@ export class DeliveryProgress {
   @Column('text', { nullable: true })
   readonly failingUrl!: string | null;
 
-  @column.text({ type: String, format: 'date-time', nullable: true, example: null })
+  @Column('text', { nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly lastAttemptAt!: string | null;
 
-  @column.integer({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer.' })
+  @Column('integer', { nullable: true })
+  @ApiMember('Null: there was no answer.', { type: 'integer', nullable: true, example: null })
   readonly lastStatus!: number | null;
 
   /** Null after a failure: the endpoint was given up. */
-  @column.nullableTime('Null: no retry is pending.')
+  @Column('text', { nullable: true })
+  @ApiNullableTime('Null: no retry is pending.')
   readonly nextAttemptAt!: string | null;
 }
 

@@ -206,7 +206,7 @@ function peopleAmong(agents: Agents): People {
 const MOST_REQUESTS = 1_000;
 const MOST_EXPLAINED = 50;
 
-/** The same in execute. */
+/** The same limits as in execute. */
 export const ACTION: TextLimits = { max: 100, rule: notComposedFault };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
