@@ -9,7 +9,7 @@ import {
   type ValidatorOptions,
 } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
-import { type FieldFault, FaultList } from '../../core/errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
 import { faultsBy, type MemberRule } from './value-rules';
 
@@ -109,8 +109,7 @@ const OPTIONS: ValidatorOptions = {
 
 /** Makes a DTO from the members that its class declares, and collects all that is wrong with what was given. */
 export class DtoReader {
-  private readonly list = new FaultList();
-  readonly faults = this.list.faults;
+  readonly faults: FieldFault[] = [];
 
   constructor(private readonly configuration: Configuration) {}
 
@@ -150,10 +149,9 @@ export class DtoReader {
   private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
     for (const [index, item] of items.entries()) {
-      if (this.list.isFull) break;
       if (typeof item === 'object' && item !== null && !Array.isArray(item))
         read.push(await this.readMembers(type, item, `${path}[${index}].`));
-      else this.list.add({ field: `${path}[${index}]`, message: 'must be an object' });
+      else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });
     }
     return read;
   }
@@ -162,13 +160,13 @@ export class DtoReader {
     const unknown = Object.keys(given).filter((name) => !members.has(name));
     if (unknown.length === 0) return;
     const message = `is not known here; known are ${[...members].join(', ')}`;
-    for (const name of unknown) this.list.add({ field: `${path}${shownKey(name)}`, message });
+    for (const name of unknown) this.faults.push({ field: `${path}${shownKey(name)}`, message });
   }
 
   /** Rules for a whole query name its fields in full. */
   private noteWhole(faults: readonly FieldFault[], path: string): void {
     for (const { field, message } of faults)
-      this.list.add({ field: path === 'query.' ? field : `${path}${field}`, message });
+      this.faults.push({ field: path === 'query.' ? field : `${path}${field}`, message });
   }
 
   private note({ property, value, constraints, contexts, children }: ValidationError, field: string): void {
@@ -178,7 +176,7 @@ export class DtoReader {
       const faults = rule
         ? faultsBy(rule, field, value)
         : [{ field, message: message.startsWith(`${property} `) ? message.slice(property.length + 1) : message }];
-      faults.forEach((fault) => this.list.add(fault));
+      for (const fault of faults) this.faults.push(fault);
     }
     for (const child of children ?? []) {
       const { property: step } = child;

@@ -1,5 +1,4 @@
 import type { SchemaObject } from '@nestjs/swagger';
-import { MOST_FAULTS } from '../../core/errors/domain-error';
 import { type FieldText, type Presence, shown, shownChoice } from './fields';
 import {
   booleanFault,
@@ -65,10 +64,7 @@ export function listShape({ rule, schema }: Shape, min: number, max: number, ite
   const listRule: MemberRule = (value) => {
     if (value === undefined) return 'is required';
     if (!Array.isArray(value) || value.length < min || value.length > max) return fault;
-    const faults: FaultInside[] = [];
-    for (let index = 0; index < value.length && faults.length < MOST_FAULTS; index += 1)
-      faults.push(...faultsAt(`[${index}]`, rule, value[index]));
-    return faults;
+    return value.flatMap((item, index) => faultsAt(`[${index}]`, rule, item));
   };
   return { rule: listRule, schema: { type: 'array', minItems: min, maxItems: max, items: schema } };
 }

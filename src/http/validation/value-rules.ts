@@ -1,4 +1,4 @@
-import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 
 /** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
@@ -111,10 +111,10 @@ export function scalarFault(value: unknown, maxLength: number): string | undefin
   return hasLength(value, 0, maxLength) ? undefined : `must have at most ${maxLength} characters`;
 }
 
-/** The members of an object that the service does not define: as many as are reported. */
+/** The members of an object that the service does not define. */
 export function unknownMembers(given: object, known: readonly string[]): readonly FaultInside[] {
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length === 0) return [];
   const message = `is not known here; known are ${known.join(', ')}`;
-  return unknown.slice(0, MOST_FAULTS).map((name) => ({ at: `.${name}`, message }));
+  return unknown.map((name) => ({ at: `.${name}`, message }));
 }
