@@ -183,9 +183,7 @@ class ConfigurationModule {
 
 class CounterReader {
     headSequence(): Promise<number>;
-    effectSequence(): Promise<number>;
     read(counters: readonly string[]): Promise<LedgerCounts>;
-    valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string>;
 }
 
 const DECISION: RecordKind<Decision>;
@@ -761,7 +759,6 @@ interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<R
     readonly counter: string;
     readonly countedBy?: readonly Column[];
     readonly listColumns?: readonly Column[];
-    readonly freeForm?: readonly Column[];
     readonly timeColumn?: Column;
     readonly fixed?: readonly Column[];
     readonly due?: {

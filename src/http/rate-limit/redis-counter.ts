@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { within } from '../../core/concurrency/within';
+import { messageOf } from '../../core/errors/domain-error';
 import { type RateWindow, ProcessCounter, type RequestCounter } from './app-throttler.guard';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
@@ -116,10 +117,4 @@ export class RedisCounter implements RequestCounter {
     const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests separately until it does.`);
   }
-}
-
-/** A host name with several addresses fails with an error that has no message of its own. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
