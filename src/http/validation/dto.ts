@@ -11,7 +11,7 @@ import {
 import type { Configuration } from '../../core/config/configuration';
 import type { FieldFault } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
-import { faultsBy, type MemberRule } from './value-rules';
+import { faultsAt, isObject, type MemberRule } from './shapes';
 
 /** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
@@ -22,7 +22,7 @@ export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
       propertyName: String(property),
       // With the error, so that its faults can be read where they are: a message is a text.
       options: { context: { rule } },
-      validator: { validate: (value: unknown) => faultsBy(rule, '', value).length === 0, defaultMessage: () => name },
+      validator: { validate: (value: unknown) => faultsAt('', rule, value).length === 0, defaultMessage: () => name },
     });
 }
 
@@ -149,8 +149,7 @@ export class DtoReader {
   private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
     for (const [index, item] of items.entries()) {
-      if (typeof item === 'object' && item !== null && !Array.isArray(item))
-        read.push(await this.readMembers(type, item, `${path}[${index}].`));
+      if (isObject(item)) read.push(await this.readMembers(type, item, `${path}[${index}].`));
       else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });
     }
     return read;
@@ -173,10 +172,9 @@ export class DtoReader {
     for (const [name, message] of Object.entries(constraints ?? {})) {
       const { rule } = (contexts?.[name] ?? {}) as { readonly rule?: MemberRule };
       // class-validator begins the messages of its own rules with the member's name, which the field already says.
-      const faults = rule
-        ? faultsBy(rule, field, value)
-        : [{ field, message: message.startsWith(`${property} `) ? message.slice(property.length + 1) : message }];
-      for (const fault of faults) this.faults.push(fault);
+      const own = message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
+      const faults = faultsAt(field, rule ?? (() => own), value);
+      for (const fault of faults) this.faults.push({ field: fault.at, message: fault.message });
     }
     for (const child of children ?? []) {
       const { property: step } = child;
