@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/routes';
+import { AnyScope, RequiresScope, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -42,7 +42,7 @@ export class ApiKeysController {
   }
 
   @Post()
-  @AnswersSecret()
+  @Marked({ answersSecret: true })
   @ApiRoute(
     'Issue an API key',
     'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',

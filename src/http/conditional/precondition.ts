@@ -56,7 +56,7 @@ export function entityTagOf(content: object): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)}"`;
 }
 
-/** For routes marked `@Tagged()`. */
+/** For routes marked `@Marked({ isTagged: true })`. */
 export const HeldCopy = exchangeParameter(({ headers }): HeldCopy => ({
   has: (tag) => isCurrentCopy(headers['if-none-match'], tag),
 }));

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable, Module } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { ExistsWith, Public, Uncounted, routeNotFound } from '../request/routes';
+import { ExistsWith, Public, routeNotFound, Marked } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
 import { DiscoveryModule } from '@nestjs/core';
@@ -50,7 +50,7 @@ export class OpenApiController {
 
   /** The page, and the files that it loads. */
   @Get([...UI_PATHS])
-  @Uncounted()
+  @Marked({ isUncounted: true })
   @Header('Cache-Control', FOR_EVERYBODY)
   async file(@Req() { path }: Request): Promise<StreamableFile> {
     const found = await uiFile(path);
