@@ -131,7 +131,7 @@ type BodyExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator;
 
-const Caller: (...dataOrPipes: unknown[]) => ParameterDecorator;
+const Caller: () => ParameterDecorator;
 type Caller = LedgerCaller;
 
 function CheckedBy(name: string, rule: MemberRule): PropertyDecorator;
@@ -147,7 +147,7 @@ interface ClaimCondition {
     readonly value: number;
 }
 
-const ClientLeft: (...dataOrPipes: unknown[]) => ParameterDecorator;
+const ClientLeft: () => ParameterDecorator;
 
 interface ClockCondition {
     readonly clock: string;
