@@ -13,19 +13,13 @@ import { DiscoveryModule } from '@nestjs/core';
 @Injectable()
 export class ApiDocument {
   private json: Buffer | null = null;
-  private make: (() => OpenAPIObject) | null = null;
-
-  /** Sets how to create the document, once the application is complete. */
-  madeBy(make: () => OpenAPIObject): void {
-    this.make = make;
-  }
+  /** Set once the application is complete. */
+  make: () => OpenAPIObject = () => {
+    throw new Error('The document was requested before the application was complete.');
+  };
 
   get(): Buffer {
-    if (this.make === null) {
-      throw new Error('The document was requested before the application was complete.');
-    }
-    this.json ??= Buffer.from(JSON.stringify(this.make()));
-    return this.json;
+    return (this.json ??= Buffer.from(JSON.stringify(this.make())));
   }
 }
 
