@@ -131,7 +131,7 @@ type BodyExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator;
 
-const Caller: (...dataOrPipes: unknown[]) => ParameterDecorator;
+const Caller: () => ParameterDecorator;
 type Caller = LedgerCaller;
 
 function CheckedBy(name: string, rule: MemberRule): PropertyDecorator;
@@ -147,7 +147,7 @@ interface ClaimCondition {
     readonly value: number;
 }
 
-const ClientLeft: (...dataOrPipes: unknown[]) => ParameterDecorator;
+const ClientLeft: () => ParameterDecorator;
 
 interface ClockCondition {
     readonly clock: string;
@@ -183,9 +183,7 @@ class ConfigurationModule {
 
 class CounterReader {
     headSequence(): Promise<number>;
-    effectSequence(): Promise<number>;
     read(counters: readonly string[]): Promise<LedgerCounts>;
-    valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string>;
 }
 
 const DECISION: RecordKind<Decision>;
@@ -761,7 +759,6 @@ interface RecordKind<Row extends GovernedRow, Column extends string = ColumnOf<R
     readonly counter: string;
     readonly countedBy?: readonly Column[];
     readonly listColumns?: readonly Column[];
-    readonly freeForm?: readonly Column[];
     readonly timeColumn?: Column;
     readonly fixed?: readonly Column[];
     readonly due?: {

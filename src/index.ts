@@ -172,9 +172,7 @@ export { CheckedBy, WholeRequest, type WholeRule } from './http/validation/dto';
 export {
   AtLeastOneOf,
   BooleanField,
-  type ChoiceText,
   DistinctStrings,
-  type FieldText,
   type FreeFormField,
   FreeFormObject,
   IgnoredField,
@@ -182,12 +180,12 @@ export {
   type IntegerLimits,
   OneOf,
   OptionalText,
-  type Presence,
   RequiredText,
   ScalarField,
   type TextField,
   TimestampField,
 } from './http/validation/fields';
+export { type ChoiceText, type FieldText, type Presence } from './http/validation/shapes';
 export {
   OrderedPeriod,
   QueryInteger,
@@ -196,7 +194,7 @@ export {
   QueryText,
   QueryTimestamp,
 } from './http/validation/query-fields';
-export type { FaultInside, MemberRule, TextLimits, TextListLimits } from './http/validation/value-rules';
+export type { FaultInside, MemberRule, TextLimits, TextListLimits } from './http/validation/shapes';
 
 // Actions of agents.
 export { ActionGuard, type ActionGuardMethod, type GuardedAction } from './governance/permissions/action-guards';

@@ -18,7 +18,8 @@ export class IdempotentRequest {
   private readonly scopeHash: string;
   private contentHash: string | null = null;
   private writes = 0;
-  private replayed = false;
+  /** Whether any write so far was replayed from an earlier request. */
+  isReplayed = false;
 
   /**
    * @param scope what makes a key unique: caller, method, path, and the key.
@@ -34,27 +35,14 @@ export class IdempotentRequest {
     this.scopeHash = sha256(JSON.stringify(scope));
   }
 
-  /** Whether any write so far was replayed from an earlier request. */
-  get isReplayed(): boolean {
-    return this.replayed;
-  }
-
-  /** What the next write is going to be. */
-  get next(): Omit<KeyedWrite, 'onReplay'> {
+  nextWrite(): KeyedWrite {
     this.contentHash ??= sha256(this.content());
     const id = this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
-    return { id, contentHash: this.contentHash };
-  }
-
-  nextWrite(): KeyedWrite {
-    const { next } = this;
     this.writes += 1;
-    return {
-      ...next,
-      onReplay: () => {
-        this.replayed = true;
-        this.onReplay();
-      },
+    const onReplay = (): void => {
+      this.isReplayed = true;
+      this.onReplay();
     };
+    return { id, contentHash: this.contentHash, onReplay };
   }
 }

@@ -187,13 +187,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /**
-   * @internal Dead versions of the head row that the server keeps for old snapshots: each batch has to skip them all.
-   */
-  deadHeadVersions(): Promise<number> {
-    return this.database.deadRows('ledger_head');
-  }
-
   /** False while commits fail or hang, while they would be lost at the next start, or while writing is stopped. */
   get isHealthy(): boolean {
     return (

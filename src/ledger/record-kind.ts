@@ -46,8 +46,6 @@ export interface RecordKind<Row extends GovernedRow, Column extends string = Col
   readonly countedBy?: readonly Column[];
   /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
   readonly listColumns?: readonly Column[];
-  /** JSON columns that the service shows but never looks into: in an answer, long values stay as they are stored. */
-  readonly freeForm?: readonly Column[];
   /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
   readonly timeColumn?: Column;
   /**

@@ -12,9 +12,9 @@ const { openHasher } = createRequire(__filename)(
 describe('The thread that checks the chain', () => {
   it('fails what it is asked after it has ended, instead of leaving it unanswered', async () => {
     const hasher = openHasher({ previous: CHAIN_START, sizes: null, columns: [], restored: new Set() });
-    await hasher.add('[]');
+    await hasher.ask({ entries: '[]' });
     await hasher.close();
-    await expect(hasher.add('[]')).rejects.toThrow('has ended');
-    await expect(hasher.finish(CHAIN_START)).rejects.toThrow('has ended');
+    await expect(hasher.ask({ entries: '[]' })).rejects.toThrow('has ended');
+    await expect(hasher.ask({ head: CHAIN_START })).rejects.toThrow('has ended');
   });
 });

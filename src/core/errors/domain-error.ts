@@ -46,16 +46,22 @@ export class DomainError extends Error {
 
 /** Faults named in the message itself; `details` has more. */
 const FAULTS_IN_MESSAGE = 3;
+/** Faults in `details`, and characters of these: nobody reads more, and a single path can have thousands. */
+export const MOST_FAULTS = 1000;
+const MOST_CHARACTERS = 128 * 1024;
 
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
-  const list = FaultList.of(faults);
   const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
-  const unnamed = faults.length - named.length;
-  // Once the list is full, callers stop collecting faults.
-  const more = list.isFull ? `at least ${unnamed} more` : `${unnamed} more`;
-  const summary = unnamed > 0 ? `${named.join('; ')}; and ${more}` : named.join('; ');
-  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });
+  const more = faults.length > named.length ? [`and ${faults.length - named.length} more`] : [];
+  let characters = 0;
+  const beyond = faults.slice(0, MOST_FAULTS).findIndex(({ field, message }) => {
+    const isFull = characters >= MOST_CHARACTERS;
+    characters += field.length + message.length;
+    return isFull;
+  });
+  const details = faults.slice(0, beyond < 0 ? MOST_FAULTS : beyond);
+  return new DomainError('VALIDATION_ERROR', `Invalid input: ${[...named, ...more].join('; ')}.`, { details });
 }
 
 export function invalidField(field: string, message: string): DomainError {
@@ -118,38 +124,6 @@ export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
   });
 }
 
-/** A body of one mebibyte can have a hundred thousand faults; nobody reads that many. */
-export const MOST_FAULTS = 1000;
-/** Characters of fields and messages together: a single path can have thousands. */
-const MOST_CHARACTERS = 128 * 1024;
-
-/** The reported faults of a request. Once it is full, no further messages need to be composed. */
-export class FaultList {
-  private readonly kept: FieldFault[] = [];
-  readonly faults: readonly FieldFault[] = this.kept;
-  private characters = 0;
-
-  static of(faults: Iterable<FieldFault>): FaultList {
-    const list = new FaultList();
-    for (const fault of faults) {
-      if (list.isFull) break;
-      list.add(fault);
-    }
-    return list;
-  }
-
-  get isFull(): boolean {
-    return this.kept.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
-  }
-
-  /** Does nothing when the list is full. */
-  add(fault: FieldFault): void {
-    if (this.isFull) return;
-    this.kept.push(fault);
-    this.characters += fault.field.length + fault.message.length;
-  }
-}
-
 /** A refusal because of who the caller is, whatever the records say. It is recorded as `access.denied`. */
 export class CallerRefusal extends DomainError {
   /** @param scope the first one that would suffice; null if no scope would. */
@@ -185,4 +159,10 @@ const CALLER_REFUSALS = {
 
 export function callerRefused(reason: keyof typeof CALLER_REFUSALS): CallerRefusal {
   return new CallerRefusal(reason, CALLER_REFUSALS[reason]);
+}
+
+/** Of whatever was thrown. A host name with several addresses fails with an error that has only messages inside. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }

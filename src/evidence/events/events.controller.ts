@@ -5,7 +5,7 @@ import { ApiRoute } from '../../http/openapi/answer-members';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiEventStream, EventStream, LastEventId } from '../../http/answers/event-stream';
 import { Caller } from '../../http/input/caller.decorator';
-import { RepeatableParameters, RequiresScope } from '../../http/request/routes';
+import { RequiresScope, Marked } from '../../http/request/routes';
 import { EventsService } from './events.service';
 import { QueryAgent } from '../../governance/agents/dto/agent.dto';
 import { QueryInteger, QueryText, QueryTexts } from '../../http/validation/query-fields';
@@ -44,7 +44,7 @@ export class EventsController {
   constructor(private readonly events: EventsService) {}
 
   @Get()
-  @RepeatableParameters('action')
+  @Marked({ repeatable: ['action'] })
   @ApiRoute(
     'Follow the audit trail',
     'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +

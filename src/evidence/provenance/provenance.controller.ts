@@ -6,7 +6,7 @@ import { withAgentId } from '../../governance/agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { found } from '../../core/errors/domain-error';
-import { IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { RequiresScope, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiNdjson, NDJSON, streamedFile } from '../../http/answers/streamed-answers';
@@ -59,7 +59,7 @@ export class ProvenanceController {
   }
 
   @Post('verify')
-  @IgnoresIdempotencyKey()
+  @Marked({ ignoresIdempotencyKey: true })
   @ApiRoute(
     'Verify the chain',
     'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +

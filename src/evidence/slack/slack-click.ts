@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { invalidField } from '../../core/errors/domain-error';
 import { toJsonValue } from '../../core/json/json-value';
-import { textFault } from '../../http/validation/value-rules';
+import { textFault } from '../../http/validation/shapes';
 import { type Click, CLICKS, COMMENT } from '../webhooks/messages/chat-messages';
 
 /** What somebody did with a message. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ChainCheck, type ChainVerdict, type CheckOrder, type ClaimedEnd, type HashingOrder } from './chain-check';
+import { ChainCheck, type ChainVerdict, type CheckOrder, type HashingOrder } from './chain-check';
 
 const PROGRAM = join(__dirname, 'hashing-worker.js');
 
@@ -11,22 +11,10 @@ const PROGRAM = join(__dirname, 'hashing-worker.js');
 const YOUNG_GENERATION = 12;
 
 /** Checks chunks of the chain, given in order, one at a time. */
-export class ChainHasher {
-  constructor(
-    private readonly ask: (order: HashingOrder) => Promise<ChainVerdict | null>,
-    readonly close: () => Promise<unknown>,
-  ) {}
-
-  /** Resolves when the chunk is checked. */
-  async add(entries: string): Promise<void> {
-    await this.ask({ entries });
-  }
-
-  async finish(head: ClaimedEnd): Promise<ChainVerdict> {
-    const verdict = await this.ask({ head });
-    if (verdict === null) throw new Error('The thread that checks the chain gave no verdict.');
-    return verdict;
-  }
+export interface ChainHasher {
+  /** Null once a chunk is checked. */
+  readonly ask: (order: HashingOrder) => Promise<ChainVerdict | null>;
+  readonly close: () => Promise<unknown>;
 }
 
 /**
@@ -39,11 +27,13 @@ export function openHasher(order: CheckOrder): ChainHasher {
 
 function here(order: CheckOrder): ChainHasher {
   const check = new ChainCheck(order);
-  const ask = async (asked: HashingOrder): Promise<ChainVerdict | null> => {
-    await nextTurn();
-    return check.answer(asked);
+  return {
+    ask: async (asked) => {
+      await nextTurn();
+      return check.answer(asked);
+    },
+    close: async () => undefined,
   };
-  return new ChainHasher(ask, async () => undefined);
 }
 
 function inThread(order: CheckOrder): ChainHasher {
@@ -53,11 +43,13 @@ function inThread(order: CheckOrder): ChainHasher {
     throw new Error('The thread that checks the chain has ended.');
   });
   ended.catch(() => undefined);
-  const ask = async (asked: HashingOrder): Promise<ChainVerdict | null> => {
-    const answered = once(worker, 'message');
-    worker.postMessage(asked);
-    const [answer] = (await Promise.race([answered, ended])) as [ChainVerdict | null];
-    return answer;
+  return {
+    ask: async (asked) => {
+      const answered = once(worker, 'message');
+      worker.postMessage(asked);
+      const [answer] = (await Promise.race([answered, ended])) as [ChainVerdict | null];
+      return answer;
+    },
+    close: () => worker.terminate(),
   };
-  return new ChainHasher(ask, () => worker.terminate());
 }

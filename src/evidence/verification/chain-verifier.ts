@@ -84,7 +84,9 @@ export class ChainVerifier implements OnModuleDestroy {
     try {
       if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
       const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
-      const { tree: recomputed, ...verdict } = await hasher.finish(head);
+      const found = await hasher.ask({ head });
+      if (found === null) throw new Error('The thread that checks the chain gave no verdict.');
+      const { tree: recomputed, ...verdict } = found;
       const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
@@ -101,7 +103,7 @@ export class ChainVerifier implements OnModuleDestroy {
     while (chunk !== null) {
       abandoned.throwIfAborted();
       const { last } = chunk;
-      [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.add(chunk.entries)]);
+      [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.ask({ entries: chunk.entries })]);
       this.reached = last;
       if (chunk === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
       reportedAt = performance.now();

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
-import { AnswersSecret, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { ListQuery } from '../../http/lists/list.query';
@@ -40,7 +40,7 @@ export class WebhooksController {
   }
 
   @Post()
-  @AnswersSecret()
+  @Marked({ answersSecret: true })
   @ApiRoute(
     'Create a webhook',
     'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
@@ -77,7 +77,7 @@ export class WebhooksController {
   }
 
   @Post(':id/test')
-  @IgnoresIdempotencyKey()
+  @Marked({ ignoresIdempotencyKey: true })
   @ApiRoute('Try a webhook', 'Delivers one `webhook.test` event; its result changes nothing.')
   @ApiRecordId(WEBHOOK)
   @Answers({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
@@ -86,7 +86,7 @@ export class WebhooksController {
   }
 
   @Post(':id/rotate-secret')
-  @AnswersSecret()
+  @Marked({ answersSecret: true })
   @ApiRoute(
     'Give a webhook a new secret',
     'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',

@@ -4,7 +4,7 @@ import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { found } from '../../core/errors/domain-error';
 import { withAgentId } from '../agents/find-agent';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AnswersSecret, AnyScope, RequiresScope } from '../../http/request/routes';
+import { AnyScope, RequiresScope, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { ApiList } from '../../http/lists/api-list.decorator';
@@ -43,7 +43,7 @@ export class ApiKeysController {
   }
 
   @Post()
-  @AnswersSecret()
+  @Marked({ answersSecret: true })
   @ApiRoute(
     'Issue an API key',
     'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',

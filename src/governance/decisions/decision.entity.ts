@@ -166,7 +166,6 @@ export const DECISION: RecordKind<Decision> = {
   },
   repeats: { table: 'executions', by: 'executionId', columns: ['onBehalfOf', 'run'] },
   counter: 'decisions',
-  freeForm: ['context'],
   due: { timeColumn: 'expiresAt', where: CAN_EXPIRE },
   visibility: { allWith: ['read', 'review'], agentColumn: 'proposedBy' },
   countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],

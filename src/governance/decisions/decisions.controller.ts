@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../agents/find-agent';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, ApiErrors, IsList, OwnAgentIn, RequiresScope } from '../../http/request/routes';
+import { AdmittedBy, ApiErrors, OwnAgentIn, RequiresScope, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalities, PageQuery } from '../../http/lists/list.query';
@@ -96,7 +96,7 @@ export class DecisionsController {
 
   @Get(':id/approvers')
   @RequiresScope('read', 'review')
-  @IsList()
+  @Marked({ isList: true })
   @ApiRoute(
     'List who can approve a decision',
     'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +

@@ -45,6 +45,5 @@ export const CLAIM: RecordKind<Claim> = {
   table: Claim,
   hashedMembers: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
   counter: 'claims',
-  freeForm: ['value', 'context'],
   owner: { kind: ENTITY, column: 'entityId' },
 };

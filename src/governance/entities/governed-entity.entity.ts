@@ -49,6 +49,5 @@ export const ENTITY: RecordKind<GovernedEntity> = {
   table: GovernedEntity,
   hashedMembers: ['id', 'type', 'name', 'properties', 'createdAt', 'updatedAt', 'revision'],
   counter: 'entities',
-  freeForm: ['properties'],
   countedBy: ['type'],
 };

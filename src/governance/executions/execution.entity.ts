@@ -244,7 +244,6 @@ export const EXECUTION: RecordKind<Execution> = {
     ...{ traceId: null, onBehalfOf: null, run: null, grantId: null, instead: null },
   },
   counter: 'executions',
-  freeForm: ['parameters', 'result'],
   visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',

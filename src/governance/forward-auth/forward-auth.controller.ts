@@ -8,9 +8,9 @@ import {
   AdmittedBy,
   ApiErrors,
   DECISION_ID_HEADER,
-  ForGateways,
   REASON_HEADER,
   RequiresScope,
+  Marked,
 } from '../../http/request/routes';
 import { QueryOneOf } from '../../http/validation/query-fields';
 import { BoundCallers, ForwardAuthService } from './forward-auth.service';
@@ -42,7 +42,7 @@ export class ForwardAuthController {
   @Get()
   @RequiresScope('execute')
   @AdmittedBy(BoundCallers)
-  @ForGateways()
+  @Marked({ isForGateways: true })
   @ApiRoute(
     'Ask whether a request may pass a gateway',
     'The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one ' +

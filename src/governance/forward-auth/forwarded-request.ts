@@ -1,6 +1,6 @@
 import { type FieldFault, invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
 import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
-import { textFault } from '../../http/validation/value-rules';
+import { textFault } from '../../http/validation/shapes';
 import { RESOURCE_ID } from '../permissions/evaluation/questions';
 
 /** A request about which a gateway asks. */

@@ -8,7 +8,7 @@ import { equalities, ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { sampleId } from '../../http/openapi/documentation.decorators';
-import { AnyScope, ApiErrors, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/routes';
+import { AnyScope, ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY } from './passkey.entity';
@@ -28,7 +28,7 @@ export class PasskeysController {
 
   @Post('options')
   @RequiresScope('review')
-  @IgnoresIdempotencyKey()
+  @Marked({ ignoresIdempotencyKey: true })
   @ApiRoute(
     'Begin to register a passkey',
     'What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.',

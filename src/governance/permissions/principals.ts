@@ -185,7 +185,7 @@ const RUN_DESCRIPTION = 'The conversation or task that this is part of, as the p
 
 export function OnBehalfOfField(without: string): PropertyDecorator {
   const description = `For whom the agent acts. ${without}`;
-  return Field('onBehalfOf', ON_BEHALF_OF, { optional: true, description });
+  return Field(ON_BEHALF_OF, { optional: true, description });
 }
 
 export function RunField(): PropertyDecorator {

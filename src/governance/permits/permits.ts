@@ -26,7 +26,7 @@ const PERMIT = objectShape({
 export function PermitField(): PropertyDecorator {
   const description =
     'Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`.';
-  return Field('permit', PERMIT, { optional: true, description });
+  return Field(PERMIT, { optional: true, description });
 }
 
 /** Makes permits: tokens by which another system sees what was authorised, without having to believe the agent. */

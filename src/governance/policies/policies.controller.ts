@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { IsList, RequiresScope, ApiErrors } from '../../http/request/routes';
+import { RequiresScope, ApiErrors, Marked } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
 import { ClientLeft } from '../../http/answers/answer-end';
@@ -87,7 +87,7 @@ export class PoliciesController {
 
   @Get(':id/usage')
   @RequiresScope('read')
-  @IsList()
+  @Marked({ isList: true })
   @ApiRoute(
     'Read what is used of the limits of a policy',
     'The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.',

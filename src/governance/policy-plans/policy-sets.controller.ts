@@ -1,13 +1,7 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
-import {
-  ApiErrors,
-  BodyLimit,
-  IgnoresIdempotencyKey,
-  MostListedValues,
-  RequiresScope,
-} from '../../http/request/routes';
+import { ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { Caller } from '../../http/input/caller.decorator';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/policy-plan.requests';
@@ -23,10 +17,9 @@ export class PolicySetsController {
   constructor(private readonly sets: PolicySetsService) {}
 
   @Post('plan')
-  @IgnoresIdempotencyKey()
+  @Marked({ ignoresIdempotencyKey: true })
   @RequiresScope('read', 'policies')
-  @BodyLimit('planBodyLimit')
-  @MostListedValues(MOST_VALUES)
+  @Marked({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Plan a set of policies',
     'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
@@ -46,8 +39,7 @@ export class PolicySetsController {
 
   @Post('apply')
   @RequiresScope('policies')
-  @BodyLimit('planBodyLimit')
-  @MostListedValues(MOST_VALUES)
+  @Marked({ bodyLimit: 'planBodyLimit', mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Apply a set of policies',
     'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +

@@ -10,7 +10,7 @@ import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiRecordId } from '../../http/openapi/documentation.decorators';
-import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Tagged } from '../../http/request/routes';
+import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Marked } from '../../http/request/routes';
 import { Waits } from '../../http/waiting/waits';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
@@ -57,7 +57,7 @@ export class StopsController {
 
   @Get()
   @AnyScope()
-  @Tagged()
+  @Marked({ isTagged: true })
   @ApiRoute(
     'List stops',
     'Newest first. A caller that is bound to an agent and has neither `read` nor `review` sees those that may concern it.',

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { type DomainError, unavailable, unauthorized } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
-import type { Exchange } from '../request/service-request';
+import { type Exchange, exchangeParameter } from '../request/service-request';
 
 /** Calls back once, when the client has received the whole answer or its connection is gone. */
 export function onAnswerOver(response: ServerResponse, callBack: () => void): void {
@@ -56,6 +55,4 @@ export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal 
 }
 
 /** The signal of {@link leavingSignal}, as a parameter of a handler. */
-export const ClientLeft = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal =>
-  leavingSignal(...context.getArgs<Exchange>()),
-);
+export const ClientLeft = exchangeParameter(leavingSignal);

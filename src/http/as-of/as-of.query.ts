@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Moment } from '../../ledger/record-history';
-import { type FieldText, Field, ReadAs } from '../validation/fields';
+import { Field, ReadAs } from '../validation/fields';
+import { type FieldText } from '../validation/shapes';
 import { QueryMoment } from '../validation/query-fields';
 import { parseTimestampOrDate } from '../validation/timestamp';
 
@@ -21,7 +22,7 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
   ];
   return applyDecorators(
     ReadAs((given) => parseTimestampOrDate(given) ?? given),
-    Field('moment', { rule: momentFault, schema: { anyOf } }, { ...field, optional: true }),
+    Field({ rule: momentFault, schema: { anyOf } }, { ...field, optional: true }),
   );
 }
 

@@ -1,4 +1,4 @@
-import { FaultList, type FieldFault } from '../../core/errors/domain-error';
+import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 const LONGEST_KEY_SHOWN = 100;
@@ -28,9 +28,9 @@ const CHANGED_INTEGER = '\0integer';
  */
 export function scanJson(text: string): readonly FieldFault[] {
   const marked = text.replace(TEXT_OR_NUMBER, (token) => (isChanged(token) ? JSON.stringify(CHANGED_INTEGER) : token));
-  const list = new FaultList();
-  visit(JSON.parse(marked), '', list);
-  return list.faults;
+  const faults: FieldFault[] = [];
+  visit(JSON.parse(marked), '', faults);
+  return faults;
 }
 
 /**
@@ -41,31 +41,31 @@ function isChanged(token: string): boolean {
   return LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token)) && String(Number(token)) !== token;
 }
 
-function visit(value: unknown, path: string, list: FaultList): void {
-  if (typeof value === 'string') visitText(value, path, list);
+function visit(value: unknown, path: string, faults: FieldFault[]): void {
+  if (faults.length >= MOST_FAULTS) return;
+  if (typeof value === 'string') visitText(value, path, faults);
   else if (value === Infinity || value === -Infinity)
-    list.add({ field: path, message: 'is too large for a number: send it as a string' });
-  else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, list));
-  else if (typeof value === 'object' && value !== null) visitMembers(value, path, list);
+    faults.push({ field: path, message: 'is too large for a number: send it as a string' });
+  else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, faults));
+  else if (typeof value === 'object' && value !== null) visitMembers(value, path, faults);
 }
 
-function visitMembers(value: object, path: string, list: FaultList): void {
+function visitMembers(value: object, path: string, faults: FieldFault[]): void {
   for (const [key, member] of Object.entries(value) as [string, unknown][]) {
-    if (list.isFull) return;
     const field = pathOf(path, key);
-    if (key === '__proto__') list.add({ field, message: 'is not allowed as a key' });
-    visitText(key, field, list);
-    visit(member, field, list);
+    if (key === '__proto__') faults.push({ field, message: 'is not allowed as a key' });
+    visitText(key, field, faults);
+    visit(member, field, faults);
   }
 }
 
-function visitText(text: string, field: string, list: FaultList): void {
+function visitText(text: string, field: string, faults: FieldFault[]): void {
   if (text === CHANGED_INTEGER) {
     const message = 'is an integer beyond 2^53−1, which would change silently: send it as a string';
-    list.add({ field, message });
+    faults.push({ field, message });
     return;
   }
-  if (text.includes('\0')) list.add({ field, message: 'must not contain a NUL character' });
+  if (text.includes('\0')) faults.push({ field, message: 'must not contain a NUL character' });
   if (LONE_SURROGATE.test(text))
-    list.add({ field, message: 'must be well-formed Unicode: it contains half of a surrogate pair' });
+    faults.push({ field, message: 'must be well-formed Unicode: it contains half of a surrogate pair' });
 }

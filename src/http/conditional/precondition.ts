@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { preconditionFailed } from '../../core/errors/domain-error';
 import { HeaderParameter } from '../request/routes';
-import type { Exchange } from '../request/service-request';
+import { exchangeParameter } from '../request/service-request';
 
 /** Entity tags, with commas between them: `W/"1", "2"`. */
 const ENTITY_TAGS = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/;
@@ -57,8 +56,7 @@ export function entityTagOf(content: object): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)}"`;
 }
 
-/** For routes marked `@Tagged()`. */
-export const HeldCopy = createParamDecorator((_data: unknown, context: ExecutionContext): HeldCopy => {
-  const [{ headers }] = context.getArgs<Exchange>();
-  return { has: (tag) => isCurrentCopy(headers['if-none-match'], tag) };
-});
+/** For routes marked `@Marked({ isTagged: true })`. */
+export const HeldCopy = exchangeParameter(({ headers }): HeldCopy => ({
+  has: (tag) => isCurrentCopy(headers['if-none-match'], tag),
+}));

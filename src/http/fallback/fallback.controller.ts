@@ -4,7 +4,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import { DomainError, invalid } from '../../core/errors/domain-error';
-import { LeavesInputUnread, routeNotFound, Unrouted } from '../request/routes';
+import { routeNotFound, Marked } from '../request/routes';
 import { isPreflight } from '../answers/common-headers';
 import type { ServiceRequest } from '../request/service-request';
 
@@ -40,8 +40,7 @@ export class FallbackController implements OnModuleInit {
   }
 
   @All(FALLBACK_PATHS)
-  @LeavesInputUnread()
-  @Unrouted()
+  @Marked({ readsInput: false, scopes: 'unrouted' })
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) throw invalid([request.unreadable]);
     if (this.answersPreflights && isPreflight(request)) {

@@ -1,15 +1,13 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/caller';
 import type { Response } from 'express';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
 import type { JsonObject } from '../../core/json/json-value';
 import { REPLAYED } from '../answers/json-adapter';
-import type { Exchange, ServiceRequest } from '../request/service-request';
+import { exchangeParameter, type ServiceRequest } from '../request/service-request';
 
 /** On whose behalf the request acts, for the ledger. */
-export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): LedgerCaller => {
-  const [request, response] = context.getArgs<Exchange>();
+export const Caller = exchangeParameter((request, response): LedgerCaller => {
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
   const key = keyOf(request);
@@ -56,13 +54,11 @@ function routeOf({ baseUrl, route, params }: ServiceRequest): string[] {
 }
 
 /** Whom the limits for each client count the request for. */
-export const ClientOf = createParamDecorator((_data: unknown, context: ExecutionContext): string => {
-  const [{ client }] = context.getArgs<Exchange>();
-  return client;
-});
+export const ClientOf = exchangeParameter(({ client }) => client);
 
 /** Where the request comes from, for a public route that finds its caller by other means. */
-export const RequestOrigin = createParamDecorator((_data: unknown, context: ExecutionContext): Origin => {
-  const [{ id, address, traceId }] = context.getArgs<Exchange>();
-  return { requestId: id, ip: address, traceId };
-});
+export const RequestOrigin = exchangeParameter(({ id, address, traceId }): Origin => ({
+  requestId: id,
+  ip: address,
+  traceId,
+}));

@@ -1,6 +1,5 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { headerValues } from '../request/arrival';
-import type { Exchange } from '../request/service-request';
+import { exchangeParameter } from '../request/service-request';
 
 /** The headers in which a gateway says what it asks about. */
 export interface ForwardedHeaders {
@@ -11,8 +10,7 @@ export interface ForwardedHeaders {
 }
 
 /** See {@link ForwardedHeaders}. */
-export const Forwarded = createParamDecorator((_data: unknown, context: ExecutionContext): ForwardedHeaders => {
-  const [request] = context.getArgs<Exchange>();
+export const Forwarded = exchangeParameter((request): ForwardedHeaders => {
   const { app, socket } = request;
   // Express compiles it from TRUST_PROXY.
   const isProxy = app.get('trust proxy fn') as (address: string, hop: number) => boolean;

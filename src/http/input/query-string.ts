@@ -14,7 +14,7 @@ type Parameters = Map<string, string | string[]>;
  * Parses the query of a request target. Each parameter must occur once, with a value, in percent-encoded UTF-8;
  * repeatable ones become lists.
  */
-export function parseQueryString(target: string, repeatable: ReadonlySet<string>): QueryString {
+export function parseQueryString(target: string, repeatable: readonly string[]): QueryString {
   const start = target.indexOf('?');
   if (start < 0) return NO_QUERY;
   const parameters: Parameters = new Map();
@@ -23,11 +23,11 @@ export function parseQueryString(target: string, repeatable: ReadonlySet<string>
     if (pair === '') continue;
     const [rawName = '', ...rest] = pair.split('=');
     const [name, value] = [decoded(rawName), decoded(rest.join('='))];
-    const isAgain = name !== undefined && parameters.has(name) && !repeatable.has(name);
+    const isAgain = name !== undefined && parameters.has(name) && !repeatable.includes(name);
     const fault = isAgain ? 'must be given only once' : pairFault(name, value);
     if (fault !== undefined) faults.set(name ?? rawName, fault);
     if (name === undefined || value === undefined || isAgain) continue;
-    parameters.set(name, repeatable.has(name) ? [...(parameters.get(name) ?? []), value] : value);
+    parameters.set(name, repeatable.includes(name) ? [...(parameters.get(name) ?? []), value] : value);
   }
   for (const name of faults.keys()) parameters.delete(name);
   return { parameters, faults: [...faults].map(([name, message]) => ({ field: `query.${name}`, message })) };

@@ -1,12 +1,12 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsList } from '../request/routes';
+import { Marked } from '../request/routes';
 
 const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
-  return applyDecorators(IsList(), ApiPage(item, description));
+  return applyDecorators(Marked({ isList: true }), ApiPage(item, description));
 }
 
 /** Documents it alone, for a route that waits, and itself takes a place among the lists being read for each reading. */

@@ -107,8 +107,6 @@ export interface ListPlace {
   readonly position: number | null;
 }
 
-const VERSION = 1;
-
 /** Seals cursors, so that only this service can have made one and its content can be trusted. */
 export class CursorCodec {
   private readonly seals: Seals;
@@ -117,9 +115,8 @@ export class CursorCodec {
     this.seals = new Seals('list cursor', secret, previousSecrets);
   }
 
-  async encode({ list, filters, order, total, totalOf, position }: ListPlace): Promise<string> {
-    const members: CursorContent = [VERSION, list, order, total, position, filters, totalOf];
-    const content = Buffer.from(JSON.stringify(members), 'utf8');
+  async encode(place: ListPlace): Promise<string> {
+    const content = Buffer.from(JSON.stringify(place), 'utf8');
     return Buffer.concat([await this.seals.of(content), content]).toString('base64url');
   }
 
@@ -129,17 +126,6 @@ export class CursorCodec {
     const content = bytes.subarray(SEAL_BYTES);
     if (bytes.toString('base64url') !== text) return undefined;
     if (!(await this.seals.isOf(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
-    const [, list, order, total, position, filters, totalOf] = JSON.parse(content.toString('utf8')) as CursorContent;
-    return { list, filters, order, total, totalOf, position };
+    return JSON.parse(content.toString('utf8')) as ListPlace;
   }
 }
-
-type CursorContent = [
-  version: number,
-  list: string,
-  order: SortOrder,
-  total: number | null,
-  position: number | null,
-  filters: object,
-  totalOf: string | null,
-];

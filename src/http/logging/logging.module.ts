@@ -53,7 +53,8 @@ export class ApplicationLogger implements LoggerService {
   /** `rest` contains the other arguments of Nest's `Logger`, which may be undefined, and last the logger's context. */
   private write(level: Level, message: unknown, rest: readonly unknown[]): void {
     const texts = rest.slice(0, -1).flatMap((item) => (item === undefined ? [] : [format(item)]));
-    const line = { ...requestMember(), ...(rest.length > 0 && { context: rest.at(-1) }) };
+    const requestId = currentRequestId();
+    const line = { ...(requestId !== undefined && { requestId }), ...(rest.length > 0 && { context: rest.at(-1) }) };
     if (isNativeError(message)) {
       this.pino[level]({ ...line, err: message }, ...texts);
     } else if (typeof message === 'object') {
@@ -64,11 +65,6 @@ export class ApplicationLogger implements LoggerService {
       this.pino[level](line, format(message), ...texts);
     }
   }
-}
-
-function requestMember(): { requestId?: string } {
-  const requestId = currentRequestId();
-  return requestId === undefined ? {} : { requestId };
 }
 
 /** Structured logs: a line per request, and what the service logs through Nest's `Logger`. */

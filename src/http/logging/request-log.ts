@@ -52,13 +52,11 @@ export class RequestLog implements OnModuleInit {
   }
 
   private write(request: ServiceRequest, response: Response, durationMs: number): void {
+    const line = this.lineOf(request, response, durationMs);
+    const isWhole = response.writableEnded && !request.readableAborted;
     // The exception filter has logged the error itself, under the same request id.
-    if (response.statusCode >= 500) {
-      this.log.error(this.lineOf(request, response, durationMs), 'request failed');
-    } else {
-      const isWhole = response.writableEnded && !request.readableAborted;
-      this.log.info(this.lineOf(request, response, durationMs), isWhole ? 'request completed' : 'request aborted');
-    }
+    if (response.statusCode >= 500) this.log.error(line, 'request failed');
+    else this.log.info(line, isWhole ? 'request completed' : 'request aborted');
   }
 
   /** It contains no headers, and the URL without its query. */

@@ -194,12 +194,22 @@ function completeOperations(document: OpenAPIObject, routes: ReadonlyMap<string,
 }
 
 function complete(document: OpenAPIObject, operation: OperationObject, route: DocumentedRoute): void {
+  const { traits, method } = route;
   const shared = ((document.components ??= {}).responses ??= {});
-  if (route.traits.isPublic) operation.security = [];
-  else describeScope(operation, route.traits.scopes);
+  if (traits.isPublic) operation.security = [];
+  else describeScope(operation, traits.scopes);
   completeRequestBody(document, operation, route.examples);
-  describeRevision(operation, route);
-  if (route.method === RequestMethod.POST && route.traits.keepsAnswers) describeIdempotency(operation);
+  const tag = traits.isRevisioned ? ETAG : traits.isTagged ? CONTENT_ETAG : null;
+  const isReplayed = method === RequestMethod.POST && traits.keepsAnswers;
+  for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
+    if (!status.startsWith('2')) continue;
+    response.headers = { ...response.headers, ...tag, ...(status === '201' && LOCATION), ...(isReplayed && REPLAYED) };
+  }
+  if (isReplayed) operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
+  if (tag !== null && method === RequestMethod.GET) {
+    operation.responses['304'] = { description: 'The copy named in `If-None-Match` is current.', headers: tag };
+    operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
+  }
   addErrorResponses(operation.responses, errorCodesOf(route), shared);
   for (const response of Object.values(operation.responses)) {
     if (response !== undefined && !('$ref' in response)) {
@@ -213,28 +223,6 @@ function describeScope(operation: OperationObject, scopes: RouteScopes): void {
   const line =
     typeof scopes === 'string' ? 'Scope: any.' : `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
   operation.description = operation.description === undefined ? line : `${operation.description}\n\n${line}`;
-}
-
-/** Successful answers, and refusals by a rule, are replayed. */
-function describeIdempotency(operation: OperationObject): void {
-  operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
-  for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
-    if (status.startsWith('2')) response.headers = { ...response.headers, ...REPLAYED };
-  }
-}
-
-function describeRevision(operation: OperationObject, { traits, method }: DocumentedRoute): void {
-  const tag = traits.isRevisioned ? ETAG : traits.isTagged ? CONTENT_ETAG : null;
-  for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
-    if (status.startsWith('2')) {
-      const headers = { ...tag, ...(status === '201' && LOCATION) };
-      response.headers = { ...response.headers, ...headers };
-    }
-  }
-  if (tag !== null && method === RequestMethod.GET) {
-    operation.responses['304'] = { description: 'The copy named in `If-None-Match` is current.', headers: tag };
-    operation.parameters = [...(operation.parameters ?? []), IF_NONE_MATCH];
-  }
 }
 
 const JSON_TYPE = 'application/json';

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { ExistsWith, Public, Uncounted, routeNotFound } from '../request/routes';
+import { ExistsWith, Public, routeNotFound, Marked } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
 
@@ -12,19 +12,13 @@ import { UI_PATHS, uiFile } from './swagger-ui';
 @Injectable()
 export class ApiDocument {
   private json: Buffer | null = null;
-  private make: (() => OpenAPIObject) | null = null;
-
-  /** Sets how to create the document, once the application is complete. */
-  madeBy(make: () => OpenAPIObject): void {
-    this.make = make;
-  }
+  /** Set once the application is complete. */
+  make: () => OpenAPIObject = () => {
+    throw new Error('The document was requested before the application was complete.');
+  };
 
   get(): Buffer {
-    if (this.make === null) {
-      throw new Error('The document was requested before the application was complete.');
-    }
-    this.json ??= Buffer.from(JSON.stringify(this.make()));
-    return this.json;
+    return (this.json ??= Buffer.from(JSON.stringify(this.make())));
   }
 }
 
@@ -49,7 +43,7 @@ export class OpenApiController {
 
   /** The page, and the files that it loads. */
   @Get([...UI_PATHS])
-  @Uncounted()
+  @Marked({ isUncounted: true })
   @Header('Cache-Control', FOR_EVERYBODY)
   async file(@Req() { path }: Request): Promise<StreamableFile> {
     const found = await uiFile(path);

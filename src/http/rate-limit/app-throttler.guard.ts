@@ -25,13 +25,26 @@ export interface RateWindow {
   readonly resetsAt: number;
 }
 
+/** Counts requests per client in fixed windows. */
+export interface RequestCounter {
+  /**
+   * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
+   * memory, otherwise a promise that never rejects.
+   */
+  hit(client: string, requests: number): RateWindow | Promise<RateWindow>;
+  close(): void;
+}
+
+/** Clients remembered: about 20 MB if full. */
+const REMEMBERED_CLIENTS = 200_000;
+
 /**
- * Counts requests per client in fixed windows, in bounded memory and without timers. Clients live in two generations. A
+ * Counts the requests of this process, in bounded memory and without timers. Clients live in two generations. A
  * new client joins the current one; once that is full or a window old it becomes the previous one, and the one before
  * it is dropped: its windows have expired by then, unless clients arrive faster than `capacity` allows, in which case
  * the oldest are dropped first.
  */
-export class FixedWindows {
+export class FixedWindows implements RequestCounter {
   private current = new Map<string, RateWindow>();
   private previous = new Map<string, RateWindow>();
   private currentSince = 0;
@@ -39,12 +52,13 @@ export class FixedWindows {
   /** @param length in milliseconds. @param capacity the most clients remembered. */
   constructor(
     private readonly length: number,
-    private readonly capacity: number,
+    private readonly capacity = REMEMBERED_CLIENTS,
   ) {}
 
-  /** Counts this many requests of `client` at `now` (milliseconds since 1970). */
-  hit(client: string, now: number, requests = 1): RateWindow {
-    const window = this.windowOf(client, now);
+  /** @param now milliseconds since 1970. */
+  hit(client: string, requests: number, now = Date.now()): RateWindow {
+    const known = this.current.get(client) ?? this.previous.get(client);
+    const window = known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
     window.hits += requests;
     return window;
   }
@@ -53,9 +67,8 @@ export class FixedWindows {
     return this.current.size + this.previous.size;
   }
 
-  private windowOf(client: string, now: number): RateWindow {
-    const known = this.current.get(client) ?? this.previous.get(client);
-    return known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
+  close(): void {
+    // Memory needs no closing.
   }
 
   /**
@@ -75,37 +88,6 @@ export class FixedWindows {
     const opened: RateWindow = { hits: 0, resetsAt: now + this.length };
     this.current.set(client, opened);
     return opened;
-  }
-}
-
-/** Clients remembered per bucket: about 10 MB if full. */
-const REMEMBERED_CLIENTS = 100_000;
-
-/** Counts requests per client and bucket in fixed windows. */
-export interface RequestCounter {
-  /**
-   * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
-   * memory, otherwise a promise that never rejects.
-   */
-  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
-  close(): void;
-}
-
-/** Counts the requests of this process. */
-export class ProcessCounter implements RequestCounter {
-  private readonly buckets = new Map<string, FixedWindows>();
-
-  /** `window` in milliseconds. */
-  constructor(private readonly window: number) {}
-
-  hit(bucket: string, client: string, requests: number): RateWindow {
-    const windows = this.buckets.get(bucket) ?? new FixedWindows(this.window, REMEMBERED_CLIENTS);
-    this.buckets.set(bucket, windows);
-    return windows.hit(client, Date.now(), requests);
-  }
-
-  close(): void {
-    // Memory needs no closing.
   }
 }
 
@@ -132,13 +114,13 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
    * synchronously if the count is in memory. The promise never rejects.
    */
   count(bucket: string, client: string, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
-    const window = this.counter.hit(bucket, client, requests);
+    const window = this.counter.hit(`${bucket}:${client}`, requests);
     return window instanceof Promise ? window.then((counted) => this.statusOf(counted)) : this.statusOf(window);
   }
 
   /** The same through the throttler's own interface. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
-    const { hits, resetsAt } = await this.counter.hit(name, key, 1);
+    const { hits, resetsAt } = await this.counter.hit(`${name}:${key}`, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
     return { totalHits: hits, timeToExpire: seconds, isBlocked: hits > limit, timeToBlockExpire: seconds };
   }

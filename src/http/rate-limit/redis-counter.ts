@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { within } from '../../core/concurrency/within';
-import { type RateWindow, ProcessCounter, type RequestCounter } from './app-throttler.guard';
+import { messageOf } from '../../core/errors/domain-error';
+import { FixedWindows, type RateWindow, type RequestCounter } from './app-throttler.guard';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;
@@ -37,7 +38,7 @@ return {hits, left}`;
  */
 export class RedisCounter implements RequestCounter {
   private readonly logger = new Logger('RateLimit');
-  private readonly own: ProcessCounter;
+  private readonly own: FixedWindows;
   private isShared = true;
   /** Monotonic milliseconds. */
   private pausedUntil = 0;
@@ -48,7 +49,7 @@ export class RedisCounter implements RequestCounter {
     private readonly redis: Redis,
     private readonly window: number,
   ) {
-    this.own = new ProcessCounter(window);
+    this.own = new FixedWindows(window);
     redis.on('error', (error: Error) => (this.reason = messageOf(error)));
     redis.on('ready', () => (this.reason = NO_CONNECTION));
   }
@@ -71,14 +72,14 @@ export class RedisCounter implements RequestCounter {
     return counter;
   }
 
-  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow> {
+  hit(client: string, requests: number): RateWindow | Promise<RateWindow> {
     // A copy: by the time Redis has answered, later requests will have been counted too.
-    const own = { ...this.own.hit(bucket, client, requests) };
+    const own = { ...this.own.hit(client, requests) };
     const now = performance.now();
     if (now < this.pausedUntil) return own;
     // One request finds out whether Redis is back; the others do not wait for it.
     if (!this.isShared) this.pausedUntil = now + PAUSE;
-    return this.hitShared(`${bucket}:${client}`, requests, own);
+    return this.hitShared(client, requests, own);
   }
 
   close(): void {
@@ -116,10 +117,4 @@ export class RedisCounter implements RequestCounter {
     const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests separately until it does.`);
   }
-}
-
-/** A host name with several addresses fails with an error that has no message of its own. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -50,23 +50,38 @@ export interface TakenHeader {
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
 export class RouteMarks {
   readonly rateLimitBucket: string = SHARED_BUCKET;
+  /** Neither counted nor refused by the rate limit: for files that are the same for everybody. */
   readonly isUncounted: boolean = false;
   /** A route that names no scope needs `admin`: a forgotten one is open only to callers who may do everything. */
   readonly scopes: RouteScopes = ['admin'];
   readonly admissionRule: Type<AdmissionRule> | undefined = undefined;
   /** The member of the body that names the acting agent. */
   readonly ownAgentMember: string | undefined = undefined;
+  /** The answer has a secret, which is stored nowhere: the route takes no `Idempotency-Key`. */
   readonly answersSecret: boolean = false;
   readonly bodyLimit: BodyLimitSetting = 'bodyLimit';
-  /** Undefined: the body may have as many values as most. */
+  /**
+   * The body has lists: each item may have as many values as other bodies, and the whole body this many. Undefined: it
+   * has as many as most.
+   */
   readonly mostListedValues: number | undefined = undefined;
+  /** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
   readonly ignoresIdempotencyKey: boolean = false;
+  /** The body is a form, taken as it was sent, as the member `form`: its signature covers these bytes. */
   readonly takesForm: boolean = false;
+  /**
+   * Gateways ask there about requests of their clients. With an `X-API-Key`, `Authorization` is meant for somebody else,
+   * and a refusal is explained in its headers, as gateways look at no body.
+   */
   readonly isForGateways: boolean = false;
+  /** False: the route answers without reading body and query, such as the one for unknown paths. */
   readonly readsInput: boolean = true;
-  readonly repeatable: ReadonlySet<string> = new Set();
+  /** Query parameters that may be repeated: their values are lists. */
+  readonly repeatable: readonly string[] = [];
+  /** The route reads many records: few such requests are worked on at a time. */
   readonly isList: boolean = false;
   readonly isRevisioned: boolean = false;
+  /** The route sets an ETag of its own, of what it answers, and honours `If-None-Match`. */
   readonly isTagged: boolean = false;
   readonly headers: readonly TakenHeader[] = [];
   readonly errors: readonly AnyErrorCode[] = [];
@@ -81,7 +96,8 @@ export function marksOf(target: object): Partial<RouteMarks> {
   return parent === null ? own : { ...marksOf(parent), ...own };
 }
 
-function mark(marks: Partial<RouteMarks>): MethodDecorator & ClassDecorator {
+/** Marks a route, or every route of a controller. */
+export function Marked(marks: Partial<RouteMarks>): MethodDecorator & ClassDecorator {
   return (target: object, _name?: string | symbol, method?: PropertyDescriptor): void => {
     const marked = (method?.value ?? target) as object;
     Reflect.defineMetadata(MARKS, { ...(Reflect.getOwnMetadata(MARKS, marked) as object), ...marks }, marked);
@@ -91,10 +107,7 @@ function mark(marks: Partial<RouteMarks>): MethodDecorator & ClassDecorator {
 /**
  * Counts a route separately, under the same limit: probes must not use up the requests of other clients on their host.
  */
-export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator => mark({ rateLimitBucket: name });
-
-/** A route that is neither counted nor refused by the rate limit: for files that are the same for everybody. */
-export const Uncounted = (): MethodDecorator & ClassDecorator => mark({ isUncounted: true });
+export const RateLimitBucket = (name: string): MethodDecorator & ClassDecorator => Marked({ rateLimitBucket: name });
 
 /** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
@@ -106,11 +119,8 @@ export const AnyScope = (): MethodDecorator & ClassDecorator => opensTo('any');
 /** The route, or every route of the controller, needs no API key. */
 export const Public = (): MethodDecorator & ClassDecorator => opensTo('public');
 
-/** There is no such route: every caller may learn that, whatever its scopes. */
-export const Unrouted = (): MethodDecorator & ClassDecorator => opensTo('unrouted');
-
 function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
-  return applyDecorators(refuseSecondMark, mark({ scopes }));
+  return applyDecorators(refuseSecondMark, Marked({ scopes }));
 }
 
 /** Otherwise the upper one of two marks on a route would win unnoticed. */
@@ -124,62 +134,26 @@ function refuseSecondMark(target: object, name?: string | symbol, method?: Prope
 
 /** The route asks a provider whether it admits a caller that has the right scope. */
 export const AdmittedBy = (rule: Type<AdmissionRule>): MethodDecorator & ClassDecorator =>
-  mark({ admissionRule: rule });
+  Marked({ admissionRule: rule });
 
 /** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
-export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator => mark({ ownAgentMember: member });
-
-/** The route returns a secret, which is stored nowhere: it takes no `Idempotency-Key`. */
-export const AnswersSecret = (): MethodDecorator & ClassDecorator => mark({ answersSecret: true });
-
-/** The route has a body limit setting of its own. */
-export const BodyLimit = (setting: BodyLimitSetting): MethodDecorator & ClassDecorator => mark({ bodyLimit: setting });
-
-/**
- * The body has lists: each item may have as many values as other bodies, and the whole body this many.
- */
-export const MostListedValues = (most: number): MethodDecorator & ClassDecorator => mark({ mostListedValues: most });
-
-/** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
-export const IgnoresIdempotencyKey = (): MethodDecorator & ClassDecorator => mark({ ignoresIdempotencyKey: true });
-
-/** The body is a form, which the handler takes as it was sent, as the member `form`: its signature covers these bytes. */
-export const TakesForm = (): MethodDecorator & ClassDecorator => mark({ takesForm: true });
+export const OwnAgentIn = (member: string): MethodDecorator & ClassDecorator => Marked({ ownAgentMember: member });
 
 /** Headers of a 403 to a gateway. */
 export const REASON_HEADER = 'X-Reason';
 export const DECISION_ID_HEADER = 'X-Decision-Id';
 
 /**
- * Gateways ask there about requests of their clients. With an `X-API-Key`, `Authorization` is meant for somebody else, and a
- * refusal is explained in its headers, as gateways look at no body.
- */
-export const ForGateways = (): MethodDecorator & ClassDecorator => mark({ isForGateways: true });
-
-/** The route answers without reading body and query, such as the one for unknown paths. */
-export const LeavesInputUnread = (): MethodDecorator & ClassDecorator => mark({ readsInput: false });
-
-/** Query parameters that may be repeated: their values are lists. */
-export const RepeatableParameters = (...names: readonly string[]): MethodDecorator & ClassDecorator =>
-  mark({ repeatable: new Set(names) });
-
-/** The route reads many records: few such requests are worked on at a time. */
-export const IsList = (): MethodDecorator & ClassDecorator => mark({ isList: true });
-
-/**
  * The route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours `If-None-Match`.
  */
-export const Revisioned = (): MethodDecorator & ClassDecorator => mark({ isRevisioned: true });
-
-/** The route sets an ETag of its own, of what it answers, and honours `If-None-Match`. */
-export const Tagged = (): MethodDecorator & ClassDecorator => mark({ isTagged: true });
+export const Revisioned = (): MethodDecorator & ClassDecorator => Marked({ isRevisioned: true });
 
 /**
  * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
  * input, the rate limit, our own) and those that follow from a parameter of its path (404) and from its body (409).
  */
 export const ApiErrors = (...codes: readonly AnyErrorCode[]): MethodDecorator & ClassDecorator =>
-  mark({ errors: codes });
+  Marked({ errors: codes });
 
 /** A parameter of a handler that is read from a header, and described in the API document. */
 export function HeaderParameter(header: TakenHeader): ParameterDecorator {
@@ -193,7 +167,7 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
     const handler = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
     if (method === undefined || handler === undefined) return;
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
-    applyDecorators(mark({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
+    applyDecorators(Marked({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
   };
 }
 

@@ -1,3 +1,4 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FieldFault } from '../../core/errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
@@ -38,3 +39,8 @@ export interface ServiceRequest extends Request {
 
 /** The arguments of a handler: `getArgs<Exchange>()`. `switchToHttp` would create three functions on every request. */
 export type Exchange = [request: ServiceRequest, response: Response];
+
+/** A decorator of parameters of handlers, with what it reads from the exchange. */
+export function exchangeParameter(read: (...exchange: Exchange) => unknown): () => ParameterDecorator {
+  return createParamDecorator((_data: unknown, context: ExecutionContext) => read(...context.getArgs<Exchange>()));
+}

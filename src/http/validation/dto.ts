@@ -9,9 +9,9 @@ import {
   type ValidatorOptions,
 } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
-import { type FieldFault, FaultList } from '../../core/errors/domain-error';
+import type { FieldFault } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
-import { faultsBy, type MemberRule } from './value-rules';
+import { faultsAt, isObject, type MemberRule } from './shapes';
 
 /** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
@@ -22,7 +22,7 @@ export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
       propertyName: String(property),
       // With the error, so that its faults can be read where they are: a message is a text.
       options: { context: { rule } },
-      validator: { validate: (value: unknown) => faultsBy(rule, '', value).length === 0, defaultMessage: () => name },
+      validator: { validate: (value: unknown) => faultsAt('', rule, value).length === 0, defaultMessage: () => name },
     });
 }
 
@@ -109,8 +109,7 @@ const OPTIONS: ValidatorOptions = {
 
 /** Makes a DTO from the members that its class declares, and collects all that is wrong with what was given. */
 export class DtoReader {
-  private readonly list = new FaultList();
-  readonly faults = this.list.faults;
+  readonly faults: FieldFault[] = [];
 
   constructor(private readonly configuration: Configuration) {}
 
@@ -150,10 +149,8 @@ export class DtoReader {
   private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
     for (const [index, item] of items.entries()) {
-      if (this.list.isFull) break;
-      if (typeof item === 'object' && item !== null && !Array.isArray(item))
-        read.push(await this.readMembers(type, item, `${path}[${index}].`));
-      else this.list.add({ field: `${path}[${index}]`, message: 'must be an object' });
+      if (isObject(item)) read.push(await this.readMembers(type, item, `${path}[${index}].`));
+      else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });
     }
     return read;
   }
@@ -162,23 +159,22 @@ export class DtoReader {
     const unknown = Object.keys(given).filter((name) => !members.has(name));
     if (unknown.length === 0) return;
     const message = `is not known here; known are ${[...members].join(', ')}`;
-    for (const name of unknown) this.list.add({ field: `${path}${shownKey(name)}`, message });
+    for (const name of unknown) this.faults.push({ field: `${path}${shownKey(name)}`, message });
   }
 
   /** Rules for a whole query name its fields in full. */
   private noteWhole(faults: readonly FieldFault[], path: string): void {
     for (const { field, message } of faults)
-      this.list.add({ field: path === 'query.' ? field : `${path}${field}`, message });
+      this.faults.push({ field: path === 'query.' ? field : `${path}${field}`, message });
   }
 
   private note({ property, value, constraints, contexts, children }: ValidationError, field: string): void {
     for (const [name, message] of Object.entries(constraints ?? {})) {
       const { rule } = (contexts?.[name] ?? {}) as { readonly rule?: MemberRule };
       // class-validator begins the messages of its own rules with the member's name, which the field already says.
-      const faults = rule
-        ? faultsBy(rule, field, value)
-        : [{ field, message: message.startsWith(`${property} `) ? message.slice(property.length + 1) : message }];
-      faults.forEach((fault) => this.list.add(fault));
+      const own = message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
+      const faults = faultsAt(field, rule ?? (() => own), value);
+      for (const fault of faults) this.faults.push({ field: fault.at, message: fault.message });
     }
     for (const child of children ?? []) {
       const { property: step } = child;

@@ -7,90 +7,35 @@ import { ANY_JSON_SCHEMA, type JsonObject, type JsonValue } from '../../core/jso
 import { CheckedBy, ItemsAre, WholeRequest } from './dto';
 import { parseTimestamp } from './timestamp';
 import {
-  booleanFault,
+  booleanShape,
+  choiceShape,
+  type ChoiceText,
   type FaultInside,
-  integerFault,
-  leastLength,
+  type FieldText,
+  freeFormShape,
+  integerShape,
   type MemberRule,
-  objectFault,
-  oneOfFault,
-  scalarFault,
-  textFault,
+  type Presence,
+  scalarShape,
+  type Shape,
+  shown,
   type TextLimits,
-  textListFault,
   type TextListLimits,
-} from './value-rules';
+  textShape,
+  textsShape,
+} from './shapes';
 
-/** How a member is shown in the API document. */
-export interface FieldText<Example = unknown> {
-  readonly description?: string;
-  readonly example?: Example;
-  /** What the service assumes if the member is left out. */
-  readonly default?: Example;
-}
-
-export interface Presence {
-  /** The member may be left out; `null` counts as left out. */
-  readonly optional?: boolean;
-}
-
-interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | 'example'> {
-  readonly nullable?: true;
-}
-
-/** What the API document shows of a field, without members only needed for validation. */
-export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
-  const { example, optional = false } = field;
-  const description = describe(field);
-  return {
-    ...(description !== '' && { description }),
-    ...(example !== undefined && { example }),
-    ...(optional && { nullable: true as const }),
-  };
-}
-
-/** The default is put into words: given in the schema, client generators would make the member always present. */
-function describe<Example>({ description, default: taken }: FieldText<Example>): string {
-  const words = taken === undefined ? [] : [`Without it \`${JSON.stringify(taken)}\`.`];
-  return [...(description === undefined ? [] : [description]), ...words].join(' ');
-}
-
-/** A choice among texts. */
-export interface ChoiceText extends FieldText<string> {
-  /** What the API document calls the choice, such as `RiskLevel`. */
-  readonly enumName?: string;
-}
-
-interface ShownChoice {
-  readonly type?: 'string';
-  readonly enum: (string | null)[];
-  readonly enumName?: string;
-}
-
-/**
- * How the API document shows a choice: under its name, so that clients have one type for it. An optional choice also
- * takes null, which in OpenAPI 3.0 is one of its values.
- */
-export function shownChoice(values: readonly string[], field: ChoiceText & Presence): ShownChoice {
-  const { enumName, optional = false } = field;
-  if (optional) return { type: 'string', enum: [...values, null] };
-  return { enum: [...values], ...(enumName !== undefined && { enumName }) };
-}
-
-/** How a rule checks a member, and a schema describes it. */
-interface FieldShape {
-  readonly rule: MemberRule;
-  readonly schema: object;
-}
-
-/** A member of this shape. `name` distinguishes its rule from others on the same member. */
-export function Field(name: string, { rule, schema }: FieldShape, field: FieldText & Presence): PropertyDecorator {
+/** A member of this shape. */
+export function Field(
+  { rule, schema }: { readonly rule: MemberRule; readonly schema: object },
+  field: FieldText & Presence,
+): PropertyDecorator {
   const { optional = false } = field;
   // Of an object `required` would list its own members. Of alternatives each says that it may be null.
   const presence = 'type' in schema && schema.type === 'object' ? { selfRequired: !optional } : { required: !optional };
   return applyDecorators(
     ...(optional ? [IsOptional()] : []),
-    CheckedBy(name, rule),
+    CheckedBy('shape', rule),
     ApiProperty({ ...schema, ...presence, ...shown('anyOf' in schema ? { ...field, optional: false } : field) }),
   );
 }
@@ -119,49 +64,45 @@ export function OptionalText(field: TextField): PropertyDecorator {
 }
 
 function text(field: TextField & Presence): PropertyDecorator {
-  const { max, normalise } = field;
-  const schema = { type: String, minLength: leastLength(field), maxLength: max };
-  const member = Field('text', { rule: (value) => textFault(value, field), schema }, field);
+  const { normalise } = field;
+  const member = Field(textShape(field), field);
   return normalise === undefined ? member : applyDecorators(ReadAs(normalise), member);
 }
 
 /** A list of distinct texts; a fault names the index. */
 export function DistinctStrings(field: TextListLimits & FieldText<string[]> & Presence): PropertyDecorator {
-  const { minItems = 0, maxItems, item } = field;
-  const items = { type: 'string', minLength: leastLength(item), maxLength: item.max };
-  const schema = { type: 'array', items, minItems, maxItems, uniqueItems: true };
-  return Field('distinctStrings', { rule: (value) => textListFault(value, field), schema }, field);
+  const { minItems = 0, maxItems } = field;
+  const { rule, schema } = textsShape(field);
+  return Field({ rule, schema: { type: 'array', items: schema.items, minItems, maxItems, uniqueItems: true } }, field);
 }
 
 /** One of the given texts. */
 export function OneOf(values: readonly string[], field: ChoiceText & Presence): PropertyDecorator {
-  return Field('oneOf', { rule: (value) => oneOfFault(value, values), schema: shownChoice(values, field) }, field);
+  return Field(choiceShape(values, field), field);
 }
+
+const TIMESTAMP: Shape = { rule: timestampFault, schema: { type: 'string', format: 'date-time' } };
+const InUtc = ReadAs((given) => parseTimestamp(given) ?? given);
 
 /** An RFC 3339 time with a zone; the DTO holds it in UTC with milliseconds. */
 export function TimestampField(field: FieldText<string> & Presence): PropertyDecorator {
-  return applyDecorators(
-    ReadAs((given) => parseTimestamp(given) ?? given),
-    Field('timestamp', { rule: timestampFault, schema: { type: String, format: 'date-time' } }, field),
-  );
+  return applyDecorators(InUtc, Field(TIMESTAMP, field));
 }
 
 /** The same of a change: left out it stays as it is, and null takes it away. */
 export function ClearableTimestampField(field: FieldText<string>): PropertyDecorator {
-  return applyDecorators(
-    ReadAs((given) => parseTimestamp(given) ?? given),
-    CheckedBy('timestamp', (value) => (value === undefined || value === null ? undefined : timestampFault(value))),
-    ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, ...shown(field) }),
-  );
+  return applyDecorators(InUtc, clearable(TIMESTAMP, field));
 }
 
 /** The same of a text. */
 export function ClearableText(field: TextField): PropertyDecorator {
-  const rule: MemberRule = (value) => (value === undefined || value === null ? undefined : textFault(value, field));
-  const schema = { type: String, minLength: leastLength(field), maxLength: field.max };
+  return clearable(textShape(field), field);
+}
+
+function clearable({ rule, schema }: Shape, field: FieldText): PropertyDecorator {
   return applyDecorators(
-    CheckedBy('text', rule),
-    ApiProperty({ ...schema, nullable: true, required: false, ...shown(field) }),
+    CheckedBy('clearable', (value) => (value === undefined || value === null ? undefined : rule(value))),
+    ApiProperty({ ...(schema as object), nullable: true, required: false, ...shown(field) }),
   );
 }
 
@@ -173,21 +114,16 @@ function timestampFault(value: unknown): string | undefined {
 
 const YEARS_AHEAD = 10;
 
-/** When something expires: in the future, at most ten years ahead. */
-export function ExpiryField(field: FieldText<string>): PropertyDecorator {
-  return applyDecorators(
-    TimestampField({ optional: true, ...field }),
-    CheckedBy('expiry', (value) => expiryFault(value, new Date())),
-  );
-}
-
 /**
- * The ledger checks that it is in the future: a request replayed with its `Idempotency-Key` after that time still gets
- * its first answer. A value that is not a time is reported by another rule.
+ * When something expires: at most ten years ahead. The ledger checks that it is in the future: a request replayed with its
+ * `Idempotency-Key` after that time still gets its first answer.
  */
-function expiryFault(value: unknown, now: Date): string | undefined {
-  const expiresAt = typeof value === 'string' ? parseTimestamp(value) : undefined;
-  return expiresAt === undefined || expiresAt <= latestExpiry(now) ? undefined : expiryRule(now);
+export function ExpiryField(field: FieldText<string>): PropertyDecorator {
+  const rule: MemberRule = (value) => {
+    const now = new Date();
+    return timestampFault(value) ?? (String(value) <= latestExpiry(now) ? undefined : expiryRule(now));
+  };
+  return applyDecorators(InUtc, Field({ ...TIMESTAMP, rule }, { optional: true, ...field }));
 }
 
 /** ISO 8601. */
@@ -217,20 +153,17 @@ export interface FreeFormField extends FieldText<JsonObject>, Presence {
 
 /** An object whose content belongs to the client and is returned as it was sent. */
 export function FreeFormObject(field: FreeFormField): PropertyDecorator {
-  const schema = { type: 'object', additionalProperties: true };
-  return Field('freeFormObject', { rule: (value) => objectFault(value, field.rule), schema }, field);
+  return Field(freeFormShape(field.rule), field);
 }
 
 /** Any JSON value, kept as it was sent. It may be left out; `null` counts as left out. */
 export function JsonField(field: FieldText<JsonValue>): PropertyDecorator {
-  return Field('json', { rule: () => undefined, schema: ANY_JSON_SCHEMA }, { ...field, optional: true });
+  return Field({ rule: () => undefined, schema: ANY_JSON_SCHEMA }, { ...field, optional: true });
 }
 
 /** A text (possibly empty), a number or a boolean. */
 export function ScalarField(field: FieldText<string | number | boolean> & { maxLength: number }): PropertyDecorator {
-  const { maxLength } = field;
-  const schema = { oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }] };
-  return Field('scalar', { rule: (value) => scalarFault(value, maxLength), schema }, field);
+  return Field(scalarShape(field.maxLength), field);
 }
 
 export interface IntegerLimits extends FieldText<number>, Presence {
@@ -240,9 +173,7 @@ export interface IntegerLimits extends FieldText<number>, Presence {
 
 /** A whole number between bounds. */
 export function IntegerField(field: IntegerLimits): PropertyDecorator {
-  const { min, max } = field;
-  const schema = { type: 'integer', minimum: min, maximum: max };
-  return Field('integer', { rule: (value) => integerFault(value, min, max), schema }, field);
+  return Field(integerShape(field.min, field.max), field);
 }
 
 /** A list whose items are DTOs. */
@@ -250,15 +181,12 @@ export function ListOf(item: Type, field: FieldText & Presence & { readonly maxI
   const { maxItems } = field;
   const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= maxItems;
   const rule: MemberRule = (value) => (isList(value) ? undefined : `must be an array of at most ${maxItems} items`);
-  return applyDecorators(
-    ItemsAre(item, maxItems),
-    Field('listOf', { rule, schema: { type: [item], maxItems } }, field),
-  );
+  return applyDecorators(ItemsAre(item, maxItems), Field({ rule, schema: { type: [item], maxItems } }, field));
 }
 
 /** True or false. */
 export function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator {
-  return Field('boolean', { rule: booleanFault, schema: { type: Boolean } }, field);
+  return Field(booleanShape(), field);
 }
 
 /** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */

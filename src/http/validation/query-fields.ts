@@ -2,17 +2,20 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { CheckedBy, WholeRequest } from './dto';
-import { type ChoiceText, type FieldText, ReadAs, shown, shownChoice } from './fields';
-import { parseTimestampOrDate } from './timestamp';
+import { ReadAs } from './fields';
 import {
-  integerFault,
+  choiceShape,
+  type ChoiceText,
+  type FieldText,
+  integerShape,
   type MemberRule,
-  oneOfFault,
-  textFault,
+  shown,
   type TextLimits,
-  textListFault,
   type TextListLimits,
-} from './value-rules';
+  textShape,
+  textsShape,
+} from './shapes';
+import { parseTimestampOrDate } from './timestamp';
 
 const DIGITS = /^\d{1,16}$/;
 /** A time whose offset lost its `+`, which means a space in a query. */
@@ -28,9 +31,8 @@ export interface QueryPresence {
  */
 function queryField(
   field: FieldText & QueryPresence,
-  read: (text: string) => unknown,
-  rule: MemberRule,
-  schema: object,
+  { rule, schema }: { readonly rule: MemberRule; readonly schema: object },
+  read: (text: string) => unknown = (text) => text,
 ): PropertyDecorator {
   const { required = false } = field;
   return applyDecorators(
@@ -41,47 +43,45 @@ function queryField(
   );
 }
 
-const asText = (text: string): string => text;
-
 /** An integer in digits only. */
 export function QueryInteger(
   field: FieldText<number> & QueryPresence & { min: number; max: number },
 ): PropertyDecorator {
-  const { min, max } = field;
-  const schema = { type: 'integer', minimum: min, maximum: max };
   const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : text);
-  return queryField(field, read, (value) => integerFault(value, min, max, ', in digits only'), schema);
+  return queryField(field, integerShape(field.min, field.max, ', in digits only'), read);
 }
 
 /** A text. */
 export function QueryText(
   field: TextLimits & FieldText<string> & { normalise?: (text: string) => string },
 ): PropertyDecorator {
-  const { max, normalise = asText } = field;
-  return queryField(field, normalise, (value) => textFault(value, field), { type: String, maxLength: max });
+  const { max: maxLength, normalise } = field;
+  return queryField(field, { ...textShape(field), schema: { type: String, maxLength } }, normalise);
 }
 
 /** Texts, one per occurrence of the parameter; the route marks it as repeatable. */
 export function QueryTexts(field: TextListLimits & FieldText<string[]>): PropertyDecorator {
   const { maxItems, item } = field;
   const schema = { type: 'array', items: { type: 'string', maxLength: item.max }, maxItems };
-  return queryField(field, asText, (value) => textListFault(value, field), schema);
+  return queryField(field, { ...textsShape(field), schema });
 }
 
 /** One of the given texts. */
 export function QueryOneOf(values: readonly string[], field: ChoiceText): PropertyDecorator {
-  return queryField(field, asText, (value) => oneOfFault(value, values), shownChoice(values, field));
+  return queryField(field, choiceShape(values, field));
 }
+
+const TIME = { rule: timestampFault, schema: { type: String } };
 
 /** An RFC 3339 time with a zone, or a date alone (midnight UTC); the DTO holds it in UTC with milliseconds. */
 export function QueryTimestamp(field: FieldText<string>): PropertyDecorator {
-  return queryField(field, (text) => parseTimestampOrDate(text) ?? text, timestampFault, { type: String });
+  return queryField(field, TIME, (text) => parseTimestampOrDate(text) ?? text);
 }
 
 /** A sequence of the ledger, or a time or date as above; the DTO holds a number, or a time as text. */
 export function QueryMoment(field: FieldText<string>): PropertyDecorator {
   const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text));
-  return queryField(field, read, momentFault, { type: String });
+  return queryField(field, { ...TIME, rule: momentFault }, read);
 }
 
 function momentFault(value: unknown): string | undefined {

@@ -1,33 +1,89 @@
 import type { SchemaObject } from '@nestjs/swagger';
-import { MOST_FAULTS } from '../../core/errors/domain-error';
-import { type FieldText, type Presence, shown, shownChoice } from './fields';
-import {
-  booleanFault,
-  type FaultInside,
-  integerFault,
-  leastLength,
-  type MemberRule,
-  oneOfFault,
-  textFault,
-  type TextLimits,
-  textListFault,
-  type TextListLimits,
-  unknownMembers,
-} from './value-rules';
+import type { JsonObject } from '../../core/json/json-value';
 
-/** A form of values inside a member: what is wrong with one, and how the API document shows it. */
+/** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
+export interface FaultInside {
+  readonly at: string;
+  readonly message: string;
+}
+
+/** What is wrong with a member's value: a message, faults located inside it, or nothing. */
+export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
+
+/** A form of values: what is wrong with one, and how the API document shows it. */
 export interface Shape {
   readonly rule: MemberRule;
   readonly schema: SchemaObject;
 }
 
-/** A shape as a member of an object. `null` on an optional member counts as absent. */
-type ShapeMember = Shape & Presence;
+/** How a member is shown in the API document. */
+export interface FieldText<Example = unknown> {
+  readonly description?: string;
+  readonly example?: Example;
+  /** What the service assumes if the member is left out. */
+  readonly default?: Example;
+}
 
-export type Members = Readonly<Record<string, unknown>>;
+export interface Presence {
+  /** The member may be left out; `null` counts as left out. */
+  readonly optional?: boolean;
+}
 
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | 'example'> {
+  readonly nullable?: true;
+}
+
+/** What the API document shows of a field, without members only needed for validation. */
+export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
+  const { example, optional = false } = field;
+  const description = describe(field);
+  return {
+    ...(description !== '' && { description }),
+    ...(example !== undefined && { example }),
+    ...(optional && { nullable: true as const }),
+  };
+}
+
+/** The default is put into words: given in the schema, client generators would make the member always present. */
+function describe<Example>({ description, default: taken }: FieldText<Example>): string {
+  const words = taken === undefined ? [] : [`Without it \`${JSON.stringify(taken)}\`.`];
+  return [...(description === undefined ? [] : [description]), ...words].join(' ');
+}
+
+export interface TextLimits {
+  /** Code points at least; 1 by default, 0 when it may be blank. */
+  readonly min?: number;
+  /** Code points at most. */
+  readonly max: number;
+  /** White space alone is allowed. */
+  readonly mayBeBlank?: boolean;
+  /** What else is wrong with a text of valid length; undefined if nothing is. */
+  readonly rule?: (text: string) => string | undefined;
+}
+
+/** What is wrong with a text; undefined when nothing is. */
+export function textFault(value: unknown, limits: TextLimits): string | undefined {
+  const { max, mayBeBlank = false, rule } = limits;
+  const min = leastLength(limits);
+  if (value === undefined) return 'is required';
+  if (typeof value !== 'string') return 'must be a string';
+  if (!mayBeBlank && value.trim() === '') return 'must not be blank';
+  if (!hasLength(value, min, max)) {
+    return min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;
+  }
+  return rule?.(value);
+}
+
+function leastLength({ min, mayBeBlank }: TextLimits): number {
+  return min ?? (mayBeBlank === true ? 0 : 1);
+}
+
+/** Lengths count code points. A text never has fewer UTF-16 units, so these settle the ordinary case. */
+function hasLength(text: string, min: number, max: number): boolean {
+  if (text.length <= max && (min <= 1 || text.length >= 2 * min)) return text.length >= min;
+  if (text.length > 2 * max) return false;
+  const length = Array.from(text).length;
+  return length >= min && length <= max;
 }
 
 export function textShape(limits: TextLimits & { readonly normalise?: (text: string) => string }): Shape {
@@ -38,25 +94,93 @@ export function textShape(limits: TextLimits & { readonly normalise?: (text: str
   };
 }
 
-/** A list of distinct texts. */
-export function textsShape(limits: TextListLimits): Shape {
-  const { maxItems, item } = limits;
-  const items = { type: 'string', minLength: leastLength(item), maxLength: item.max };
-  return { rule: (value) => textListFault(value, limits), schema: { type: 'array', maxItems, items } };
+export interface TextListLimits {
+  readonly minItems?: number;
+  readonly maxItems: number;
+  readonly item: TextLimits;
 }
 
-export function integerShape(minimum: number, maximum: number): Shape {
-  return { rule: (value) => integerFault(value, minimum, maximum), schema: { type: 'integer', minimum, maximum } };
+/** A list of distinct texts; each fault is at its index. */
+export function textsShape({ minItems = 0, maxItems, item }: TextListLimits): Shape {
+  const rule: MemberRule = (value) => {
+    if (value === undefined) return 'is required';
+    if (!Array.isArray(value)) return 'must be an array of strings';
+    if (value.length < minItems || value.length > maxItems) {
+      return minItems > 0 ? `must have ${minItems} to ${maxItems} items` : `must have at most ${maxItems} items`;
+    }
+    const seen = new Set<unknown>();
+    return value.flatMap((text: unknown, index): FaultInside[] => {
+      const message = textFault(text, item) ?? (seen.has(text) ? 'must differ from the items before it' : undefined);
+      seen.add(text);
+      return message === undefined ? [] : [{ at: `[${index}]`, message }];
+    });
+  };
+  return { rule, schema: { type: 'array', maxItems, items: textShape(item).schema } };
+}
+
+/** A choice among texts. */
+export interface ChoiceText extends FieldText<string> {
+  /** What the API document calls the choice, such as `RiskLevel`: clients have one type for it. */
+  readonly enumName?: string;
+}
+
+/** What is wrong with a choice among texts; undefined when it is one of them. */
+export function oneOfFault(value: unknown, values: readonly string[]): string | undefined {
+  if (typeof value === 'string' && values.includes(value)) return undefined;
+  return `${value === undefined ? 'is required:' : 'must be'} one of ${values.join(', ')}`;
+}
+
+/** One of the texts. A choice that may be left out also takes null, which in OpenAPI 3.0 is one of its values. */
+export function choiceShape(
+  values: readonly string[],
+  { enumName, optional = false }: ChoiceText & Presence = { optional: true },
+): Shape {
+  const named = { enum: [...values], ...(enumName !== undefined && { enumName }) };
+  const schema = optional ? { type: 'string', enum: [...values, null] } : named;
+  return { rule: (value) => oneOfFault(value, values), schema };
+}
+
+/** A whole number between bounds. @param form how it has to be written. */
+export function integerShape(minimum: number, maximum: number, form = ''): Shape {
+  const rule: MemberRule = (value) => {
+    if (value === undefined) return 'is required';
+    const isInside = typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum;
+    return isInside ? undefined : `must be an integer from ${minimum} to ${maximum}${form}`;
+  };
+  return { rule, schema: { type: 'integer', minimum, maximum } };
 }
 
 export function booleanShape(): Shape {
-  return { rule: booleanFault, schema: { type: 'boolean' } };
+  const rule: MemberRule = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false');
+  return { rule, schema: { type: 'boolean' } };
 }
 
-/** A choice that may be left out. */
-export function choiceShape(values: readonly string[]): Shape {
-  const { enumName: _, ...schema } = shownChoice(values, { optional: true });
-  return { rule: (value) => oneOfFault(value, values), schema };
+/** A text (possibly empty), a number or a boolean. */
+export function scalarShape(maxLength: number): Shape {
+  const rule: MemberRule = (value) => {
+    if (value === undefined) return 'is required';
+    if (typeof value === 'number' || typeof value === 'boolean') return undefined;
+    if (typeof value !== 'string') return 'must be a string, a number or a boolean';
+    return hasLength(value, 0, maxLength) ? undefined : `must have at most ${maxLength} characters`;
+  };
+  return { rule, schema: { oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }] } };
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object of any content. @param rule finds faults in members whose meaning the service knows. */
+export function freeFormShape(rule?: (value: JsonObject) => readonly FaultInside[]): Shape {
+  return {
+    rule: (value) => {
+      if (value === undefined) return 'is required';
+      return isObject(value) ? rule?.(value as JsonObject) : 'must be an object';
+    },
+    schema: { type: 'object', additionalProperties: true },
+  };
 }
 
 /** @param items what its items are, in the plural. */
@@ -65,13 +189,13 @@ export function listShape({ rule, schema }: Shape, min: number, max: number, ite
   const listRule: MemberRule = (value) => {
     if (value === undefined) return 'is required';
     if (!Array.isArray(value) || value.length < min || value.length > max) return fault;
-    const faults: FaultInside[] = [];
-    for (let index = 0; index < value.length && faults.length < MOST_FAULTS; index += 1)
-      faults.push(...faultsAt(`[${index}]`, rule, value[index]));
-    return faults;
+    return value.flatMap((item, index) => faultsAt(`[${index}]`, rule, item));
   };
   return { rule: listRule, schema: { type: 'array', minItems: min, maxItems: max, items: schema } };
 }
+
+/** A shape as a member of an object. `null` on an optional member counts as absent. */
+type ShapeMember = Shape & Presence;
 
 /** @param together finds what is wrong with the combination of the members. */
 export function objectShape(
@@ -81,9 +205,11 @@ export function objectShape(
   const all = Object.entries(members);
   const names = Object.keys(members);
   const required = all.flatMap(([name, { optional = false }]) => (optional ? [] : [name]));
+  const unknown = `is not known here; known are ${names.join(', ')}`;
   const rule: MemberRule = (value) => {
     if (!isObject(value)) return 'must be an object';
-    const faults = [...unknownMembers(value, names)];
+    const others = Object.keys(value).filter((name) => !names.includes(name));
+    const faults: FaultInside[] = others.map((name) => ({ at: `.${name}`, message: unknown }));
     for (const [name, member] of all) {
       const given = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
       if (given !== undefined || member.optional !== true) faults.push(...faultsAt(`.${name}`, member.rule, given));
@@ -100,12 +226,9 @@ export function member({ rule, schema }: Shape, field: FieldText & Presence): Sh
   return { rule, schema: { ...schema, ...shown(field) }, optional: field.optional ?? false };
 }
 
-/** What a rule finds in a value inside a member. Most have no faults, so that nothing is allocated for them. */
+/** What a rule finds in the value at a path. */
 export function faultsAt(at: string, rule: MemberRule, value: unknown): readonly FaultInside[] {
-  const found = rule(value);
-  if (found === undefined || found.length === 0) return NO_FAULTS;
+  const found = rule(value) ?? [];
   if (typeof found === 'string') return [{ at, message: found }];
   return found.map((fault) => ({ ...fault, at: `${at}${fault.at}` }));
 }
-
-const NO_FAULTS: readonly FaultInside[] = [];

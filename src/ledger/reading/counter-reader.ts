@@ -1,8 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { chunksOf } from './chunks';
-import { counterName } from '../records/counters';
-import type { AnyRecordKind } from '../record-kind';
 import { readAsked } from '../records/rows-asked';
 import { arraysOfOne } from '../records/statements';
 import { type KeptSum, sumAsked, type SumKey } from '../records/sum-key';
@@ -14,12 +11,7 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
-/** Most values read at once. */
-const CHUNK = 1_000;
-/** Names are compared byte by byte. */
-const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${CHUNK}`;
 const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
-const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
 
 /** Reads the counters that move with the head, and sums: their cost does not grow with what they count. */
 @Injectable()
@@ -40,12 +32,6 @@ export class CounterReader {
     return head?.sequence ?? 0;
   }
 
-  /** Sequence of the last entry that changed what processes keep in memory, such as the policies in force. */
-  async effectSequence(): Promise<number> {
-    const [head] = await this.database.points.all<{ effectSequence: number }>(SELECT_EFFECT_SEQUENCE);
-    return head?.effectSequence ?? 0;
-  }
-
   async read(counters: readonly string[]): Promise<LedgerCounts> {
     const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, [
       arraysOfOne(counters),
@@ -60,16 +46,5 @@ export class CounterReader {
     const { points, dialect } = this.database;
     const asked = keys.map((key) => sumAsked(dialect, key));
     return (await readAsked<KeptSum>(points, asked)).map(([kept]) => kept?.value);
-  }
-
-  /** Every value that a counted column or list column has or contains in any record, in order. */
-  async *valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string> {
-    const prefix = counterName(counter, column, '');
-    // The end of the prefix: ";" is the character after ":".
-    const end = `${prefix.slice(0, -1)};`;
-    const chunks = chunksOf<{ name: string }>((last) =>
-      this.database.points.all(SELECT_USED_NAMES, [last?.name ?? prefix, end]),
-    );
-    for await (const rows of chunks) for (const { name } of rows) yield name.slice(prefix.length);
   }
 }

@@ -76,9 +76,12 @@ export class RecordReader {
   ): Promise<Row | undefined> {
     visibilityOf(kind, undefined);
     const codec = this.catalog.codec(kind);
-    const [[column, value] = ['', ''], ...others] = Object.entries<string>(key as Record<string, string>);
-    if (others.length > 0) return this.findByAll(codec, key as Record<string, string>) as Promise<Row | undefined>;
-    return this.points.find(codec, column, value) as Promise<Row | undefined>;
+    const columns = Object.keys(key) as ColumnOf<Row>[];
+    const values = Object.values(key as Readonly<Record<string, string>>);
+    const [column = '', ...others] = columns;
+    const [value = ''] = values;
+    if (others.length === 0) return this.points.find(codec, column, value) as Promise<Row | undefined>;
+    return this.allAmong(kind, columns, [values]).then(([row]) => row);
   }
 
   /** Excludes what the viewer may not see, from the total as well. */
@@ -230,11 +233,6 @@ export class RecordReader {
       total: total ?? (await totalInChunks(this.database, list, this.countedAtOnce)),
       more: rows.length > limit,
     };
-  }
-
-  private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
-    const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
-    return row === undefined ? undefined : codec.decode(row);
   }
 }
 

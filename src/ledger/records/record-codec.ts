@@ -1,7 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
 import type { SqlRow, SqlValue } from '../database/sql-connection';
-import type { JsonObject, JsonValue } from '../../core/json/json-value';
+import { type JsonObject, type JsonValue, parsedJson } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 import type { AnyRecordKind, DecisiveForm, GovernedRow } from '../record-kind';
@@ -251,15 +251,6 @@ function columnType(type: unknown, name: string): ColumnDefinition['type'] {
   throw new Error(
     `The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`,
   );
-}
-
-/** Undefined if it is not JSON. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function hasForm(value: unknown, form: DecisiveForm): boolean {

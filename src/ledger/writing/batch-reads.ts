@@ -1,11 +1,8 @@
-import { quoted } from '../database/dialect';
 import type { SqlConnection, SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
-import type { JsonObject } from '../../core/json/json-value';
 import type { Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
-import { arraysOfOne, equalities } from '../records/statements';
-import { Turn } from '../../core/concurrency/turn';
+import { arraysOfOne } from '../records/statements';
 import { readAsked, type RowsAsked } from '../records/rows-asked';
 
 /** Columns with the values that a row has in them. */
@@ -17,11 +14,6 @@ interface FoundRow {
   row?: GovernedRow;
 }
 
-const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
-const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
-const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'claim' ORDER BY "sequence" DESC LIMIT 1`;
-/** Keys by which one statement reads rows. */
-const READ_AT_ONCE = 250;
 /** Characters of content after which a batch takes no further command. */
 const FULL = 16 * 1024 * 1024;
 
@@ -59,81 +51,6 @@ export class BatchReads {
     const name = nameOf(kind, { id });
     if (!this.found.has(name)) await this.findIds(kind, [id]);
     return (this.found.get(name) ?? null) !== null;
-  }
-
-  async all(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
-    const codec = this.catalog.codec(kind);
-    const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
-    return rows.map((row) => codec.decode(row));
-  }
-
-  async among(
-    kind: AnyRecordKind,
-    columns: readonly string[],
-    keys: readonly (readonly string[])[],
-  ): Promise<GovernedRow[]> {
-    const codec = this.catalog.codec(kind);
-    const sql = codec.selectAmong(columns);
-    const turn = new Turn(true);
-    const found: GovernedRow[] = [];
-    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
-      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
-      for (const row of await this.connection.all(sql, [some])) found.push(codec.decode(row));
-      if (turn.isOver) await turn.next();
-    }
-    return found;
-  }
-
-  /** Some columns, and what every row has; newest first. */
-  async newest(
-    kind: AnyRecordKind,
-    names: readonly string[],
-    where: Where,
-    most: number,
-  ): Promise<Readonly<Record<string, unknown>>[]> {
-    const codec = this.catalog.codec(kind);
-    const columns = codec.columnsNamed(names);
-    const selected = columns.map(({ name }) => quoted(name)).join(', ');
-    const given = Object.keys(where).filter((name) => where[name] !== null);
-    const nulls = Object.keys(where).filter((name) => where[name] === null);
-    const conditions = [equalities(given), ...nulls.map((name) => `${quoted(name)} IS NULL`)].join(' AND ');
-    const sql =
-      `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
-      `ORDER BY "createdSequence" DESC LIMIT $${given.length + 1}`;
-    const rows = await this.connection.all(sql, [...given.map((name) => where[name] ?? null), most]);
-    return rows.map((row) => codec.decodeColumns(row, columns));
-  }
-
-  /** About the record itself or, of an entity, one of its claims. */
-  async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
-    const [own] = await this.connection.all<{ timestamp: string }>(SELECT_LAST, [id, subjectType]);
-    if (own === undefined || subjectType !== 'entity') return own?.timestamp;
-    const [ofClaims] = await this.connection.all<{ timestamp: string }>(SELECT_LAST_OF_CLAIMS, [id]);
-    return ofClaims !== undefined && ofClaims.timestamp > own.timestamp ? ofClaims.timestamp : own.timestamp;
-  }
-
-  /** Of the last entry with one of the actions; empty once it was erased. */
-  async detailsOf(
-    { subjectType }: AnyRecordKind,
-    id: string,
-    actions: readonly string[],
-  ): Promise<JsonObject | undefined> {
-    const places = actions.map((_, index) => `$${index + 3}`).join(', ');
-    const sql =
-      `SELECT "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
-      `AND "action" IN (${places}) ORDER BY "sequence" DESC LIMIT 1`;
-    const [entry] = await this.connection.all<{ details: string }>(sql, [id, subjectType, ...actions]);
-    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject);
-  }
-
-  async count(kind: AnyRecordKind, where: Where, greater: Where = {}): Promise<number> {
-    const { table } = this.catalog.codec(kind);
-    const values = Object.values(where);
-    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
-    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
-    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${conditions}`;
-    const [row] = await this.connection.all<{ count: number | string }>(sql, [...values, ...Object.values(greater)]);
-    return Number(row?.count ?? 0);
   }
 
   /** Reads what will be looked up, in one statement per column; of large rows only that they exist. */

@@ -25,6 +25,7 @@ export interface BatchMeans {
   readonly connection: SqlConnection;
   readonly catalog: RecordCatalog;
   readonly reads: BatchReads;
+  /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
 }
 
@@ -38,10 +39,6 @@ export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): B
 export class Batch {
   rows = new RowChanges();
   readonly ulids: UlidSequence;
-  readonly catalog: RecordCatalog;
-  readonly reads: BatchReads;
-  /** The answers for idempotency keys. */
-  readonly kept: IdempotencyStore;
   /** Those that its commands have changed, by name. */
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
@@ -62,19 +59,16 @@ export class Batch {
 
   /** @param position the end of the chain, which each entry moves. */
   constructor(
-    private readonly means: BatchMeans,
+    readonly means: BatchMeans,
     public position: LedgerPosition,
   ) {
-    this.catalog = means.catalog;
-    this.reads = means.reads;
-    this.kept = means.kept;
     this.begin = position.sequence;
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
   }
 
   get isFull(): boolean {
-    return this.size > FULL || this.reads.isFull || this.kept.isFull;
+    return this.size > FULL || this.means.reads.isFull || this.means.kept.isFull;
   }
 
   get askedRows(): AskedRows {
@@ -138,7 +132,7 @@ export class Batch {
    */
   async finish(kept: readonly SqlStatement[]): Promise<void> {
     const statements = await this.unwritten();
-    const sql = ledgerSql(this.catalog.dialect);
+    const sql = ledgerSql(this.means.catalog.dialect);
     const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) => [sum, window, key, value]);
     statements.push(...rowStatements(sql.keepSums, sums));
     if (this.hasEntries) {
@@ -154,7 +148,7 @@ export class Batch {
     await this.flush();
     // Dependent rows that are known here are gone.
     this.rows = new RowChanges();
-    this.reads.forget();
+    this.means.reads.forget();
   }
 
   private async unwritten(): Promise<SqlStatement[]> {
@@ -163,7 +157,7 @@ export class Batch {
     [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
     const statements: SqlStatement[] = [];
     const turn = new Turn(true);
-    const { catalog } = this;
+    const { catalog } = this.means;
     const unwritten = { changes, removals, erased, entries, nodes };
     for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
       if (statements.length > 0 && turn.isOver) await turn.next();

@@ -79,7 +79,7 @@ export class Batches {
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    const { kept } = batch;
+    const { kept } = batch.means;
     const ofKeys = isTidying || kept.added.size > 0 ? kept.changes(batch.position.timestamp, isTidying) : NOTHING_KEPT;
     await batch.finish(ofKeys.statements);
     const { hasEntries, position, sideWrites } = batch;

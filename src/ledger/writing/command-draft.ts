@@ -1,4 +1,7 @@
 import { type Caller, SYSTEM_CALLER } from '../caller';
+import { Turn } from '../../core/concurrency/turn';
+import { quoted } from '../database/dialect';
+import type { SqlRow, SqlValue } from '../database/sql-connection';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { newSalt } from '../chain/random';
@@ -7,11 +10,18 @@ import { type AfterCommit, type Batch, changedRow, type KeyValues, PendingChange
 import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
+import { equalities } from '../records/statements';
 import { visibleTo } from '../records/visibility';
 import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
+
+const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
+const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
+const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'claim' ORDER BY "sequence" DESC LIMIT 1`;
+/** Keys by which one statement reads rows. */
+const READ_AT_ONCE = 250;
 
 /** A row before and after a change: null where there is none. */
 interface Change {
@@ -53,7 +63,9 @@ export class CommandDraft implements LedgerTransaction {
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const row =
-      change === undefined ? await this.reading(() => this.batch.reads.find(kind, { id })) : changedRow(change, kind);
+      change === undefined
+        ? await this.reading(() => this.batch.means.reads.find(kind, { id }))
+        : changedRow(change, kind);
     return this.remember(row as Row | undefined);
   }
 
@@ -65,7 +77,7 @@ export class CommandDraft implements LedgerTransaction {
     const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const isPresent =
       change === undefined
-        ? await this.reading(() => this.batch.reads.exists(kind, id))
+        ? await this.reading(() => this.batch.means.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
     if (isPresent) this.present.add(id);
     return isPresent;
@@ -76,7 +88,7 @@ export class CommandDraft implements LedgerTransaction {
     const found =
       this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.reading(() => this.batch.reads.find(kind, key as Where)));
+      (await this.reading(() => this.batch.means.reads.find(kind, key as Where)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
@@ -87,16 +99,23 @@ export class CommandDraft implements LedgerTransaction {
     keys: readonly (readonly string[])[],
   ): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.readingAll((reads) => reads.among(kind, columns, keys));
-    rows.forEach((row) => this.remember(row));
-    return rows as Row[];
+    const codec = this.codec(kind);
+    const turn = new Turn(true);
+    const found: Row[] = [];
+    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
+      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
+      for (const row of await this.query(codec.selectAmong(columns), [some]))
+        found.push(this.remember(codec.decode(row) as Row));
+      if (turn.isOver) await turn.next();
+    }
+    return found;
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.readingAll((reads) => reads.all(kind, where as Where));
-    rows.forEach((row) => this.remember(row));
-    return rows as Row[];
+    const codec = this.codec(kind);
+    const rows = await this.query(codec.selectWhere(Object.keys(where)), Object.values(where as Where));
+    return rows.map((row) => this.remember(codec.decode(row) as Row));
   }
 
   async findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(
@@ -106,8 +125,18 @@ export class CommandDraft implements LedgerTransaction {
     most: number,
   ): Promise<(Pick<Row, Name> & GovernedRow)[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.readingAll((reads) => reads.newest(kind, names, where as Where, most));
-    return rows as unknown as (Pick<Row, Name> & GovernedRow)[];
+    const codec = this.codec(kind);
+    const columns = codec.columnsNamed(names);
+    const selected = columns.map(({ name }) => quoted(name)).join(', ');
+    const all = Object.entries(where as Where);
+    const given = all.filter(([, value]) => value !== null);
+    const nulls = all.filter(([, value]) => value === null).map(([name]) => `${quoted(name)} IS NULL`);
+    const conditions = [equalities(given.map(([name]) => name)), ...nulls].join(' AND ');
+    const sql =
+      `SELECT ${selected} FROM ${quoted(codec.table)} WHERE ${conditions} ` +
+      `ORDER BY "createdSequence" DESC LIMIT $${given.length + 1}`;
+    const rows = await this.query(sql, [...given.map(([, value]) => value), most]);
+    return rows.map((row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow);
   }
 
   async count<Row extends GovernedRow>(
@@ -116,7 +145,12 @@ export class CommandDraft implements LedgerTransaction {
     greater: Partial<Row> = {},
   ): Promise<number> {
     this.refuseOwnChanges(kind);
-    return this.readingAll((reads) => reads.count(kind, where as Where, greater as Where));
+    const values = Object.values(where as Where);
+    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
+    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
+    const sql = `SELECT count(*) AS "count" FROM ${quoted(this.codec(kind).table)} WHERE ${conditions}`;
+    const [row] = await this.query<{ count: number }>(sql, [...values, ...Object.values(greater as Where)]);
+    return row?.count ?? 0;
   }
 
   async asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
@@ -126,13 +160,13 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked {
-    return this.batch.catalog.codec(kind).presence(values as Where);
+    return this.codec(kind).presence(values as Where);
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
-    const codec = this.batch.catalog.codec(kind);
+    const codec = this.codec(kind);
     requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
     this.change({ codec, id: created.id, previous: null, row: created }, note);
     return created;
@@ -140,7 +174,7 @@ export class CommandDraft implements LedgerTransaction {
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    const codec = this.batch.catalog.codec(kind);
+    const codec = this.codec(kind);
     codec.requireUnchanged(previous, row);
     this.change({ codec, id: row.id, previous, row }, note);
     return row;
@@ -148,22 +182,21 @@ export class CommandDraft implements LedgerTransaction {
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
     const previous = this.previous(kind, row.id);
-    this.change({ codec: this.batch.catalog.codec(kind), id: row.id, previous, row: null }, note);
+    this.change({ codec: this.codec(kind), id: row.id, previous, row: null }, note);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
-    this.refuseOwnChanges(kind);
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
-    const count = await this.readingAll((reads) => reads.count(kind, { [ownerColumn(kind)]: ownerId }));
-    this.pending.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), ownerId, count });
+    const count = await this.count(kind, { [ownerColumn(kind)]: ownerId } as Partial<Row>);
+    this.pending.ownedRemovals.push({ codec: this.codec(kind), ownerId, count });
     this.pending.counts.add(kind.counter, -count);
     return count;
   }
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
-    this.change({ codec: this.batch.catalog.codec(kind), id: row.id, previous, row }, note, true);
+    this.change({ codec: this.codec(kind), id: row.id, previous, row }, note, true);
     this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
     return row;
   }
@@ -174,16 +207,29 @@ export class CommandDraft implements LedgerTransaction {
     this.pending.erased.push({ subjectType, id });
   }
 
-  lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined> {
-    return this.readingAll((reads) => reads.lastEntryAt(kind, id));
+  async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
+    const [own] = await this.query<{ timestamp: string }>(SELECT_LAST, [id, subjectType]);
+    if (own === undefined || subjectType !== 'entity') return own?.timestamp;
+    const [ofClaims] = await this.query<{ timestamp: string }>(SELECT_LAST_OF_CLAIMS, [id]);
+    return ofClaims !== undefined && ofClaims.timestamp > own.timestamp ? ofClaims.timestamp : own.timestamp;
   }
 
-  detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | undefined> {
-    return this.readingAll((reads) => reads.detailsOf(kind, id, actions));
+  /** Empty once they were erased. */
+  async detailsOf(
+    { subjectType }: AnyRecordKind,
+    id: string,
+    actions: readonly string[],
+  ): Promise<JsonObject | undefined> {
+    const places = actions.map((_, index) => `$${index + 3}`).join(', ');
+    const sql =
+      `SELECT "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
+      `AND "action" IN (${places}) ORDER BY "sequence" DESC LIMIT 1`;
+    const [entry] = await this.query<{ details: string }>(sql, [id, subjectType, ...actions]);
+    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject);
   }
 
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
-    this.addEntry(kind.subjectType, row.id, this.batch.catalog.codec(kind).encode(row).state, note);
+    this.addEntry(kind.subjectType, row.id, this.codec(kind).encode(row).state, note);
   }
 
   recordAccessDenied(
@@ -200,8 +246,8 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    const { askedRows, catalog, keptSums } = this.batch;
-    const asked = keys.map((key) => sumAsked(catalog.dialect, key));
+    const { askedRows, means, keptSums } = this.batch;
+    const asked = keys.map((key) => sumAsked(means.catalog.dialect, key));
     const found = await this.reading(() => askedRows.read<KeptSum>(asked));
     return keys.map((key, index) => {
       const kept = this.pending.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
@@ -265,11 +311,19 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   /** Reads from the database, which by then holds what earlier commands of the batch have changed. */
-  private readingAll<Found>(read: (reads: Batch['reads']) => Promise<Found>): Promise<Found> {
+  private readingAll<Found>(read: () => Promise<Found>): Promise<Found> {
     return this.reading(async () => {
       await this.batch.flush();
-      return read(this.batch.reads);
+      return read();
     });
+  }
+
+  private query<Found = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
+    return this.readingAll(() => this.batch.means.connection.all<Found>(sql, parameters));
+  }
+
+  private codec(kind: AnyRecordKind): RecordCodec {
+    return this.batch.means.catalog.codec(kind);
   }
 
   private addEntry(subjectType: string, subjectId: string, state: string | null, note: EntryNote): void {

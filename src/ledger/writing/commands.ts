@@ -82,10 +82,10 @@ export class Commands {
     const refusal = caller.refusal(now);
     if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
     if (keyed === null) return this.perform(batch, queued, now, command);
-    const known = batch.kept.find(keyed, now);
+    const known = batch.means.kept.find(keyed, now);
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
     if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
-    const kept = await batch.kept.answerOf(known);
+    const kept = await batch.means.kept.answerOf(known);
     let answer: unknown;
     try {
       answer = decodeAnswer(kept);
@@ -114,7 +114,7 @@ export class Commands {
       effects.push(...this.memory.effectsOf(draft.pending));
       await batch.join(draft.pending);
       if (keyed !== undefined) {
-        batch.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
+        batch.means.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
       }
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;

@@ -11,6 +11,7 @@ import { Batch, batchMeans, type BatchMeans } from './batch';
 import type { LiveMemory } from './live-memory';
 import type { RecordCatalog } from '../records/record-catalog';
 import { within } from '../../core/concurrency/within';
+import { messageOf } from '../../core/errors/domain-error';
 import { SYSTEM_CALLER } from '../caller';
 import { CommandDraft } from './command-draft';
 
@@ -137,6 +138,7 @@ export class WriterConnection {
     await connection.run('COMMIT');
     return true;
   }
+
   succeeded(): void {
     if (this.hasFailed) this.logger.log('The database takes writes again.');
     this.hasFailed = false;
@@ -210,10 +212,6 @@ async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void>
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return first;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function holds(connection: SqlConnection, { sequence, hash }: LedgerPosition): Promise<boolean> {

@@ -5,7 +5,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
 import { FOR_EVER } from '../../http/answers/common-headers';
-import { ExistsWith, LeavesInputUnread, Public, Uncounted, routeNotFound } from '../../http/request/routes';
+import { ExistsWith, Public, routeNotFound, Marked } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');
@@ -58,7 +58,7 @@ export class ConsoleController {
   constructor(private readonly issuer: OidcIssuer) {}
 
   @Get([...CONSOLE_FILES.keys()].map((name) => `assets/${name}`))
-  @Uncounted()
+  @Marked({ isUncounted: true })
   @Header('Cache-Control', FOR_EVER)
   file(@Req() request: Request): StreamableFile {
     const found = CONSOLE_FILES.get(basename(request.path));
@@ -74,8 +74,7 @@ export class ConsoleController {
 
   /** The page itself interprets path and query. */
   @Get(['', '*path'])
-  @Uncounted()
-  @LeavesInputUnread()
+  @Marked({ isUncounted: true, readsInput: false })
   @Header('Cache-Control', 'no-cache')
   @Header('Content-Type', 'text/html; charset=utf-8')
   async page(@Res({ passthrough: true }) response: Response): Promise<string> {

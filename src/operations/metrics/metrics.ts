@@ -10,6 +10,7 @@ import { Gates } from '../../http/gates';
 import type { ServiceRequest } from '../../http/request/service-request';
 import { TURN } from '../../http/server/http-server';
 import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
+import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Instruments, type Measured } from './instruments';
 
@@ -29,6 +30,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
 
   constructor(
     private readonly ledger: LedgerService,
+    private readonly database: Database,
     private readonly checkpoints: Checkpoints,
     private readonly verifier: ChainVerifier,
     private readonly denials: AccessDenials,
@@ -96,7 +98,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
       {
         name: 'governance_ledger_previous_heads',
         help: 'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
-        read: () => within(ledger.deadHeadVersions(), LONGEST_READ, NaN),
+        read: () => within(this.database.deadRows('ledger_head'), LONGEST_READ, NaN),
       },
       {
         name: 'governance_ledger_healthy',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { configuredDatabase } from '../../core/config/configuration.module';
+import { messageOf } from '../../core/errors/domain-error';
 import { shownText } from '../../core/values/shown-text';
 import { writeBackup, UsageError, type Verification } from './backup';
 
@@ -54,7 +55,7 @@ function warn(line: string): void {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   const isMisuse = error instanceof UsageError || error instanceof ConfigurationError;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   process.stderr.write(isMisuse ? `${message}\n` : `No backup was written: ${message}\n`);
   process.exitCode = isMisuse ? MISUSED : FAILED;
 });

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { configuredDatabase } from '../../core/config/configuration.module';
 import { ConfigurationError } from '../../core/config/read-configuration';
+import { messageOf } from '../../core/errors/domain-error';
 import { shownText } from '../../core/values/shown-text';
 import { preparedConnection } from '../../ledger/database/sql-connection';
 import { SqliteConnection } from '../../ledger/database/sqlite/sqlite-connection';
@@ -49,7 +50,7 @@ async function compact(path: string): Promise<void> {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   const isMisuse = error instanceof MisuseError || error instanceof ConfigurationError;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   process.stderr.write(isMisuse ? `${message}\n` : `The database was not compacted: ${shownText(message)}\n`);
   process.exitCode = isMisuse ? MISUSED : FAILED;
 });

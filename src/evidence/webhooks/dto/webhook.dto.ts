@@ -12,7 +12,7 @@ import {
   REMARK,
   RequiredText,
 } from '../../../http/validation/fields';
-import { textFault } from '../../../http/validation/value-rules';
+import { textFault } from '../../../http/validation/shapes';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import {
   actionsFault,

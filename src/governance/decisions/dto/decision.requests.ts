@@ -112,7 +112,6 @@ export class SeenDecisionRequest {
   readonly id!: string;
 
   @Field(
-    'actionHash',
     { rule: actionHashFault, schema: { type: String, nullable: true } },
     {
       description: 'Of the action that the reviewer saw; null where the decision has none.',

@@ -8,7 +8,7 @@ import {
   ScalarField,
 } from '../../../http/validation/fields';
 import { QueryText } from '../../../http/validation/query-fields';
-import type { FaultInside } from '../../../http/validation/value-rules';
+import type { FaultInside } from '../../../http/validation/shapes';
 import type { JsonObject } from '../../../core/json/json-value';
 import { ListQuery } from '../../../http/lists/list.query';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json/json-value';
 import { type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { FreeFormObject, RequiredText } from '../../../http/validation/fields';
 import { Passkey } from '../passkey.entity';
-import type { FaultInside } from '../../../http/validation/value-rules';
+import type { FaultInside } from '../../../http/validation/shapes';
 
 export class RegisterPasskeyRequest {
   @CredentialField()

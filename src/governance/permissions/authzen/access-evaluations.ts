@@ -1,7 +1,6 @@
 import { type AskedPermission, type Asker, ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/questions';
 import type { FieldFault } from '../../../core/errors/domain-error';
-import { isObject } from '../../../http/validation/shapes';
-import { textFault } from '../../../http/validation/value-rules';
+import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
 import { charactersFault } from '../../policies/patterns/principals';

@@ -3,7 +3,7 @@ import { ApiExtraModels, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/input/caller.decorator';
-import { IgnoresIdempotencyKey, MostListedValues, RequiresScope } from '../../../http/request/routes';
+import { RequiresScope, Marked } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
@@ -21,8 +21,7 @@ export class EvaluateController {
 
   @Post()
   @RequiresScope('read', 'execute')
-  @IgnoresIdempotencyKey()
-  @MostListedValues(MOST_VALUES)
+  @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Ask whether somebody may do something',
     'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +

@@ -20,16 +20,16 @@ import type { Moment, RecordHistory } from '../../../ledger/record-history';
 import type { Caller } from '../../../ledger/caller';
 import {
   type Members,
-  type Shape,
   choiceShape,
+  freeFormShape,
   isObject,
   listShape,
   member,
   objectShape,
   textShape,
   textsShape,
+  type TextLimits,
 } from '../../../http/validation/shapes';
-import type { TextLimits } from '../../../http/validation/value-rules';
 import { resourcePathFault, resourceTypeFault } from '../../policies/patterns/resources';
 import { exactLabelFault, notComposedFault } from '../../../core/values/label-fault';
 
@@ -222,11 +222,6 @@ export const SUBJECT = objectShape({
   kind: member(choiceShape(AGENT_KINDS), { ...OPTIONAL, default: 'machine' }),
 });
 
-const FREE_FORM: Shape = {
-  rule: (value) => (isObject(value) ? undefined : 'must be an object'),
-  schema: { type: 'object', additionalProperties: true },
-};
-
 const QUESTION = objectShape(
   {
     agent: member(textShape(AGENT_REFERENCE), OPTIONAL),
@@ -236,7 +231,7 @@ const QUESTION = objectShape(
     action: member(textShape(ACTION), OPTIONAL),
     resourceType: member(textShape(RESOURCE_TYPE), OPTIONAL),
     resourceId: member(textShape(RESOURCE_ID), OPTIONAL),
-    parameters: member(FREE_FORM, OPTIONAL),
+    parameters: member(freeFormShape(), OPTIONAL),
   },
   (given) => (hasBoth(given) ? [{ at: '.subject', message: EITHER }] : []),
 );

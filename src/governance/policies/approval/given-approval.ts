@@ -13,10 +13,11 @@ import {
   member,
   objectShape,
   textShape,
+  type FieldText,
+  type MemberRule,
 } from '../../../http/validation/shapes';
 import { ApiMember } from '../../../http/openapi/answer-members';
-import { Field, type FieldText } from '../../../http/validation/fields';
-import type { MemberRule } from '../../../http/validation/value-rules';
+import { Field } from '../../../http/validation/fields';
 import { subjectFault } from '../patterns/subjects';
 import {
   type ApprovalRequirement,
@@ -114,7 +115,7 @@ const distinctApproversFault: MemberRule = (value) => {
 
 /** Groups of approvers, no two of them with the same subjects. */
 export function ApproversField(field: FieldText<readonly ApproverGroup[]>): PropertyDecorator {
-  return Field('approvers', { ...APPROVERS, rule: distinctApproversFault }, { ...field, optional: true });
+  return Field({ ...APPROVERS, rule: distinctApproversFault }, { ...field, optional: true });
 }
 
 /** Whether groups are as {@link distinctApproversFault} wants them. */

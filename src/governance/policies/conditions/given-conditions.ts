@@ -10,8 +10,11 @@ import {
   objectShape,
   type Shape,
   textShape,
+  type FaultInside,
+  type MemberRule,
+  oneOfFault,
+  textsShape,
 } from '../../../http/validation/shapes';
-import { type FaultInside, type MemberRule, oneOfFault, textListFault } from '../../../http/validation/value-rules';
 import { ApiMember } from '../../../http/openapi/answer-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
@@ -37,7 +40,7 @@ const CLOCK: Shape = {
   },
 };
 const DAY_NAMES: Shape = {
-  rule: (value) => textListFault(value, DAY_LIST),
+  rule: textsShape(DAY_LIST).rule,
   schema: {
     type: 'array',
     items: { $ref: '#/components/schemas/DayOfWeek' },

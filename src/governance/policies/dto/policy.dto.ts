@@ -2,16 +2,8 @@ import { OmitType } from '@nestjs/swagger';
 import type { FieldFault } from '../../../core/errors/domain-error';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { WholeRequest } from '../../../http/validation/dto';
-import {
-  Field,
-  type FieldText,
-  IntegerField,
-  OneOf,
-  OptionalText,
-  RequiredText,
-} from '../../../http/validation/fields';
-import { listShape, textShape } from '../../../http/validation/shapes';
-import type { TextListLimits } from '../../../http/validation/value-rules';
+import { Field, IntegerField, OneOf, OptionalText, RequiredText } from '../../../http/validation/fields';
+import { type FieldText, listShape, textShape, type TextListLimits } from '../../../http/validation/shapes';
 import { QueryOneOf, QueryText } from '../../../http/validation/query-fields';
 import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/evaluation';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resources';
@@ -34,7 +26,7 @@ function PatternList(field: TextListLimits & FieldText<readonly string[]>): Prop
   const item = textShape(limits);
   const described = { ...field, optional, ...(optional && { default: [] }) };
   const schema = { type: 'array', items: item.schema, minItems, maxItems };
-  return Field('patternList', { ...listShape(item, minItems, maxItems, 'strings'), schema }, described);
+  return Field({ ...listShape(item, minItems, maxItems, 'strings'), schema }, described);
 }
 
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
@@ -123,7 +115,7 @@ export class CreatePolicyRequest {
   })
   readonly priority?: number;
 
-  @Field('conditions', CONDITIONS, {
+  @Field(CONDITIONS, {
     optional: true,
     default: [],
     description:
@@ -131,7 +123,7 @@ export class CreatePolicyRequest {
   })
   readonly conditions?: readonly PolicyCondition[];
 
-  @Field('limits', LIMITS, {
+  @Field(LIMITS, {
     optional: true,
     default: [],
     description:
@@ -148,7 +140,7 @@ export class CreatePolicyRequest {
   })
   readonly onBehalfOf?: readonly string[];
 
-  @Field('approval', APPROVAL, {
+  @Field(APPROVAL, {
     optional: true,
     description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
   })

@@ -1,8 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiChoice, ApiMember } from '../../../http/openapi/answer-members';
 import { decimalOf } from '../../../core/values/decimal';
-import { listShape, member, objectShape, type Shape, textShape } from '../../../http/validation/shapes';
-import { type MemberRule, oneOfFault } from '../../../http/validation/value-rules';
+import {
+  listShape,
+  member,
+  objectShape,
+  type Shape,
+  textShape,
+  type MemberRule,
+  oneOfFault,
+} from '../../../http/validation/shapes';
 import { hasEach, POINTER } from '../conditions/given-conditions';
 import { type LimitPeriod, type LimitScope, type PolicyLimit, LIMIT_PERIODS, LIMIT_SCOPES, sumOfLimit } from './limit';
 

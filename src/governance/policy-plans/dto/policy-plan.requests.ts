@@ -172,7 +172,7 @@ export class PlanPoliciesRequest {
   })
   readonly tests?: readonly PolicyTestRequest[];
 
-  @Field('replay', REPLAY, {
+  @Field(REPLAY, {
     optional: true,
     description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
   })

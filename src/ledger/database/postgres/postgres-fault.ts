@@ -1,4 +1,5 @@
 import { type ClientConfig, DatabaseError } from 'pg';
+import { messageOf } from '../../../core/errors/domain-error';
 import { DatabaseFault, type FaultKind } from '../database-fault';
 
 /**
@@ -54,13 +55,4 @@ function kindOf({ code = '' }: DatabaseError): FaultKind {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'CONNECTION';
-}
-
-/**
- * A host name with several addresses fails with an error that has no message of its own, but one inside for each
- * address.
- */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

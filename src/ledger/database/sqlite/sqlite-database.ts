@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
-import { DatabaseFault } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -103,39 +102,23 @@ export class SqliteDatabase extends Database {
   }
 
   /** Without waiting for readers, as all writes would wait with it. */
-  async truncateLog(writer: SqlConnection): Promise<boolean> {
+  override async truncateLog(writer: SqlConnection): Promise<boolean> {
     await writer.run('PRAGMA busy_timeout = 0');
     const [row] = await writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
     await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
     return row?.busy === 0;
   }
 
-  finishWriting(writer: SqlConnection): Promise<void> {
+  override finishWriting(writer: SqlConnection): Promise<void> {
     return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  /** A file is never unreachable: a system call always returns. */
-  onCutOff(): void {
-    return undefined;
-  }
-
-  isInPlace(): boolean {
+  override isInPlace(): boolean {
     return this.files.every(isStillInPlace);
   }
 
-  requirePlace(): void {
-    if (this.isInPlace()) return;
-    const moved = 'The database this process began with is no longer at its place.';
-    throw new DatabaseFault('unavailable', 'MOVED', moved);
-  }
-
-  async hasRoom(): Promise<boolean> {
+  override async hasRoom(): Promise<boolean> {
     return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
-  }
-
-  /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
-  deadRows(): Promise<number> {
-    return Promise.resolve(0);
   }
 
   repositoryOptions(): DataSourceOptions {

@@ -56,17 +56,9 @@ const REASONS: Readonly<Record<string, string>> = {
 /** For people: what is wrong with the file and what to do, instead of the message of the driver or TypeORM. */
 export function openingError(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
-  const code = /\bSQLITE_[A-Z]+|^E[A-Z]+$/.exec(codeOf(error))?.[0] ?? '';
-  const reason = REASONS[code];
+  // Of our error, or the driver's, which TypeORM's has as well.
+  const { driverCode, code = driverCode } = error as Error & Readonly<Record<'driverCode' | 'code', unknown>>;
+  const reason = REASONS[String(code)];
   if (reason === undefined) return error;
-  return new Error(`The database ${path} cannot be opened: ${reason} (${code}).`, { cause: error });
-}
-
-/**
- * The code of our error, the driver's, or the driver's wrapped by TypeORM; one of the drivers puts it in the message.
- */
-function codeOf(error: Error): string {
-  const { driverCode, code, driverError } = error as Error & Readonly<Record<string, unknown>>;
-  const inner = (driverError as { readonly code?: unknown } | undefined)?.code;
-  return [driverCode, code, inner, error.message].find((text) => typeof text === 'string') ?? '';
+  return new Error(`The database ${path} cannot be opened: ${reason} (${String(code)}).`, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { messageOf } from '../../../core/errors/domain-error';
 import { makeFolder, makePrivateFile } from '../../../core/files/private-file';
 import { DatabaseInUseError, DatabaseFault } from '../database-fault';
 import { type SqlConnection, preparedConnection } from '../sql-connection';
@@ -31,8 +32,9 @@ function existingFolder(folder: string): string {
     makeFolder(folder);
     return realpathSync(folder);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${reason}`, { cause: error });
+    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -53,8 +55,7 @@ export function refuseReadOnly(path: string): void {
   try {
     accessSync(path, constants.W_OK);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The database ${path} cannot be written: ${reason}`, { cause: error });
+    throw new Error(`The database ${path} cannot be written: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -6,8 +6,14 @@ import { Field, OptionalText, REMARK } from '../../../../http/validation/fields'
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent.dto';
 import { Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
-import { choiceShape, listShape, member, objectShape, textShape } from '../../../../http/validation/shapes';
-import { objectFault } from '../../../../http/validation/value-rules';
+import {
+  choiceShape,
+  listShape,
+  member,
+  objectShape,
+  textShape,
+  freeFormShape,
+} from '../../../../http/validation/shapes';
 import { GRANT_DURATION, GRANT_USES } from '../../../policies/approval/given-approval';
 import { resourcePatternFault } from '../../../policies/patterns/resources';
 
@@ -62,20 +68,16 @@ const GRANT = objectShape({
 export function GrantField(): PropertyDecorator {
   const description =
     'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.';
-  return Field('grant', GRANT, { optional: true, description, example: { for: 'PT1H' } });
+  return Field(GRANT, { optional: true, description, example: { for: 'PT1H' } });
 }
 
-const PARAMETERS = {
-  rule: (value: unknown) => objectFault(value, undefined),
-  schema: { type: 'object', additionalProperties: true },
-};
-const INSTEAD = objectShape({ parameters: member(PARAMETERS, { example: { amount: 80 } }) });
+const INSTEAD = objectShape({ parameters: member(freeFormShape(), { example: { amount: 80 } }) });
 
 /** What would be approved in place of what is rejected. */
 export function InsteadField(): PropertyDecorator {
   const description =
     'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.';
-  return Field('instead', INSTEAD, { optional: true, description });
+  return Field(INSTEAD, { optional: true, description });
 }
 
 /** Fills in defaults. */

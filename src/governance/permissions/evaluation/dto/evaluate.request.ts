@@ -22,7 +22,7 @@ export function SubjectField(): PropertyDecorator {
   const description =
     'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +
     '`kind:…`, its roles, and its name.';
-  return Field('subject', SUBJECT, { optional: true, description });
+  return Field(SUBJECT, { optional: true, description });
 }
 
 @WholeRequest(togetherFaults)
@@ -78,6 +78,6 @@ export class EvaluateRequest implements GivenQuestion {
   })
   readonly asOf?: Moment;
 
-  @Field('requests', REQUESTS, { optional: true, description: REQUESTS_DESCRIPTION })
+  @Field(REQUESTS, { optional: true, description: REQUESTS_DESCRIPTION })
   readonly requests?: readonly GivenQuestion[];
 }
