@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Turn } from '../../core/concurrency/turn';
 import { invalidField } from '../../core/errors/domain-error';
 import { AGENT } from '../../governance/agents/agent.entity';
+import { startOf } from '../../governance/policies/limits/limit';
 import { POLICY } from '../../governance/policies/policy.entity';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
@@ -10,7 +11,7 @@ import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import type { OversightQuery, OversightResponse } from './dto/oversight.response';
-import { type Bucket, bucketCount, bucketStart, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
+import { type Bucket, bucketCount, bucketStarts, gapsOf, type Period, type Span, spansOf } from './period';
 import { isQuick, type Section, Tally, KeptTallies } from './tally';
 import { type Others, TallyReader } from './tally-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
@@ -130,7 +131,7 @@ async function summed(counted: readonly (readonly [Span, Tally])[], period: Peri
   for (const [{ from }, tally] of counted) {
     if (turn.isOver) await turn.next();
     all.addAll(tally);
-    buckets.get(bucketStart(from, bucket))?.addAll(tally, IN_BUCKETS);
+    buckets.get(startOf(bucket, from))?.addAll(tally, IN_BUCKETS);
   }
   return { all, buckets };
 }

@@ -1,13 +1,8 @@
+import { LENGTHS, startOf } from '../../governance/policies/limits/limit';
+
 /** How long a bucket is. */
 export const BUCKETS = ['hour', 'day', 'week'] as const;
 export type Bucket = (typeof BUCKETS)[number];
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
-const LENGTHS: Readonly<Record<Bucket, number>> = { hour: HOUR, day: DAY, week: WEEK };
-/** 1970 began on a Thursday; weeks begin on Monday. */
-const FIRST_MONDAY = 4 * DAY;
 
 /** Milliseconds since 1970: its first moment, and the first after it. */
 export interface Period {
@@ -29,20 +24,14 @@ export type Gap = readonly [Span, ...Span[]];
 /** Length of the name of a span. */
 export const NAME_LENGTH = 'YYYY-MM-DDTHH'.length;
 
-/** Where the bucket begins that a moment is in: at midnight UTC, on Monday. */
-export function bucketStart(moment: number, bucket: Bucket): number {
-  const origin = bucket === 'week' ? FIRST_MONDAY : 0;
-  return floored(moment - origin, LENGTHS[bucket]) + origin;
-}
-
 /** How many buckets a period touches. */
 export function bucketCount({ from, to }: Period, bucket: Bucket): number {
-  return from >= to ? 0 : (bucketStart(to - 1, bucket) - bucketStart(from, bucket)) / LENGTHS[bucket] + 1;
+  return from >= to ? 0 : (startOf(bucket, to - 1) - startOf(bucket, from)) / LENGTHS[bucket] + 1;
 }
 
 /** The beginnings of the buckets that a period touches. */
 export function bucketStarts(period: Period, bucket: Bucket): number[] {
-  const first = bucketStart(period.from, bucket);
+  const first = startOf(bucket, period.from);
   return Array.from({ length: bucketCount(period, bucket) }, (_, index) => first + index * LENGTHS[bucket]);
 }
 
@@ -50,9 +39,9 @@ export function bucketStarts(period: Period, bucket: Bucket): number[] {
 export function spansOf({ from, to }: Period, now: number): Span[] {
   const spans: Span[] = [];
   for (let start = from; start < to;) {
-    const end = Math.min(floored(start, HOUR) + HOUR, to);
+    const end = Math.min(startOf('hour', start) + LENGTHS.hour, to);
     const name = new Date(start).toISOString().slice(0, NAME_LENGTH);
-    spans.push({ from: start, to: end, name, isKept: end - start === HOUR && end <= now });
+    spans.push({ from: start, to: end, name, isKept: end - start === LENGTHS.hour && end <= now });
     start = end;
   }
   return spans;
@@ -67,8 +56,4 @@ export function gapsOf(spans: readonly Span[]): Gap[] {
     else gaps.push([span]);
   }
   return gaps;
-}
-
-function floored(moment: number, length: number): number {
-  return Math.floor(moment / length) * length;
 }

@@ -16,9 +16,16 @@ export const LIMIT_PERIODS: readonly LimitPeriod[] = ['hour', 'day', 'week', 'mo
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
+/** Milliseconds of what is always as long. */
+export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
 /** The first Monday after the epoch, which was a Thursday. */
 const FIRST_MONDAY = 4 * DAY;
+
+/** When the hour or day in UTC, or the week from Monday on, begins that a time is in. Milliseconds since 1970. */
+export function startOf(per: keyof typeof LENGTHS, time: number): number {
+  const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
+  return first + Math.floor((time - first) / length) * length;
+}
 
 /**
  * The window in which a time lies, up to, but not including, its end: ISO 8601 in UTC with milliseconds. Weeks begin on Monday.
@@ -30,9 +37,8 @@ export function windowAt(per: LimitPeriod, at: string): Readonly<Record<'start' 
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     return { start: isoOf(Date.UTC(year, month)), end: isoOf(Date.UTC(year, month + 1)) };
   }
-  const [length, first] = per === 'week' ? [WEEK, FIRST_MONDAY] : [per === 'day' ? DAY : HOUR, 0];
-  const start = first + Math.floor((time - first) / length) * length;
-  return { start: isoOf(start), end: isoOf(start + length) };
+  const start = startOf(per, time);
+  return { start: isoOf(start), end: isoOf(start + LENGTHS[per]) };
 }
 
 function isoOf(time: number): string {
