@@ -53,7 +53,9 @@ const MOST_CHARACTERS = 128 * 1024;
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
   const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
-  const more = faults.length > named.length ? [`and ${faults.length - named.length} more`] : [];
+  // The scan of a body ends when it has found as many as are reported.
+  const least = faults.length < MOST_FAULTS ? 'and' : 'and at least';
+  const more = faults.length > named.length ? [`${least} ${faults.length - named.length} more`] : [];
   let characters = 0;
   const beyond = faults.slice(0, MOST_FAULTS).findIndex(({ field, message }) => {
     const isFull = characters >= MOST_CHARACTERS;
