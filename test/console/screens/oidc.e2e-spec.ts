@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAgent } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { ROOT } from '../support/documents/markdown';
-import { freePort } from '../support/processes/free-port';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { describeInBrowser, type Page, TestBrowser } from './browser';
+import { createAgent } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { ROOT } from '../../support/documents/markdown';
+import { freePort } from '../../support/processes/free-port';
+import { startProgram, type StartedProgram } from '../../support/processes/started-program';
+import { describeInBrowser, type Page, TestBrowser } from '../browser';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-const SERVER = join(__dirname, 'oidc-server.mjs');
+const SERVER = join(__dirname, '..', 'oidc-server.mjs');
 
 interface TrustedIssuer {
   readonly audience?: string;
