@@ -135,6 +135,7 @@ const faults = {
   displayName: 'faults',
   testMatch: ['<rootDir>/test/faults/**/*.faults-spec.ts'],
   globalSetup: '<rootDir>/test/faults/support/print-seed.ts',
+  globalTeardown: REMOVE_DATABASES,
 };
 
 // Workers inherit it.
