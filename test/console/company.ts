@@ -1,5 +1,8 @@
 import { API_KEY } from '../support/application/api-key';
+import { createApp } from '../../src/create-app';
 import { createTestApp } from '../support/application/create-test-app';
+import { keepSecrets, watchLog } from '../support/application/secret-watch';
+import { migratedDatabase } from '../support/database/temporary-database';
 import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { join } from 'node:path';
 import { ROOT } from '../support/documents/markdown';
@@ -39,6 +42,20 @@ export const PAYMENT = {
 async function startApplication(environment: Environment): Promise<CompanyService> {
   const app = await createTestApp({ environment: { LOG_LEVEL: 'warn', ...environment } });
   return { url: app.url, key: API_KEY, stop: () => app.close() };
+}
+
+/** The same at a port that others know already, such as an issuer. */
+export async function startApplicationAt(port: number, environment: Environment): Promise<CompanyService> {
+  const database = await migratedDatabase();
+  const all = { NODE_ENV: 'test', API_KEY, LOG_LEVEL: 'warn', ...database.environment, ...environment };
+  keepSecrets(all);
+  const application = await createApp({ environment: all, logStream: { write: watchLog } });
+  await application.listen(port, '127.0.0.1');
+  const stop = async (): Promise<void> => {
+    await application.close();
+    await database.remove();
+  };
+  return { url: `http://127.0.0.1:${port}`, key: API_KEY, stop };
 }
 
 async function foundCompany(program: CompanyService): Promise<DemoCompany> {

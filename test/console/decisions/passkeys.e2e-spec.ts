@@ -3,8 +3,7 @@ import { createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { freePort } from '../../support/processes/free-port';
 import { describeInBrowser, type Page, signIn } from '../browser';
-import { startProgram } from '../../support/processes/started-program';
-import { companyStage, MAIN, PAYMENT } from '../company';
+import { companyStage, PAYMENT, startApplicationAt } from '../company';
 import { overflow, violations, withAxe } from '../look';
 
 /** A device of a person, as the browser sees one. */
@@ -50,14 +49,14 @@ class Device {
 
 describeInBrowser("The console's passkeys", () => {
   let origin = '';
+  let port = 0;
   const stage = companyStage(
     async () => {
-      const port = await freePort();
+      port = await freePort();
       origin = `http://localhost:${port}`;
-      return { PORT: String(port), PUBLIC_URL: origin };
+      return { PUBLIC_URL: origin };
     },
-    // Which listens where it is told to.
-    (environment) => startProgram(MAIN, environment),
+    (environment) => startApplicationAt(port, environment),
   );
   let invoices = 0;
 
