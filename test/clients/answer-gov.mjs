@@ -29,7 +29,7 @@ async function run({ words, input, environment, folder }) {
   process.chdir(folder);
   runs += 1;
   try {
-    await import(`${pathToFileURL(main)}?${runs}`);
+    await import(`${pathToFileURL(main).href}?${runs}`);
     // As a process does that is not ended: it waits for what the program has left open.
     while (heldOpen() > before) await sleep(1);
   } catch (defect) {
