@@ -1,4 +1,4 @@
-import { dirname, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
 /** Runs all test files of its folder in one process. */
@@ -7,13 +7,13 @@ const ROOM = /[\\/]room-spec\.ts$/;
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
   [
-    /^test\/(postgres\/(sessions|replicas)|verification|http\/limits|webhooks|ledger)\/room|^test\/faults\/(start|disk|plan-memory)/,
+    /^test\/(postgres\/(sessions|replicas)|verification|http\/limits|webhooks|ledger|console\/\w+)\/room|^test\/faults\/(start|disk|plan-memory)/,
     150,
   ],
   [/^test\/clients\/\w+\/room|^test\/faults\/(large-reads|resources|postgres|kill|failover|full-disk|hostile)/, 100],
-  [/^test\/(access|policies|process|approvals)\/room|^test\/console\/(reviewing|screens|oidc)/, 70],
+  [/^test\/(access|policies|process|approvals)\/room|^test\/postgres\/small-rooms/, 70],
   [/^test\/(decisions|evidence|executions|database|erasures|records)\/room|^test\/(package\/consumer|faults\/)/, 50],
-  [/^test\/(openapi|http|hostile)\/room|^test\/console\//, 30],
+  [/^test\/(openapi|http|hostile)\/room/, 30],
   [/room-spec|^test\/(clients|package)\/|later-readers/, 20],
   [/^test\/|policy-e/, 5],
   [/./, 1],
@@ -26,7 +26,7 @@ const MEASURED = [
  */
 export default class TestOrder extends Sequencer {
   sort(tests) {
-    const inRooms = new Set(tests.filter(({ path }) => ROOM.test(path)).map(placeOf));
+    const inRooms = new Set(tests.flatMap(placesRunBy));
     return super.sort(tests.filter((test) => ROOM.test(test.path) || !inRooms.has(placeOf(test))));
   }
 
@@ -34,6 +34,15 @@ export default class TestOrder extends Sequencer {
     const path = relative(test.context.config.rootDir, test.path);
     return super.time(test) ?? 1_000 * MEASURED.find(([pattern]) => pattern.test(path))[1];
   }
+}
+
+/** The folders, in its project, whose test files this one runs. */
+function placesRunBy({ path, context }) {
+  if (ROOM.test(path)) return [placeOf({ path, context })];
+  const { rootDir, globals } = context.config;
+  if (dirname(path) !== join(rootDir, 'test', 'postgres', 'small-rooms')) return [];
+  const rooms = globals.SMALL_ROOMS[basename(path, '.e2e-spec.ts')];
+  return rooms.map((room) => placeOf({ path: join(rootDir, 'test', room, 'any'), context }));
 }
 
 /** The folder of a test file, in its project. */

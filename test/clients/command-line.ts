@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ROOT } from '../support/documents/markdown';
 import { run, type ProgramRun } from '../support/processes/shell';
 
@@ -6,22 +8,73 @@ const FOLDER = join(ROOT, 'clients', 'cli');
 /** The program. */
 export const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
 
+let built: Promise<void> | undefined;
+
 /** Builds the command line as its users get it, if it has changed. */
-export async function buildCommandLine(): Promise<void> {
-  const built = await run('npm', ['run', '--silent', 'build'], { folder: FOLDER });
-  // Another file may be building it.
-  const errors = built.errors.replace(/^Waiting for the process .*\n/m, '');
-  expect({ ...built, errors }).toMatchObject({ exitCode: 0, errors: '' });
+export function buildCommandLine(): Promise<void> {
+  built ??= build();
+  return built;
 }
 
-/** Runs `gov` with these arguments. */
-export function gov(
-  words: readonly string[],
-  { environment, input, folder }: { environment: NodeJS.ProcessEnv; input?: string; folder?: string },
-): Promise<ProgramRun> {
-  return run(process.execPath, [MAIN, ...words], {
-    environment,
-    ...(input === undefined ? {} : { input }),
-    ...(folder === undefined ? {} : { folder }),
+async function build(): Promise<void> {
+  const { exitCode, errors } = await run(process.execPath, [join(FOLDER, 'build.mjs')], { folder: FOLDER });
+  // Another file may be building it.
+  expect([exitCode, errors.replace(/^Waiting for the process .*\n/m, '')]).toEqual([0, '']);
+}
+
+interface CommandSurroundings {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly input?: string;
+  readonly folder?: string;
+}
+
+type CommandLine = (words: readonly string[], surroundings: CommandSurroundings) => Promise<ProgramRun>;
+
+/** They start programs, or live by signals and by how their process ends. */
+const OF_THEIR_OWN: ReadonlySet<string | undefined> = new Set([
+  'events',
+  'evidence',
+  'hook',
+  'mcp',
+  'tamper',
+  'tour',
+  'up',
+  'verify',
+]);
+
+let answering: CommandLine | undefined;
+let isAsked = false;
+
+/**
+ * What `gov` does with these arguments. The process that answers remains: to start one takes longer than most commands.
+ * Commands that begin while it is at work have a process of their own, as they have for their users.
+ */
+export async function gov(words: readonly string[], surroundings: CommandSurroundings): Promise<ProgramRun> {
+  if (isAsked || OF_THEIR_OWN.has(words[0])) return runGov(words, surroundings);
+  isAsked = true;
+  try {
+    return await (answering ??= startAnswering())(words, surroundings);
+  } finally {
+    isAsked = false;
+  }
+}
+
+/** Runs `gov` with these arguments, to the end of its process. */
+export function runGov(words: readonly string[], surroundings: CommandSurroundings): Promise<ProgramRun> {
+  return run(process.execPath, [MAIN, ...words], surroundings);
+}
+
+function startAnswering(): CommandLine {
+  const child = spawn(process.execPath, [join(__dirname, 'answer-gov.mjs'), MAIN], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  for (const handle of [child, child.stdin, child.stdout] as { unref?(): void }[]) handle.unref?.();
+  return async (words, { environment, input = '', folder = process.cwd() }) => {
+    const asked = { words, input, environment: { ...process.env, ...environment }, folder };
+    child.stdin.write(`${JSON.stringify(asked)}\n`);
+    const answer = await answers.next();
+    if (answer.done === true) throw new Error(`gov ended the process: ${words.join(' ')}`);
+    return JSON.parse(answer.value) as ProgramRun;
+  };
 }

@@ -6,10 +6,17 @@ import { run } from '../support/processes/shell';
 
 export const CLIENT = join(ROOT, 'clients', 'typescript');
 
+let built: Promise<typeof Client> | undefined;
+
 /** Installs and builds the client as its users get it, and loads its CommonJS form. */
-export async function builtClient(): Promise<typeof Client> {
+export function builtClient(): Promise<typeof Client> {
+  built ??= build();
+  return built;
+}
+
+async function build(): Promise<typeof Client> {
   await succeed(process.execPath, [join(ROOT, 'scripts', 'ensure-clients.mjs')]);
-  await succeed('npm', ['run', '--silent', 'build']);
+  await succeed(process.execPath, ['build.mjs']);
   return createRequire(__filename)(join(CLIENT, 'dist', 'cjs', 'index.js')) as typeof Client;
 }
 

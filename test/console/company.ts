@@ -1,4 +1,8 @@
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { API_KEY } from '../support/application/api-key';
+import { createApp } from '../../src/create-app';
+import { createTestApp } from '../support/application/create-test-app';
+import { keepSecrets, watchLog } from '../support/application/secret-watch';
+import { migratedDatabase } from '../support/database/temporary-database';
 import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { join } from 'node:path';
 import { ROOT } from '../support/documents/markdown';
@@ -10,9 +14,16 @@ export const MAIN = join(ROOT, 'dist', 'main.js');
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** A service that the console is opened of. */
+export interface CompanyService {
+  readonly url: string;
+  readonly key: string;
+  stop(): Promise<unknown>;
+}
+
 /** A service with a bot whose payments need the approval of two groups, and with a key for each person. */
 export interface DemoCompany {
-  readonly program: StartedProgram;
+  readonly program: CompanyService;
   readonly bot: { readonly id: string; readonly key: string };
   readonly finn: { readonly id: string; readonly key: string };
   readonly sara: { readonly id: string; readonly key: string };
@@ -27,8 +38,27 @@ export const PAYMENT = {
   parameters: { invoice: '2026-0417', amount: 18_400, currency: 'EUR', iban: 'DE02 1203 0000 0000 2020 51' },
 };
 
-async function startCompany(environment: Environment): Promise<DemoCompany> {
-  const program = await startProgram(MAIN, { RATE_LIMIT: '100000', ...environment });
+/** The application in the process of the tests: a program takes longer to start than most of them. */
+async function startApplication(environment: Environment): Promise<CompanyService> {
+  const app = await createTestApp({ environment: { LOG_LEVEL: 'warn', ...environment } });
+  return { url: app.url, key: API_KEY, stop: () => app.close() };
+}
+
+/** The same at a port that others know already, such as an issuer. */
+export async function startApplicationAt(port: number, environment: Environment): Promise<CompanyService> {
+  const database = await migratedDatabase();
+  const all = { NODE_ENV: 'test', API_KEY, LOG_LEVEL: 'warn', ...database.environment, ...environment };
+  keepSecrets(all);
+  const application = await createApp({ environment: all, logStream: { write: watchLog } });
+  await application.listen(port, '127.0.0.1');
+  const stop = async (): Promise<void> => {
+    await application.close();
+    await database.remove();
+  };
+  return { url: `http://127.0.0.1:${port}`, key: API_KEY, stop };
+}
+
+async function foundCompany(program: CompanyService): Promise<DemoCompany> {
   const supplier = await createEntity(program, {
     type: 'supplier',
     name: 'Nordwind GmbH',
@@ -97,10 +127,13 @@ type Environment = Readonly<Record<string, string>>;
 /**
  * A company and a browser for the tests of a file. A test must leave neither a fault in the browser nor an open window.
  */
-export function companyStage(environment: () => Environment | Promise<Environment> = () => ({})): CompanyStage {
+export function companyStage(
+  environment: () => Environment | Promise<Environment> = () => ({}),
+  start: (environment: Environment) => Promise<CompanyService> = startApplication,
+): CompanyStage {
   const stage = new CompanyStage();
   beforeAll(async () => {
-    stage.company = await startCompany(await environment());
+    stage.company = await foundCompany(await start({ RATE_LIMIT: '100000', ...(await environment()) }));
     stage.browser = await TestBrowser.launch();
   });
   afterEach(async () => {

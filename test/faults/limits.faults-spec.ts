@@ -9,14 +9,14 @@ import { MAIN } from './support/served-database';
 
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
 const REPLICAS = 3;
-const REQUESTS = 1_000;
+const REQUESTS = 400;
 const MAX = 100;
 const CLIENTS = 60;
 const EXECUTE = '/api/v1/agents/bot/execute';
 const BILL = { resourceType: 'bill', resourceId: 'b', parameters: { amount: 1 } };
 /** Of the requests, after how many a replica is killed. */
-const KILLS = [50, 120, 600];
-const WINDOW_END = 500;
+const KILLS = [50, 120, 280];
+const WINDOW_END = 250;
 const HOUR = 3_600_000;
 /** The server's clock, for this database alone; `moved_clock` says how far it is ahead. */
 const MOVABLE_CLOCK =

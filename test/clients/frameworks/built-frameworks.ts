@@ -10,7 +10,7 @@ const INSTALLED = join(FRAMEWORKS, 'node_modules');
 /** Builds the adapters as their users get them, and the client that they use. */
 export async function builtFrameworks(): Promise<void> {
   await builtClient();
-  const { exitCode, output, errors } = await run('npm', ['run', '--silent', 'build'], { folder: FRAMEWORKS });
+  const { exitCode, output, errors } = await run(process.execPath, ['build.mjs'], { folder: FRAMEWORKS });
   if (exitCode !== 0) throw new Error(output + errors);
 }
 

@@ -1,9 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { ROOT } from '../documents/markdown';
 import { forgetSecrets } from '../application/secret-watch';
 
-/** On PostgreSQL, the files of a room that run there, unless all do: see jest.config.mjs. */
-const { ON_POSTGRES } = globalThis as { ON_POSTGRES?: Readonly<Record<string, readonly string[]>> };
+type Names = Readonly<Record<string, readonly string[]>>;
+
+/** On PostgreSQL, the files of a room that run there, unless all do, and which rooms run together: see jest.config.mjs. */
+const { ON_POSTGRES, SMALL_ROOMS } = globalThis as { ON_POSTGRES?: Names; SMALL_ROOMS?: Names };
 
 const ENDING = '.e2e-spec.ts';
 
@@ -22,4 +25,9 @@ export function describeRoom(folder: string): void {
       jest.requireActual(join(folder, `${name}${ENDING}`));
     });
   }
+}
+
+/** Runs the rooms that are small on PostgreSQL, one after another. */
+export function describeSmallRooms(file: string): void {
+  for (const room of SMALL_ROOMS?.[basename(file, ENDING)] ?? []) describeRoom(join(ROOT, 'test', room));
 }

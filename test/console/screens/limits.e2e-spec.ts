@@ -1,8 +1,8 @@
-import { createAgent, createPolicy } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { companyStage } from './company';
-import { overflow, violations, withAxe } from './look';
+import { createAgent, createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { companyStage } from '../company';
+import { overflow, violations, withAxe } from '../look';
 
 describeInBrowser("The console's limits", () => {
   const stage = companyStage();

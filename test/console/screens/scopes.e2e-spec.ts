@@ -1,7 +1,7 @@
-import { issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import { issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 const SCREENS = ['Overview', 'Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
 

@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { entryOf, forge } from '../evidence/forged-file';
-import { send } from '../support/application/send';
-import { verifierKey } from '../verification/literal-notes';
-import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
-import { askToPay, companyStage } from './company';
+import { entryOf, forge } from '../../evidence/forged-file';
+import { send } from '../../support/application/send';
+import { verifierKey } from '../../verification/literal-notes';
+import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 /** As a browser says it that has no network. */
 const OFFLINE = { expected: [/ERR_INTERNET_DISCONNECTED/] };

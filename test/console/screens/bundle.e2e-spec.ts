@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ROOT } from '../support/documents/markdown';
-import { run } from '../support/processes/shell';
-import { CONSOLE } from './browser';
+import { ROOT } from '../../support/documents/markdown';
+import { run } from '../../support/processes/shell';
+import { CONSOLE } from '../browser';
 
 const ASSETS = join(ROOT, 'src', 'operations', 'console', 'assets');
 /** Compressed bytes of everything that a page loads. */

@@ -1,7 +1,7 @@
-import { createAgent, createPolicy, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, signIn } from './browser';
-import { companyStage } from './company';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, signIn } from '../browser';
+import { companyStage } from '../company';
 
 /** Holds back what waits for `released`, until `release` is called. */
 function latch(): { readonly released: Promise<void>; readonly release: () => void } {

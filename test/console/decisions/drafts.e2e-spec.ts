@@ -1,7 +1,7 @@
-import { createAgent, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import { createAgent, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 const COMMENT = 'I have called them: the account is';
 const POLICY = '{ "name": "half a policy';

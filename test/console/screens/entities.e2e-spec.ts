@@ -1,8 +1,8 @@
-import { addClaim, createEntity } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { companyStage } from './company';
-import { held, overflow } from './look';
+import { addClaim, createEntity } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { companyStage } from '../company';
+import { held, overflow } from '../look';
 
 describeInBrowser("The console's entities", () => {
   const stage = companyStage();

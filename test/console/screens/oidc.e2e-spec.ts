@@ -4,15 +4,13 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAgent } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { ROOT } from '../support/documents/markdown';
-import { freePort } from '../support/processes/free-port';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { describeInBrowser, type Page, TestBrowser } from './browser';
+import { createAgent } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { freePort } from '../../support/processes/free-port';
+import { describeInBrowser, type Page, TestBrowser } from '../browser';
+import { type CompanyService, startApplicationAt } from '../company';
 
-const MAIN = join(ROOT, 'dist', 'main.js');
-const SERVER = join(__dirname, 'oidc-server.mjs');
+const SERVER = join(__dirname, '..', 'oidc-server.mjs');
 
 interface TrustedIssuer {
   readonly audience?: string;
@@ -25,7 +23,7 @@ describeInBrowser('Signing in at an issuer', () => {
   let issuer: string;
   let port: number;
   let browser: TestBrowser;
-  let program: StartedProgram | null = null;
+  let program: CompanyService | null = null;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'console-oidc-'));
@@ -65,8 +63,7 @@ describeInBrowser('Signing in at an issuer', () => {
     const who = { agents: ['agent:finn'], scopes: ['read', 'review'] };
     const path = join(folder, 'issuers.json');
     writeFileSync(path, JSON.stringify([{ issuer, audience, jwks, ...who }]));
-    program = await startProgram(MAIN, {
-      PORT: String(port),
+    program = await startApplicationAt(port, {
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       RATE_LIMIT: '100000',
       TOKEN_ISSUERS: path,

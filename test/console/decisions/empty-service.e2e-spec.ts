@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ROOT } from '../support/documents/markdown';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { describeInBrowser, signIn, TestBrowser } from './browser';
+import { ROOT } from '../../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../../support/processes/started-program';
+import { describeInBrowser, signIn, TestBrowser } from '../browser';
 
 describeInBrowser('The console of an empty service', () => {
   it('shows what failed when only a part of the demo company could be made, and the keys that were issued', async () => {

@@ -1,6 +1,6 @@
-import { send } from '../support/application/send';
-import { describeInBrowser, signIn } from './browser';
-import { companyStage } from './company';
+import { send } from '../../support/application/send';
+import { describeInBrowser, signIn } from '../browser';
+import { companyStage } from '../company';
 
 describeInBrowser("The console's stops", () => {
   const stage = companyStage();

@@ -1,7 +1,7 @@
-import { createAgent, createPolicy, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 describeInBrowser('The inbox of the console', () => {
   const stage = companyStage();

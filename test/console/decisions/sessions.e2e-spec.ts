@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { ROOT } from '../support/documents/markdown';
-import { startProgram } from '../support/processes/started-program';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import { issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { ROOT } from '../../support/documents/markdown';
+import { startProgram } from '../../support/processes/started-program';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 const HOUR = 3_600_000;
 

@@ -1,10 +1,10 @@
-import type { CDPSession } from '../../console/node_modules/playwright-core';
-import { createPolicy } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { freePort } from '../support/processes/free-port';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { companyStage, PAYMENT } from './company';
-import { overflow, violations, withAxe } from './look';
+import type { CDPSession } from '../../../console/node_modules/playwright-core';
+import { createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { freePort } from '../../support/processes/free-port';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { companyStage, PAYMENT, startApplicationAt } from '../company';
+import { overflow, violations, withAxe } from '../look';
 
 /** A device of a person, as the browser sees one. */
 class Device {
@@ -49,11 +49,15 @@ class Device {
 
 describeInBrowser("The console's passkeys", () => {
   let origin = '';
-  const stage = companyStage(async () => {
-    const port = await freePort();
-    origin = `http://localhost:${port}`;
-    return { PORT: String(port), PUBLIC_URL: origin };
-  });
+  let port = 0;
+  const stage = companyStage(
+    async () => {
+      port = await freePort();
+      origin = `http://localhost:${port}`;
+      return { PUBLIC_URL: origin };
+    },
+    (environment) => startApplicationAt(port, environment),
+  );
   let invoices = 0;
 
   beforeAll(async () => {

@@ -1,8 +1,8 @@
-import { createPolicy } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { companyStage, PAYMENT } from './company';
-import { overflow, violations, withAxe } from './look';
+import { createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { companyStage, PAYMENT } from '../company';
+import { overflow, violations, withAxe } from '../look';
 
 describeInBrowser("The console's grants", () => {
   const stage = companyStage();

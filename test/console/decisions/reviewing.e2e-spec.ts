@@ -1,8 +1,8 @@
-import type { Route } from '../../console/node_modules/playwright-core';
-import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage, PAYMENT } from './company';
+import type { Route } from '../../../console/node_modules/playwright-core';
+import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage, PAYMENT } from '../company';
 
 describeInBrowser('What a reviewer sees in the console', () => {
   const stage = companyStage();

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SqliteConnection } from '../../src/ledger/database/sqlite/sqlite-connection';
-import { ROOT } from '../support/documents/markdown';
-import { run } from '../support/processes/shell';
-import { startProgram } from '../support/processes/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
-import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
-import { companyStage, MAIN } from './company';
-import { addClaim, createEntity } from '../support/application/factories';
-import { send } from '../support/application/send';
+import { SqliteConnection } from '../../../src/ledger/database/sqlite/sqlite-connection';
+import { ROOT } from '../../support/documents/markdown';
+import { run } from '../../support/processes/shell';
+import { startProgram } from '../../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
+import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from '../browser';
+import { companyStage, MAIN } from '../company';
+import { addClaim, createEntity } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 
 const PATH_HOLDS =
   'Your browser computed the hashes of entry 5 and its path to the root above: it is in the ledger as it is shown here.';

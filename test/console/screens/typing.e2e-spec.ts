@@ -1,5 +1,5 @@
-import { describeInBrowser, signIn } from './browser';
-import { companyStage } from './company';
+import { describeInBrowser, signIn } from '../browser';
+import { companyStage } from '../company';
 
 const CHANGES = 'is an integer beyond 2^53−1, which would change silently: send it as a string';
 

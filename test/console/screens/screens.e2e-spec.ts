@@ -1,8 +1,8 @@
-import { addClaim, createEntity, createPolicy } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn, TestBrowser } from './browser';
-import { askToPay, companyStage } from './company';
-import { overflow, violations, withAxe } from './look';
+import { addClaim, createEntity, createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn, TestBrowser } from '../browser';
+import { askToPay, companyStage } from '../company';
+import { overflow, violations, withAxe } from '../look';
 
 const SCREENS = [
   'Overview',

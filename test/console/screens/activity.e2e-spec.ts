@@ -1,8 +1,8 @@
-import type { Route } from '../../console/node_modules/playwright-core';
-import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import type { Route } from '../../../console/node_modules/playwright-core';
+import { addClaim, createAgent, createEntity, createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 describeInBrowser("The console's activity", () => {
   const stage = companyStage();

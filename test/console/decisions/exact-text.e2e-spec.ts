@@ -1,7 +1,7 @@
-import { addClaim, createEntity, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, type Page, signIn } from './browser';
-import { companyStage } from './company';
+import { addClaim, createEntity, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, type Page, signIn } from '../browser';
+import { companyStage } from '../company';
 
 /** Letters from right to left, among digits and slashes whose places a page would swap. */
 const MIXED = 'א/12/34 ב-5';

@@ -1,5 +1,5 @@
-import { askToPay, companyStage } from './company';
-import { describeInBrowser, type Page, signIn } from './browser';
+import { askToPay, companyStage } from '../company';
+import { describeInBrowser, type Page, signIn } from '../browser';
 
 /**
  * `CONSOLE_MINUTES=60` clicks for an hour; by default a minute's clicks are made as a sample, without waiting for its

@@ -1,8 +1,8 @@
-import type { Route } from '../../console/node_modules/playwright-core';
-import { addClaim, createAgent, createEntity, issueKey } from '../support/application/factories';
-import { send } from '../support/application/send';
-import { describeInBrowser, signIn } from './browser';
-import { askToPay, companyStage } from './company';
+import type { Route } from '../../../console/node_modules/playwright-core';
+import { addClaim, createAgent, createEntity, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { describeInBrowser, signIn } from '../browser';
+import { askToPay, companyStage } from '../company';
 
 describeInBrowser('Approving in the console', () => {
   const stage = companyStage();

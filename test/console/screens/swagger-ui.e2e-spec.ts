@@ -1,7 +1,7 @@
-import { describeInBrowser, type Page, TestBrowser } from './browser';
-import { API_KEY } from '../support/application/api-key';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { chainIsValid } from '../support/application/factories';
+import { describeInBrowser, type Page, TestBrowser } from '../browser';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { chainIsValid } from '../../support/application/factories';
 
 /** The page of the documentation, used by clicking only. */
 class SwaggerUi {

@@ -1,0 +1,3 @@
+import { describeSmallRooms } from '../../support/jest/room';
+
+describeSmallRooms(__filename);
