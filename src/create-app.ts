@@ -12,7 +12,7 @@ import type { Environment } from './core/config/variables/variable';
 import { ApiDocument } from './http/openapi/openapi.controller';
 import { corsOptions } from './http/answers/common-headers';
 import { Gates } from './http/gates';
-import type { RateLimits } from './http/rate-limit/app-throttler.guard';
+import type { RateLimits } from './http/rate-limit/rate-limits';
 import { ConnectionLimiter, TURN } from './http/server/http-server';
 import { readTarget } from './http/request/arrival';
 import { answerRefusedRequests } from './http/fallback/refused-requests';

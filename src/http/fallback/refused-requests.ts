@@ -5,7 +5,7 @@ import { DomainError, invalidField } from '../../core/errors/domain-error';
 import { errorBody, errorStatus } from './exception.filter';
 import { countedClient, requestIdFor, unmapped } from '../request/arrival';
 import { SHARED_BUCKET } from '../request/routes';
-import type { RateLimits, RateLimitStatus } from '../rate-limit/app-throttler.guard';
+import type { RateLimits, RateLimitStatus } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
 import { isAheadOfBody, pendingOn } from '../server/http-server';
 

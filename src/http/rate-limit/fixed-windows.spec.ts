@@ -1,4 +1,4 @@
-import { FixedWindows } from './app-throttler.guard';
+import { FixedWindows } from './fixed-windows';
 
 describe('FixedWindows', () => {
   it('counts each client from its first request to the end of its window', () => {
