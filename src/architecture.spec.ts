@@ -108,6 +108,15 @@ describe('The source', () => {
     expect(upwards.map(({ file }) => file)).toEqual([]);
   });
 
+  it.each(['governance', 'evidence', 'operations', 'program'])(
+    'has every room of %s in docs/architecture.md',
+    (wing) => {
+      const [row = ''] = new RegExp(`^\\| \`${wing}/\`.*$`, 'm').exec(readFileSync(DOCUMENT, 'utf8')) ?? [];
+      const rooms = readdirSync(join(__dirname, wing), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+      expect(rooms.map(({ name }) => name).filter((name) => !row.includes(`\`${name}\``))).toEqual([]);
+    },
+  );
+
   it('has every file that the module of docs/extending.md imports', () => {
     const files = foldersBelow(EXAMPLE).flatMap((folder) => namesIn(folder).map((name) => join(folder, name)));
     // The page puts it into src/.

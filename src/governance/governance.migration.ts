@@ -2,7 +2,8 @@ import { type MigrationInterface, type QueryRunner, TableIndex, Table } from 'ty
 import { byCreation, governedTable, optionalTexts, texts, primary, noWayBack } from '../ledger/schema/table-shapes';
 import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../ledger/database/columns';
 
-// What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts adds.
+// What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts
+// and webhooks.migration.ts add.
 
 export class Stops1764800000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -37,7 +38,10 @@ export class Grants1765400000000 implements MigrationInterface {
       { ...integerColumn('uses'), isNullable: true },
     ];
     const indexes = [
-      ...[byCreation('agentId'), byCreation('agentId', 'status'), byCreation('status'), byCreation('decisionId')],
+      byCreation('agentId'),
+      byCreation('agentId', 'status'),
+      byCreation('status'),
+      byCreation('decisionId'),
       { columnNames: ['until', 'id'], where: `"status" = 'active'` },
     ];
     await queryRunner.createTable(governedTable('grants', columns, indexes));
@@ -67,8 +71,10 @@ export class Passkeys1765500000000 implements MigrationInterface {
 export class MailRecipients1765620000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const columns = [
-      ...[primary(textColumn('agentId')), textColumn('email')],
-      ...[...['sequence', 'epoch', 'term'].map(sequenceColumn), optionalTextColumn('mailedAt')],
+      primary(textColumn('agentId')),
+      textColumn('email'),
+      ...['sequence', 'epoch', 'term'].map(sequenceColumn),
+      optionalTextColumn('mailedAt'),
     ];
     await queryRunner.createTable(new Table({ name: 'mail_recipients', columns }));
   }

@@ -37,7 +37,7 @@ const PREVIOUS_DUE = new TableIndex({ columnNames: ['status', 'expiresAt'] });
 
 /**
  * Everything that changed in the schema since 0.1.0, the first release, in one transaction, whichever room it belongs
- * to. Later changes are migrations of the rooms that they belong to.
+ * to. Later changes are migrations of the rooms that needed them.
  */
 export class SinceFirstRelease1764500000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

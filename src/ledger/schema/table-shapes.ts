@@ -6,7 +6,7 @@ export function texts(names: string): TableColumnOptions[] {
   return names.split(' ').map(textColumn);
 }
 
-/** The same for columns that may be null. */
+/** Text columns that may be null, by their names. */
 export function optionalTexts(names: string): TableColumnOptions[] {
   return names.split(' ').map(optionalTextColumn);
 }
