@@ -69,7 +69,10 @@ async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort
   await applied(service, workload);
   await registered(service, workload);
   const asked = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
-    ...{ agent: 'agentName' in subject ? subject.agentName : '', action, resourceType, resourceId },
+    agent: 'agentName' in subject ? subject.agentName : '',
+    action,
+    resourceType,
+    resourceId,
   }));
   const measured = LISTS.map(({ name, path, body }) => {
     const request = { method: 'POST', path, body: JSON.stringify(body(asked)) } as const;

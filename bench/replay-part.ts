@@ -12,8 +12,13 @@ const POLICIES = 1_000;
 const BARS = { seconds: 30, healthP99: 50, memoryGrowth: 100 } as const;
 /** Changes the answers to all executions. */
 const CLOSED = {
-  ...{ name: 'closed', version: '1', effect: 'deny', priority: 100 },
-  ...{ subjects: ['*'], actions: ['*'], resources: ['invoices/*'] },
+  name: 'closed',
+  version: '1',
+  effect: 'deny',
+  priority: 100,
+  subjects: ['*'],
+  actions: ['*'],
+  resources: ['invoices/*'],
 };
 
 /** The cost of a plan with replay, and its effect on the process and on other requests meanwhile. */

@@ -13,7 +13,8 @@ import { isMain, root, run, step, succeeds } from './run.mjs';
  * service does not use (full-text search, page statistics), a quarter of the compiler's time.
  */
 const COMPILER_FLAGS = [
-  ...['-O2', '-w'],
+  '-O2',
+  '-w',
   ...['FTS3', 'FTS4', 'FTS5', 'DBSTAT_VTAB'].map((feature) => `-USQLITE_ENABLE_${feature}`),
 ].join(' ');
 

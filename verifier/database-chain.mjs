@@ -30,14 +30,33 @@ const CHUNK = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence
 
 /** Columns that the entry and its audit entry have in common, or that only the entry has. */
 const OF_ENTRY = [
-  ...['v', 'sequence', 'id', 'timestamp', 'action', 'subjectType', 'subjectId'],
-  ...['auditId', 'auditHash', 'stateHash', 'previousHash', 'hash'],
+  'v',
+  'sequence',
+  'id',
+  'timestamp',
+  'action',
+  'subjectType',
+  'subjectId',
+  'auditId',
+  'auditHash',
+  'stateHash',
+  'previousHash',
+  'hash',
 ];
 /** Of the entry as well. A database from before version 2 lacks these columns. */
 const OF_VERSION_2 = ['detailsHash', 'detailsSalt', 'stateSalt', 'erased'];
 const OF_AUDIT = [
-  ...['sequence', 'timestamp', 'action', 'agentId', 'entityId', 'subjectType', 'subjectId'],
-  ...['outcome', 'reason', 'requestId', 'ip'],
+  'sequence',
+  'timestamp',
+  'action',
+  'agentId',
+  'entityId',
+  'subjectType',
+  'subjectId',
+  'outcome',
+  'reason',
+  'requestId',
+  'ip',
 ];
 
 /**

@@ -109,7 +109,11 @@ async function keyOf(service: ServerProcess, name: string, scopes: readonly stri
 /** Decisions that await finance. */
 async function propose(service: ServerProcess, count: number): Promise<void> {
   const body = {
-    ...{ type: 'payment', title: 'Pay an invoice', description: 'As agreed.', riskLevel: 'high', proposedBy: PROPOSER },
+    type: 'payment',
+    title: 'Pay an invoice',
+    description: 'As agreed.',
+    riskLevel: 'high',
+    proposedBy: PROPOSER,
     approvers: [{ subjects: ['role:finance'] }],
   };
   for (let made = 0; made < count; made += AT_ONCE) {

@@ -22,9 +22,14 @@ export async function applied(service: ServerProcess, workload: Workload): Promi
 /** As requests contain them. Random lists may name one thing twice. */
 export function policyBodies({ policies }: Workload): { readonly name: string; readonly version: string }[] {
   return policies.map(({ name, version, effect, subjects, actions, resources, resourceTypes, priority }) => ({
-    ...{ name, version, effect, priority },
-    ...{ subjects: once(subjects), actions: once(actions) },
-    ...{ resources: once(resources), resourceTypes: once(resourceTypes) },
+    name,
+    version,
+    effect,
+    priority,
+    subjects: once(subjects),
+    actions: once(actions),
+    resources: once(resources),
+    resourceTypes: once(resourceTypes),
   }));
 }
 

@@ -13,23 +13,35 @@ const NONE_WAIT = { mostWaiting: 0, longest: 0 };
 export const GATES = {
   bodies: ({ bodyTotalLimit: most }: Limits): GateSettings => ({
     what: 'bytes of bodies above 16 KiB',
-    ...{ most, mostEach: half(most), mostWaiting: Infinity, longest: 10_000 },
+    most,
+    mostEach: half(most),
+    mostWaiting: Infinity,
+    longest: 10_000,
   }),
   answers: ({ answerTotalLimit: most }: Limits): GateSettings => ({
     what: 'bytes of answers above 16 KiB that wait for their clients to read them',
-    ...{ most, mostEach: half(most), ...NONE_WAIT },
+    most,
+    mostEach: half(most),
+    ...NONE_WAIT,
   }),
   lists: (): GateSettings => ({
     what: 'lists being read',
-    ...{ most: 3, mostEach: 2, mostWaiting: Infinity, longest: Infinity },
+    most: 3,
+    mostEach: 2,
+    mostWaiting: Infinity,
+    longest: Infinity,
   }),
   waits: ({ maxWaiting: most }: Limits): GateSettings => ({
     what: 'requests that wait for an outcome',
-    ...{ most, mostEach: 100, ...NONE_WAIT },
+    most,
+    mostEach: 100,
+    ...NONE_WAIT,
   }),
   eventStreams: ({ maxEventStreams: most }: Limits): GateSettings => ({
     what: 'event streams',
-    ...{ most, mostEach: 20, ...NONE_WAIT },
+    most,
+    mostEach: 20,
+    ...NONE_WAIT,
   }),
   exports: (): GateSettings => ({ what: 'exports and decision files', most: 3, mostEach: 2, ...NONE_WAIT }),
   plans: (): GateSettings => ({ what: 'plans', most: 1, mostEach: 1, mostWaiting: 1, longest: Infinity }),
@@ -37,11 +49,17 @@ export const GATES = {
   reports: (): GateSettings => ({ what: 'reports', most: 1, mostEach: 1, mostWaiting: 4, longest: 30_000 }),
   applications: (): GateSettings => ({
     what: 'applications of policies',
-    ...{ most: 1, mostEach: 1, mostWaiting: 20, longest: 10_000 },
+    most: 1,
+    mostEach: 1,
+    mostWaiting: 20,
+    longest: 10_000,
   }),
   pastQuestions: (): GateSettings => ({
     what: 'questions about an earlier time',
-    ...{ most: 1, mostEach: 1, mostWaiting: 20, longest: 10_000 },
+    most: 1,
+    mostEach: 1,
+    mostWaiting: 20,
+    longest: 10_000,
   }),
 } as const satisfies Record<string, (limits: Limits) => GateSettings>;
 

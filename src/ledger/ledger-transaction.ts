@@ -51,7 +51,7 @@ export interface LedgerTransaction {
   readonly caller: Caller;
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
-  /** The same for a record that the request names: also undefined if the caller may not see it. */
+  /** Finds a record that the request names; also undefined if the caller may not see it. */
   findVisible<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** Without reading the record, which may be large. */
   exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;

@@ -43,7 +43,10 @@ interface WrittenRows {
 export class LiveRows<Row extends GovernedRow> {
   private readonly order = new Gate({
     what: 'changes of memory',
-    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
+    most: 1,
+    mostEach: 1,
+    mostWaiting: Infinity,
+    longest: Infinity,
   });
   /** Sequence up to which no entry has changed what is not kept yet. */
   private upTo = 0;

@@ -113,7 +113,7 @@ export class RecordHistory {
     return visibleTo(viewer, kind, (await this.stand(kind, id, sequence))?.record);
   }
 
-  /** The same, with the sequence since which it has been in that state. */
+  /** The record as it was, with the sequence since which it has been in that state. */
   stateAt<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
@@ -171,8 +171,8 @@ export class RecordHistory {
   }
 
   /**
-   * The same for what several records decide together: the last entry of the change that the moment falls into. All of
-   * it takes effect at once, so in between there never was anything to read. With the time of the moment.
+   * Translates a moment for what several records decide together: to the last entry of the change that it falls into.
+   * All of a change takes effect at once, so in between there never was anything to read. With the time of the moment.
    * @param member of the details of all its entries, which share their time: a text that says what it led to.
    */
   async wholeChangeAt(

@@ -224,15 +224,18 @@ function recomputeRequirement(entry, verdict, history, report) {
   const title = `${state.agentName}: ${state.action} on ${state.resourceType}/${state.resourceId}`;
   const expiresAt = new Date(Date.parse(timestamp) + milliseconds(approval.decideWithin)).toISOString();
   const expected = {
-    ...{
-      type: 'execution',
-      title: [...title].slice(0, TITLE).join(''),
-      proposedBy: state.agentId,
-      status: 'proposed',
-      reviews: [],
-    },
-    ...{ executionId: history.executionId, actionHash: state.actionHash, createdAt: timestamp, expiresAt },
-    ...{ riskLevel: approval.riskLevel, approvers: approval.approvers, executeWithin: approval.executeWithin },
+    type: 'execution',
+    title: [...title].slice(0, TITLE).join(''),
+    proposedBy: state.agentId,
+    status: 'proposed',
+    reviews: [],
+    executionId: history.executionId,
+    actionHash: state.actionHash,
+    createdAt: timestamp,
+    expiresAt,
+    riskLevel: approval.riskLevel,
+    approvers: approval.approvers,
+    executeWithin: approval.executeWithin,
     requiredApprovals: approvalsOf(approval.approvers),
     grant: approval.grant,
   };

@@ -57,7 +57,10 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const { origin, size, root } = checkpoint;
   return resultOf(findings, {
     recomputed: findings.count === 0 && report.differences.length === 0,
-    ...{ executionId: file.executionId, outcome, steps: report.steps, differences: report.differences },
+    executionId: file.executionId,
+    outcome,
+    steps: report.steps,
+    differences: report.differences,
     checkpoint: { origin, size, rootHash: hexOf(root) },
     rules: file.rules.map(({ hash, defaultEffect, policies }) => ({ hash, defaultEffect, policies: policies.length })),
   });
@@ -90,8 +93,16 @@ function laterThan(size, later) {
  */
 function resultOf({ count, first, notes }, computed = {}) {
   return {
-    ...{ recomputed: false, executionId: null, outcome: null, checkpoint: null, rules: [], steps: [], differences: [] },
+    recomputed: false,
+    executionId: null,
+    outcome: null,
+    checkpoint: null,
+    rules: [],
+    steps: [],
+    differences: [],
     ...computed,
-    ...{ faults: count, firstFaults: first, notes },
+    faults: count,
+    firstFaults: first,
+    notes,
   };
 }

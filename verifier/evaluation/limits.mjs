@@ -74,7 +74,10 @@ export function windowStart(per, time) {
  */
 export function usesOf({ id, limits = [] }, agentId, { parameters, time }) {
   return limits.map(({ of, per, by }, limit) => ({
-    ...{ policyId: id, limit, window: windowStart(per, time), key: by === 'agent' ? agentId : null },
+    policyId: id,
+    limit,
+    window: windowStart(per, time),
+    key: by === 'agent' ? agentId : null,
     amount: of === undefined ? '1' : amountText(named(parameters, of)),
   }));
 }

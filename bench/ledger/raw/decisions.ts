@@ -29,8 +29,21 @@ export function propose(proposedBy: string): RawCommand {
       const state = stateOf({ ...row, status: 'proposed', reviews: '[]' });
       return {
         values: [
-          ...[id, sequence, type, title, description, context, proposedBy, riskLevel, 'proposed', 1, '[]'],
-          ...[null, now, now, null],
+          id,
+          sequence,
+          type,
+          title,
+          description,
+          context,
+          proposedBy,
+          riskLevel,
+          'proposed',
+          1,
+          '[]',
+          null,
+          now,
+          now,
+          null,
         ],
         counters: { [`decisions:proposedBy:${proposedBy}`]: 1, ...NEW },
         entry: { action: 'decision.proposed', ...about(id, state), agentId: proposedBy, details: PROPOSAL_DETAILS },

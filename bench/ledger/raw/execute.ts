@@ -36,8 +36,22 @@ export function execute(agentId: string): RawCommand {
       const details = `{"action":"${action}","policies":${canonicalize([DECIDING])},${resource}}`;
       return {
         values: [
-          ...[id, sequence, agentId, name, action, resourceType, resourceId, parameters, 'authorized', policies],
-          ...[null, null, null, now, null, null],
+          id,
+          sequence,
+          agentId,
+          name,
+          action,
+          resourceType,
+          resourceId,
+          parameters,
+          'authorized',
+          policies,
+          null,
+          null,
+          null,
+          now,
+          null,
+          null,
         ],
         counters: { [`executions:agentId:${agentId}`]: 1, ...COUNTERS },
         entry: {

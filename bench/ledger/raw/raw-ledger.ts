@@ -137,9 +137,28 @@ export class RawLedger {
         `,"previousHash":"${previousHash}","sequence":${sequence},"stateHash":"${stateHash}",${subject},"v":1}`,
     );
     return [
-      ...[sequence, 1, `prv_${ulid}`, `aud_${ulid}`, now, action, 'api_key', 'env', agentId, entityId],
-      ...[subjectType, subjectId, 'success', null, details, 'benchmark', '127.0.0.1', state],
-      ...[auditHash, stateHash, previousHash, this.hash],
+      sequence,
+      1,
+      `prv_${ulid}`,
+      `aud_${ulid}`,
+      now,
+      action,
+      'api_key',
+      'env',
+      agentId,
+      entityId,
+      subjectType,
+      subjectId,
+      'success',
+      null,
+      details,
+      'benchmark',
+      '127.0.0.1',
+      state,
+      auditHash,
+      stateHash,
+      previousHash,
+      this.hash,
     ];
   }
 }

@@ -209,7 +209,8 @@ function requestOf<Context>(
   const onBehalfOf = typeof given.onBehalfOf === 'function' ? given.onBehalfOf(context) : given.onBehalfOf;
   const run = typeof given.run === 'function' ? given.run(context) : given.run;
   return {
-    ...{ ...mapped(tool, parameters), parameters },
+    ...mapped(tool, parameters),
+    parameters,
     ...(agent === undefined ? {} : { agent }),
     ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
     ...(run === undefined ? {} : { run }),

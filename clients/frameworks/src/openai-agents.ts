@@ -34,7 +34,9 @@ export function governed<Options extends { readonly name: string; readonly execu
     const run = (asked: unknown): unknown => execute(asked, context, details);
     try {
       return await governedRun(governance, options, {
-        ...{ tool: name, input, context },
+        tool: name,
+        input,
+        context,
         run,
         signal: details?.signal,
       });

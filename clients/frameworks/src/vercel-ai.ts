@@ -60,7 +60,9 @@ function governedTool(
       const run = (asked: unknown): Promise<unknown> => lastOf(execute(asked, context));
       try {
         return await governedRun(governance, options, {
-          ...{ tool: name, input, context },
+          tool: name,
+          input,
+          context,
           run,
           signal: context.abortSignal,
         });

@@ -166,7 +166,8 @@ export class GovernanceClient {
       path: `${filled(template, path ?? {})}${queryText(query ?? {})}`,
       ...(body === undefined ? {} : { body }),
       ...(headers === undefined ? {} : { headers }),
-      ...{ signal, hold: 1_000 * Number(query?.['wait'] ?? 0) },
+      signal,
+      hold: 1_000 * Number(query?.['wait'] ?? 0),
     });
   }
 }

@@ -112,7 +112,8 @@ export function errorOf(status: number, text: string): GovernanceError {
   if (error === null) return unexpectedAnswer(text, status);
   const { code, message, reason, requestId, details, rejection } = error;
   return new GovernanceError([message, reviewersWords(rejection)].join(' ').trim(), {
-    ...{ code, status },
+    code,
+    status,
     reason: reason ?? null,
     requestId: requestId ?? null,
     details: details ?? [],

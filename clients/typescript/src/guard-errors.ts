@@ -12,7 +12,9 @@ export class ApprovalPendingError extends GovernanceError {
     readonly isFirst = false,
   ) {
     super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
-      ...{ code: 'APPROVAL_PENDING', status: 202, reason: 'approval_pending' },
+      code: 'APPROVAL_PENDING',
+      status: 202,
+      reason: 'approval_pending',
     });
   }
 }

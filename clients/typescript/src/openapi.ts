@@ -131,7 +131,7 @@ export interface paths {
         };
         /**
          * List agents
-         * @description Oldest first; filtered by capability, role or status.
+         * @description Oldest first; filtered by capability, role, status or kind.
          *
          *     Scope: `read`.
          */

@@ -8,7 +8,7 @@ export interface GateSettings {
   readonly what: string;
   /** The greatest weight inside at a time: a number of requests, or of bytes. */
   readonly most: number;
-  /** The same for one client. */
+  /** The greatest weight of one client inside at a time. */
   readonly mostEach: number;
   /** How many of one client may wait. */
   readonly mostWaiting: number;

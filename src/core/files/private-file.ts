@@ -37,7 +37,7 @@ export function closeToOthers(path: string): void {
 }
 
 /** True if users other than the owner have any permission. */
-export function isOpenToOthers(path: string): boolean {
+function isOpenToOthers(path: string): boolean {
   return (statSync(path).mode & NOT_THE_OWNER) !== 0;
 }
 
@@ -79,7 +79,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /** Creates the file atomically; throws EEXIST if another process was first. */
-export async function createFile(path: string, text: string): Promise<void> {
+async function createFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   try {
     await link(temporary, path);

@@ -9,7 +9,7 @@ export function labelFault(text: string): string | undefined {
   return CONTROL_OR_FORMAT_CHARACTER.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-/** The same of a label that is compared as it is written: it must not look like another one. */
+/** What is wrong with a label that is compared as it is written, which must not look like another one. */
 export function exactLabelFault(text: string): string | undefined {
   return labelFault(text) ?? notComposedFault(text);
 }

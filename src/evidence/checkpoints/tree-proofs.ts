@@ -56,7 +56,7 @@ export async function contradiction(reader: TreeReader, today: TreeHead, earlier
     : `its first ${earlier.size} entries are different or were altered`;
 }
 
-/** The same for a log of which only the size is known. */
+/** Why a log of this size cannot extend an earlier one; null if it can. */
 export function endsBefore(earlier: TreeHead, size: number): string | null {
   return earlier.size > size ? `it ends at entry ${size}, before the checkpoint's ${earlier.size}` : null;
 }

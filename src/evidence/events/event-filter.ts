@@ -43,7 +43,7 @@ export function actionPatternFault(pattern: string): string | undefined {
     : undefined;
 }
 
-/** The same, also accepting `*` for every action. */
+/** What is wrong with a pattern of actions, among which `*` means every action; undefined if nothing is. */
 export function actionPatternOrAnyFault(pattern: string): string | undefined {
   return pattern === ANY || actionPatternFault(pattern) === undefined
     ? undefined

@@ -8,13 +8,15 @@ import { CUT, type Message } from '../webhooks/messages/message';
 const LONGEST = 60_000;
 const LONGEST_STEP = 20_000;
 const STEPS = {
-  ...{ connectionTimeout: LONGEST_STEP, greetingTimeout: LONGEST_STEP, socketTimeout: LONGEST_STEP },
+  connectionTimeout: LONGEST_STEP,
+  greetingTimeout: LONGEST_STEP,
+  socketTimeout: LONGEST_STEP,
   dnsTimeout: LONGEST_STEP,
 };
 
 export interface Mail extends MailText {
   readonly to: string;
-  /** The same for a mail that is sent again. */
+  /** A mail that is sent again has the same one. */
   readonly id: string;
 }
 
@@ -38,9 +40,14 @@ export class MailSender {
     const { createTransport } = createRequire(__filename)('nodemailer') as typeof nodemailer;
     const transport = createTransport({ url: smtpUrl, ...STEPS });
     await transport.sendMail({
-      ...{ from: mailFrom, to: { name: '', address: to }, subject, text },
+      from: mailFrom,
+      to: { name: '', address: to },
+      subject,
+      text,
       messageId: `<${id}@${new URL(smtpUrl).hostname}>`,
-      ...{ headers: { 'Auto-Submitted': 'auto-generated' }, disableFileAccess: true, disableUrlAccess: true },
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      disableFileAccess: true,
+      disableUrlAccess: true,
       signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST)]),
     });
   }

@@ -164,14 +164,19 @@ function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside
     requests: [...buckets].map(([start, tally]) => requestsIn(start, tally)),
     reasons: mostFirst(all.of('reasons')).map(([reason, count]) => ({ reason, count })),
     agents: askingMost(all).map((agentId) => ({
-      ...{ agentId, name: named(agentId), allowed: of('allowed', agentId), denied: of('denied', agentId) },
+      agentId,
+      name: named(agentId),
+      allowed: of('allowed', agentId),
+      denied: of('denied', agentId),
       approvals: of('approval_requested', agentId),
     })),
     approvals: {
       ...approvalsIn(all),
       byReviewer: reviewersIn(all).map((key) => ({
         ...(key === '' ? { agentId: null, name: null } : { agentId: key, name: named(key) }),
-        ...{ approved: of('approve', key), rejected: of('reject', key), withinTenSeconds: of('quick', key) },
+        approved: of('approve', key),
+        rejected: of('reject', key),
+        withinTenSeconds: of('quick', key),
       })),
     },
     policies: mostFirst(all.of('policies')).map(([key, decided]) => ({ policy: policyOf(key), decided })),

@@ -21,8 +21,16 @@ const DECISIONS = 250;
 /** Records are created in the order of time, each at the time of its entry. */
 const FIRST_SINCE = `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= $1 ORDER BY "timestamp", "sequence" LIMIT 1`;
 const ALIKE = [
-  ...['name', 'agentId', 'outcome', 'reason', 'hasDecision', 'hasGrant', 'observed', 'policies'],
-  ...['count', 'last'],
+  'name',
+  'agentId',
+  'outcome',
+  'reason',
+  'hasDecision',
+  'hasGrant',
+  'observed',
+  'policies',
+  'count',
+  'last',
 ] as const;
 const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
 /** The hour in which a record was created, by the name of its span. */

@@ -34,7 +34,10 @@ export function readClick(body: string): SlackClick | null {
   const fault = textFault(comment, { max: LONGEST_COMMENT, mayBeBlank: true });
   if (fault !== undefined) throw invalidField('payload', `has a comment that ${fault}`);
   return {
-    ...{ action, decisionId, slackId: `${team}/${user}`, comment: comment === '' ? null : comment },
+    action,
+    decisionId,
+    slackId: `${team}/${user}`,
+    comment: comment === '' ? null : comment,
     responseUrl: slackUrl(textIn(payload, 'response_url')),
   };
 }

@@ -47,7 +47,9 @@ export class SlackReplies implements OnModuleDestroy {
   private async sendAll(url: string, replies: readonly JsonObject[]): Promise<void> {
     for (const reply of replies) {
       const answer = await fetch(url, {
-        ...{ method: 'POST', redirect: 'error', body: JSON.stringify(reply) },
+        method: 'POST',
+        redirect: 'error',
+        body: JSON.stringify(reply),
         headers: { 'Content-Type': 'application/json' },
         signal: AbortSignal.any([this.over.signal, AbortSignal.timeout(LONGEST_REPLY)]),
       });
@@ -134,7 +136,10 @@ function callerFor(slackId: string, person: WatchedAgent, origin: Origin): Calle
   const identity = {
     actor: { type: 'slack', id: slackId },
     agentId: person.now.id,
-    ...{ principals: [], scopes: SCOPES, grants: REVIEWER.grants, expiresAt: null },
+    principals: [],
+    scopes: SCOPES,
+    grants: REVIEWER.grants,
+    expiresAt: null,
     refusal: () => (person.now.slackId === slackId ? null : unauthorized()),
   } as const;
   return callerOf(identity, origin);

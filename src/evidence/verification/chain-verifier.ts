@@ -133,7 +133,7 @@ export function checkpointVerdict(
  * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
  * emptying entries there are none.
  */
-export async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>> {
+async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
   for (const type of ERASABLE_TYPES) {
     for await (const bounds of entryRanges(chain, { action: `${type}.erased` })) {

@@ -171,7 +171,10 @@ interface Counted {
 }
 
 const COUNTED_ENTRIES: Counted = {
-  ...{ table: 'ledger_entries', sequence: 'sequence', columns: ENTRIES_COUNTED_BY, hasLists: false },
+  table: 'ledger_entries',
+  sequence: 'sequence',
+  columns: ENTRIES_COUNTED_BY,
+  hasLists: false,
   isLeftover: 'FALSE',
   namesOf: (group) => countersOfEntry(group as unknown as StoredEntry),
   hasCounter: (name) => isByValue(ENTRY_COUNTER, ENTRIES_COUNTED_BY, name),
@@ -181,7 +184,10 @@ function countedRecords({ table, kind }: RecordCodec): Counted {
   const { counter, countedBy = [], listColumns = [], owner, subjectType } = kind;
   const columns = [...countedBy, ...listColumns];
   return {
-    ...{ table, sequence: 'createdSequence', columns, hasLists: listColumns.length > 0 },
+    table,
+    sequence: 'createdSequence',
+    columns,
+    hasLists: listColumns.length > 0,
     isLeftover:
       owner === undefined
         ? 'FALSE'
@@ -257,7 +263,7 @@ const MOST_AT_ONCE = 100_000;
 export type IsAsked = (name: string) => boolean;
 
 /** Compares so many names in as many parts as memory needs. */
-export async function* inParts<Chunk>(
+async function* inParts<Chunk>(
   names: number,
   compare: (isAsked: IsAsked) => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {
@@ -273,7 +279,7 @@ function partOf(name: string, parts: number): number {
 }
 
 /** Whatever the statements of the connection read, they read from one snapshot. */
-export async function* fromSnapshot<Chunk>(
+async function* fromSnapshot<Chunk>(
   database: Database,
   read: (connection: SqlConnection) => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {

@@ -8,7 +8,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { conflict, found } from '../../core/errors/domain-error';
 import type { EventFilter } from '../events/event-filter';
 
-export const WEBHOOK_STATUSES = ['active', 'failing'] as const;
+const WEBHOOK_STATUSES = ['active', 'failing'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** What is delivered: audit entries as they are, messages for people about decisions, or events for a SIEM. */

@@ -2,9 +2,28 @@ import { agentNameFault, normaliseAgentName } from './agent-name';
 
 const NAMES = ['bot', 'Mail Bot', 'user:x', 'agt', 'AGT_1', '...', 'x%2Fy', 'ñandú', '😀'];
 const NO_NAMES = [
-  ...[' bot', 'bot ', '\u00a0bot', 'bot\u3000', '\tbot', '\ufeffbot'],
-  ...['a\nb', 'a\u0000', 'a\u0085b', 'a\u200bb', 'a\u202eb'],
-  ...['a/b', 'a*', '*', '.', '..', 'agt_', 'agt_x', 'agent:bot', 'role:ops', 'kind:human', 'kind:'],
+  ' bot',
+  'bot ',
+  '\u00a0bot',
+  'bot\u3000',
+  '\tbot',
+  '\ufeffbot',
+  'a\nb',
+  'a\u0000',
+  'a\u0085b',
+  'a\u200bb',
+  'a\u202eb',
+  'a/b',
+  'a*',
+  '*',
+  '.',
+  '..',
+  'agt_',
+  'agt_x',
+  'agent:bot',
+  'role:ops',
+  'kind:human',
+  'kind:',
 ];
 
 describe('agent names', () => {

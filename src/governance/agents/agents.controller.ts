@@ -43,7 +43,7 @@ export class AgentsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiRoute('List agents', 'Oldest first; filtered by capability, role or status.')
+  @ApiRoute('List agents', 'Oldest first; filtered by capability, role, status or kind.')
   @ApiList(AgentResponse, 'Agents in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
     const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);

@@ -24,7 +24,7 @@ export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
 
-/** The same as of a moment. */
+/** Finds an agent by id or name, as it was at a moment. */
 export function findAgentAsOf(
   history: RecordHistory,
   idOrName: string,
@@ -72,7 +72,7 @@ export async function withAgentId<Member extends string, Filtered extends Readon
   return agent === undefined ? filters : { ...filters, [member]: agent.id };
 }
 
-/** The same of a person in `agent:<name>`, a subject on whose behalf agents act; any other subject stays. */
+/** Replaces the name of a person in the subject `agent:<name>` by the id; any other subject stays. */
 export async function withPersonId<Filtered extends { readonly principal?: string }>(
   records: AgentLookup,
   filters: Filtered,

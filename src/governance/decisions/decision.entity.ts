@@ -188,9 +188,22 @@ export function proposedDecision(
     Partial<Decision>,
 ): Omit<Decision, 'createdSequence'> {
   return {
-    ...{ id, description: '', context: {}, status: 'proposed', reviews: [], expiresAt: null, resolvedAt: null },
-    ...{ createdAt: now, updatedAt: now, executionId: null, actionHash: null, executeWithin: null, grant: null },
-    ...{ onBehalfOf: null, run: null, erased: false },
+    id,
+    description: '',
+    context: {},
+    status: 'proposed',
+    reviews: [],
+    expiresAt: null,
+    resolvedAt: null,
+    createdAt: now,
+    updatedAt: now,
+    executionId: null,
+    actionHash: null,
+    executeWithin: null,
+    grant: null,
+    onBehalfOf: null,
+    run: null,
+    erased: false,
     ...given,
   };
 }

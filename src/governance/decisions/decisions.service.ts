@@ -53,7 +53,14 @@ export class DecisionsService {
       const { type, title, riskLevel, description = '', context = {}, expiresAt = null } = request;
       const required = this.configuration.requiredApprovals[riskLevel];
       const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
-        ...{ type, title, description, context, proposedBy: proposer.id, riskLevel, expiresAt, approvers },
+        type,
+        title,
+        description,
+        context,
+        proposedBy: proposer.id,
+        riskLevel,
+        expiresAt,
+        approvers,
         requiredApprovals: approvers === null ? required : sumOfApprovals(approvers),
         traceId: transaction.caller.traceId,
       });

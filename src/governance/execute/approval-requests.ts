@@ -196,10 +196,20 @@ function requested(
   const { riskLevel, approvers, decideWithin, executeWithin, grant = null } = requirement;
   const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
   const decision = proposedDecision(transaction.newId(DECISION), transaction.now, {
-    ...{ type: 'execution', title: [...title].slice(0, TITLE_LENGTH).join(''), proposedBy: agentId, riskLevel },
-    ...{ requiredApprovals: sumOfApprovals(approvers), expiresAt: endOf(decideWithin, transaction.now) },
-    ...{ executionId: asked.id, actionHash: asked.actionHash, approvers, executeWithin, grant },
-    ...{ onBehalfOf, run, traceId },
+    type: 'execution',
+    title: [...title].slice(0, TITLE_LENGTH).join(''),
+    proposedBy: agentId,
+    riskLevel,
+    requiredApprovals: sumOfApprovals(approvers),
+    expiresAt: endOf(decideWithin, transaction.now),
+    executionId: asked.id,
+    actionHash: asked.actionHash,
+    approvers,
+    executeWithin,
+    grant,
+    onBehalfOf,
+    run,
+    traceId,
   });
   transaction.insert(DECISION, decision, proposedNote(decision));
   const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;

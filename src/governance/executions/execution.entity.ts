@@ -240,8 +240,16 @@ export const EXECUTION: RecordKind<Execution> = {
     'completedAt',
   ],
   laterMembers: {
-    ...{ reason: null, actionHash: null, approvedUntil: null, observed: false, erased: false },
-    ...{ traceId: null, onBehalfOf: null, run: null, grantId: null, instead: null },
+    reason: null,
+    actionHash: null,
+    approvedUntil: null,
+    observed: false,
+    erased: false,
+    traceId: null,
+    onBehalfOf: null,
+    run: null,
+    grantId: null,
+    instead: null,
   },
   counter: 'executions',
   visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
@@ -357,7 +365,7 @@ interface RecordedEarlier extends JsonObject {
 }
 
 /**
- * The same for what policies decided, with what it was decided by.
+ * The note of an entry about what policies decided, with what they decided by.
  * @param approvers the agents whose approvals were looked at.
  */
 export function decidedNote(

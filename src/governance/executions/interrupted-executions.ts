@@ -14,7 +14,9 @@ const INTERVAL = 5_000;
 /** Those that run, some at a time. */
 const RUNNING: RecordRange = {
   conditions: [{ column: 'outcome', comparison: 'equals', value: 'running' }],
-  ...{ order: 'asc', position: null, atOnce: 100 },
+  order: 'asc',
+  position: null,
+  atOnce: 100,
 };
 
 /**

@@ -70,7 +70,9 @@ export class ForwardAuthService {
   private async evaluated(caller: Caller, agent: string, asked: Asked): Promise<void> {
     const questions = [{ who: { agent, field: 'agent' }, ...asked }];
     const { answers } = await this.evaluations.ask({
-      ...{ caller, questions, field: 'query.record' },
+      caller,
+      questions,
+      field: 'query.record',
       answers: (asking) => answersTo(questions, asking),
     });
     answers.forEach(requireAllowed);

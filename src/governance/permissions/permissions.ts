@@ -302,7 +302,9 @@ export class Permissions {
     const refusal = refusalOf(answer, agent, question, principal, otherwise);
     const principalRevision = principal?.person?.revision;
     const basis = {
-      ...{ policySet: inForce.policySet, rules: this.policies.rules, agentRevision: agent.revision },
+      policySet: inForce.policySet,
+      rules: this.policies.rules,
+      agentRevision: agent.revision,
       ...(principalRevision !== undefined && { principalRevision }),
       ...(stopId !== undefined && { stopId }),
       ...(observed && { observed }),

@@ -219,7 +219,7 @@ function totalOf(extents: Iterable<Extent>): Extent {
   return { policies, bytes, patterns, limited };
 }
 
-/** The first limit that the policies in force exceed; undefined if there is none. What shrinks never does. */
+/** The first limit that the policies in force exceed; undefined if there is none. A total that has not grown is never a fault. */
 function capacityFault(before: Extent, after: Extent, limits: Configuration): string | undefined {
   const bounds = [
     ['policies', 'policies', limits.maxPolicies, 'MAX_POLICIES allows'],

@@ -200,7 +200,12 @@ function conditionWarnings(policy: PolicyContent): string[] {
 }
 
 const BOUNDS: Readonly<Record<string, 'upper' | 'lower' | 'both' | undefined>> = {
-  ...{ lt: 'upper', lte: 'upper', gt: 'lower', gte: 'lower', eq: 'both', in: 'both' },
+  lt: 'upper',
+  lte: 'upper',
+  gt: 'lower',
+  gte: 'lower',
+  eq: 'both',
+  in: 'both',
 };
 
 /** Of parameters that an allow limits at the top only. */

@@ -18,8 +18,18 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
   const { name, version, description = '', effect, subjects, actions, resources } = request;
   const { resourceTypes = [], priority = 0, conditions = [], limits = [], onBehalfOf = [], approval = {} } = request;
   return {
-    ...{ name, version, effect, subjects, actions, resources, resourceTypes, priority, description, conditions },
-    ...{ limits: filledLimits(limits), onBehalfOf },
+    name,
+    version,
+    effect,
+    subjects,
+    actions,
+    resources,
+    resourceTypes,
+    priority,
+    description,
+    conditions,
+    limits: filledLimits(limits),
+    onBehalfOf,
     approval: effect === 'require_approval' ? filledApproval(approval, required) : null,
   };
 }

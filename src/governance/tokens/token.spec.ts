@@ -9,18 +9,29 @@ const ISSUER: TokenIssuer = {
   agents: ['*'],
   scopes: ['read', 'propose'],
   scopesClaim: 'scp',
-  ...{ principalClaim: null, principalRolesClaim: null, principalAgents: [] },
+  principalClaim: null,
+  principalRolesClaim: null,
+  principalAgents: [],
 };
 const READ = {
-  ...{ iss: ISSUER.issuer, aud: ['governance', 'other'], exp: 2_000_000_000, nbf: 1_900_000_000, sub: 'alice' },
-  ...{ azp: 'invoice-bot', scp: 'read' },
+  iss: ISSUER.issuer,
+  aud: ['governance', 'other'],
+  exp: 2_000_000_000,
+  nbf: 1_900_000_000,
+  sub: 'alice',
+  azp: 'invoice-bot',
+  scp: 'read',
 };
 const NOW = 1_950_000_000_000;
 
 it('Of the claims of a token only what they say of its holder is remembered', () => {
   const groups = Array.from({ length: 100 }, (_, index) => `group ${index}`);
   expect(tokenHolder({ ...READ, iat: 1_900_000_000, groups }, ISSUER, NOW)).toEqual({
-    ...{ actorId: `${ISSUER.issuer}#alice`, agent: 'invoice-bot', scopes: ['read'], expiresAt: READ.exp },
-    ...{ principal: null, principalRoles: [] },
+    actorId: `${ISSUER.issuer}#alice`,
+    agent: 'invoice-bot',
+    scopes: ['read'],
+    expiresAt: READ.exp,
+    principal: null,
+    principalRoles: [],
   });
 });

@@ -29,7 +29,7 @@ export function commonHeaders(): (request: IncomingMessage, response: ServerResp
  */
 export const FOR_EVERYBODY = 'public, max-age=300';
 
-/** The same for files whose names change with their content. */
+/** `Cache-Control` of files whose names change with their content. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-export const ACTOR_TYPES = ['api_key', 'token', 'agent', 'slack', 'system'] as const;
+const ACTOR_TYPES = ['api_key', 'token', 'agent', 'slack', 'system'] as const;
 
 export class ActorResponse {
   @ApiProperty({

@@ -11,7 +11,11 @@ import { isNativeError } from 'node:util/types';
  * the service listens, which is logged then, and the few lines of the banner.
  */
 const START_CONTEXTS: readonly unknown[] = [
-  ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication'],
+  'NestFactory',
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
 ];
 /**
  * Nest logs why a start failed under this name. The error is thrown as well, so the program that starts the application

@@ -10,8 +10,12 @@ const HOSTILE = 'a\u001b[2K\u0085\u009b2K\u007f\u202e\u2066\u2028\u2029\u200b\u{
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const CONFIGURATION = {
-  ...{ logLevel: 'info', database: { kind: 'sqlite', path: '' } },
-  ...{ apiKey: '', apiKeyPrevious: null, signingKey: null, redisUrl: null },
+  logLevel: 'info',
+  database: { kind: 'sqlite', path: '' },
+  apiKey: '',
+  apiKeyPrevious: null,
+  signingKey: null,
+  redisUrl: null,
 } as unknown as Configuration;
 
 describe('a log line', () => {

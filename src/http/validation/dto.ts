@@ -43,7 +43,7 @@ export function WholeRequest(rule: WholeRule): ClassDecorator {
   return ConfiguredRequest(rule);
 }
 
-/** The same by a rule that depends on settings. */
+/** Checks a whole request by a rule that depends on settings. */
 export function ConfiguredRequest(rule: ConfiguredRule): ClassDecorator {
   return (target) => append(WHOLE_RULES, target, rule);
 }

@@ -89,12 +89,12 @@ export function TimestampField(field: FieldText<string> & Presence): PropertyDec
   return applyDecorators(InUtc, Field(TIMESTAMP, field));
 }
 
-/** The same of a change: left out it stays as it is, and null takes it away. */
+/** A timestamp in a change: left out it stays as it is, and null takes it away. */
 export function ClearableTimestampField(field: FieldText<string>): PropertyDecorator {
   return applyDecorators(InUtc, clearable(TIMESTAMP, field));
 }
 
-/** The same of a text. */
+/** A text in a change: left out it stays as it is, and null takes it away. */
 export function ClearableText(field: TextField): PropertyDecorator {
   return clearable(textShape(field), field);
 }

@@ -14,7 +14,7 @@ export function parseTimestamp(text: string): string | undefined {
   return time.length === '2026-01-01T00:00:00.000Z'.length ? time : undefined;
 }
 
-/** The same for a date alone, which means midnight UTC. */
+/** Reads a timestamp, or a date alone, which means midnight UTC. */
 export function parseTimestampOrDate(text: string): string | undefined {
   return parseTimestamp(DATE.test(text) ? `${text}T00:00:00Z` : text);
 }

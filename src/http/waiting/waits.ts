@@ -59,8 +59,8 @@ export class Waits {
   }
 
   /**
-   * The same for something that the answer depends on and the client did not ask to wait for: it does not count against
-   * the limit.
+   * Waits for something that the answer depends on and that the client did not ask to wait for, so it does not count
+   * against the limit.
    */
   async settled<Row>(settlement: Settlement<Row>): Promise<Row> {
     const { seconds, leaving, read } = settlement;

@@ -9,7 +9,7 @@ export const GENESIS_HASH = '0'.repeat(64);
  * The version of the hashed forms of every new entry; entries of version 1 stay as they are. Both are frozen:
  * docs/adr/0003-hash-format.md.
  */
-export const HASH_VERSION = 2;
+const HASH_VERSION = 2;
 
 /** An entry before it takes its place in the chain. */
 export type UnsealedEntry = Omit<
@@ -69,7 +69,7 @@ export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'detailsHash'
   );
 }
 
-/** The same for an entry of version 1: the whole audit entry. */
+/** What an entry of version 1 hashes: the whole audit entry. */
 export function firstAuditText(entry: UnsealedEntry): string {
   return (
     `{"action":${JSON.stringify(entry.action)}` +

@@ -14,7 +14,10 @@ export abstract class Database {
   private closing: Promise<void> | null = null;
   private readonly alone = new Gate({
     what: 'records being read alone',
-    ...{ most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity },
+    most: 1,
+    mostEach: 1,
+    mostWaiting: Infinity,
+    longest: Infinity,
   });
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */

@@ -38,14 +38,14 @@ export class Parameters {
     return `$${this.values.push(value)}`;
   }
 
-  /** The same for LIMIT and OFFSET. SQLite compiles a statement again whenever a bare placeholder there gets a value. */
+  /** Adds a number for LIMIT or OFFSET. SQLite compiles a statement again whenever a bare placeholder there gets a value. */
   addCount(value: number): string {
     return `CAST(${this.add(value)} AS INTEGER)`;
   }
 }
 
 /** Selects the rows that meet the conditions; each condition is written so that an index can be used. */
-export class WhereClause {
+class WhereClause {
   /** The column to order by: where list items lead to the rows, the items' copy of it. */
   readonly order: string;
   private readonly tables: string[] = [];

@@ -25,7 +25,10 @@ class HeldDatabase {
 }
 
 const CODEC = {
-  ...{ table: 'notes', selectWhere: () => '', selectSmallAmong: () => '', isLarge: () => false },
+  table: 'notes',
+  selectWhere: () => '',
+  selectSmallAmong: () => '',
+  isLarge: () => false,
   decode: (row: unknown) => row,
 } as unknown as RecordCodec;
 

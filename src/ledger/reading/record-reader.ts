@@ -262,7 +262,7 @@ interface DueRow {
 }
 
 /** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
-export function dueQuery({ kind, table }: RecordCodec): string {
+function dueQuery({ kind, table }: RecordCodec): string {
   if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
   const { where } = kind.due;
   const time = quoted(kind.due.timeColumn);

@@ -112,7 +112,7 @@ export class RecordCodec {
     return { name, sql, key: Object.values(values), dependsOn: [{ kind: this.kind, values }] };
   }
 
-  /** The same, but without the free-form content of large rows: see `isLarge`. */
+  /** Selects as `selectAmong` does, but without the free-form content of large rows: see `isLarge`. */
   selectSmallAmong(columns: readonly string[]): string {
     return this.once(`small among ${columns.join()}`, () => {
       const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoted(name)}), 0) > ${LARGE}`);
@@ -182,7 +182,7 @@ export class RecordCodec {
     return this.decode(members);
   }
 
-  /** The same for a row of which only some columns were read. */
+  /** Decodes a row of which only some columns were read. */
   decodeColumns(stored: StoredRow, columns: readonly ColumnDefinition[]): Readonly<Record<string, unknown>> {
     const row: Record<string, unknown> = {};
     for (const column of columns) row[column.name] = this.decodeValue(stored, column);

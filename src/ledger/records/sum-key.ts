@@ -15,7 +15,7 @@ export interface SumKey {
   readonly key: string;
 }
 
-/** The same text for the same sum. */
+/** Equal for equal keys. */
 export function sumName({ sum, window, key }: SumKey): string {
   return JSON.stringify([sum, window, key]);
 }

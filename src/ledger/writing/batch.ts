@@ -199,7 +199,7 @@ export interface RowChange {
 export type KeyValues = Readonly<Record<string, unknown>>;
 
 /** Rows that were changed, by id and by unique key; those that the database does not hold yet have to be written. */
-export class RowChanges {
+class RowChanges {
   private readonly changes = new Map<string, RowChange>();
   private readonly unwritten = new Set<string>();
   private readonly idsByKey = new Map<string, string>();

@@ -226,7 +226,7 @@ const LEDGER = { type: 'ledger', id: 'ledger' };
  * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
  * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
  */
-export async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
+async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
   const batch = new Batch(means, head);
   const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
   command.recordAccessDenied(LEDGER, {});

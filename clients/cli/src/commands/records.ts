@@ -90,7 +90,8 @@ async function issue(
   }: Record<'agent' | 'principals' | 'expiresAt', string | undefined> & { scopes: string },
 ): Promise<void> {
   const body = {
-    ...{ name, scopes: listed(scopes) },
+    name,
+    scopes: listed(scopes),
     ...(principals === undefined ? {} : { principals: listed(principals) }),
     ...(agent === undefined ? {} : { agentId: agent }),
     ...(expiresAt === undefined ? {} : { expiresAt }),

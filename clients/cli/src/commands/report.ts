@@ -143,7 +143,9 @@ function partsOf({ requests, reasons, agents, approvals, policies, unused, ...re
       columns: ['Reviewer', 'Approved', 'Rejected', 'Within ten seconds'],
       rows: byReviewer.map((one) => [
         one.name ?? 'keys without a name',
-        ...[one.approved, one.rejected, one.withinTenSeconds],
+        one.approved,
+        one.rejected,
+        one.withinTenSeconds,
       ]),
     },
     {

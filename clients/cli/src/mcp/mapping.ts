@@ -131,7 +131,9 @@ export function requestOf(mapping: Mapping, tool: Named, given: Arguments | unde
   const id = resourceArgument === undefined ? resourceId : resourceIn(given, shown, resourceArgument);
   if (!isNameable(mapping, tool)) throw unnameable(name, 'Give it both by a mapping (--map).');
   return {
-    ...{ action: action ?? name, resourceType, resourceId: id ?? `${server}/${name}` },
+    action: action ?? name,
+    resourceType,
+    resourceId: id ?? `${server}/${name}`,
     ...parametersOf(given),
   };
 }
@@ -161,7 +163,8 @@ export function readRequestOf(server: string, uri: string): Omit<ToolRequest, 'p
   if (!isPlainUri(uri))
     throw new UnclearCallError(`${JSON.stringify(uri)} does not name its scheme and host in their plain form.`);
   return {
-    ...{ action: 'read', resourceType: 'resource' },
+    action: 'read',
+    resourceType: 'resource',
     resourceId: `${server}/${uri.replace(/^([^:/?#]+):(?:\/\/\/?)?/, '$1/')}`,
   };
 }

@@ -55,7 +55,14 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
   const agent = agentOf(governance, options.agent);
   const visible = new Visible(governance, options.left, options.forWhom);
   const gate: Gate = {
-    ...{ governance, agent, hold, carrying, stops, results, waiting: new Map(), promised: new Set() },
+    governance,
+    agent,
+    hold,
+    carrying,
+    stops,
+    results,
+    waiting: new Map(),
+    promised: new Set(),
     pageOf: approvalPages(options.serviceUrl),
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };

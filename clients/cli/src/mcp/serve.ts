@@ -50,7 +50,16 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const { agent = ownAgent, hold, onBehalfOf, run, results } = options;
   const carrying = new Set<Promise<unknown>>();
   const proxyOptions: ProxyOptions = {
-    ...{ governance, serviceUrl: url, agent, mapping, pins, results, hold, carrying, left, stops },
+    governance,
+    serviceUrl: url,
+    agent,
+    mapping,
+    pins,
+    results,
+    hold,
+    carrying,
+    left,
+    stops,
     forWhom: { ...(onBehalfOf && { onBehalfOf }), ...(run !== undefined && { run }) },
   };
   const make = await reached(proxyOf(servers, proxyOptions));

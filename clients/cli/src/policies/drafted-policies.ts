@@ -55,7 +55,12 @@ function policiesOf(group: readonly ObservedExecution[]): DraftedPolicy[] {
   );
   return parts.map((resources) => ({
     policy: {
-      ...{ name, version: '1.0', effect: 'allow', subjects: [`agent:${agentName}`], actions: [action], resources },
+      name,
+      version: '1.0',
+      effect: 'allow',
+      subjects: [`agent:${agentName}`],
+      actions: [action],
+      resources,
       resourceTypes: [resourceType],
       ...(conditions.length > 0 && { conditions }),
     },

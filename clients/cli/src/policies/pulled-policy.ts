@@ -54,9 +54,13 @@ function bodyOf(policy: InForce): Policy {
   const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
   const { conditions, limits, onBehalfOf, approval } = policy;
   return {
-    ...{ name, version },
+    name,
+    version,
     ...(description !== '' && { description }),
-    ...{ effect, subjects, actions, resources },
+    effect,
+    subjects,
+    actions,
+    resources,
     ...(resourceTypes.length > 0 && { resourceTypes }),
     ...(priority !== 0 && { priority }),
     ...(conditions.length > 0 && { conditions: conditions }),

@@ -88,7 +88,10 @@ async function setRules({ operator }: Stage): Promise<void> {
   const shared = { version: '1.0', subjects: ['role:billing'], resources: ['invoices/*'] };
   const send: Policy = { ...shared, name: 'billing-may-invoice', effect: 'allow', actions: ['send-invoice'] };
   const refund: Policy = {
-    ...{ ...shared, name: 'refunds-need-finance', effect: 'require_approval', actions: ['refund'] },
+    ...shared,
+    name: 'refunds-need-finance',
+    effect: 'require_approval',
+    actions: ['refund'],
     approval: { approvers: [{ subjects: ['role:finance'] }] },
   };
   for (const policy of [send, refund]) {

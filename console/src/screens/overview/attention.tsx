@@ -57,7 +57,10 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
   const [first] = observed;
   return [
     {
-      ...{ key: 'waiting', badge: ['proposed', 'waiting'], to: 'inbox', isOpen: (waiting?.total ?? 0) > 0 },
+      key: 'waiting',
+      badge: ['proposed', 'waiting'],
+      to: 'inbox',
+      isOpen: (waiting?.total ?? 0) > 0,
       what:
         waiting === null
           ? 'Seeing what waits needs read'
@@ -71,7 +74,9 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       )),
     },
     {
-      ...{ key: 'reasons', badge: ['denied', 'refused'], isOpen: most !== undefined },
+      key: 'reasons',
+      badge: ['denied', 'refused'],
+      isOpen: most !== undefined,
       what:
         most === undefined
           ? 'Nothing was refused'
@@ -79,7 +84,9 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       to: `activity?action=execution.denied&${within(report)}`,
     },
     {
-      ...{ key: 'approvals', badge: ['require_approval', 'quick'], isOpen: isQuick },
+      key: 'approvals',
+      badge: ['require_approval', 'quick'],
+      isOpen: isQuick,
       what: isQuick
         ? `${revealed(quickest.name ?? 'Keys without a name')} decided ${numberText(quickest.withinTenSeconds)} of ${numberText(quickest.approved + quickest.rejected)} within ten seconds`
         : 'Nobody decided within ten seconds',
@@ -90,7 +97,9 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
           : `activity?action=decision.approved&${within(report)}`,
     },
     {
-      ...{ key: 'observed', badge: ['suspended', 'observed'], isOpen: first !== undefined },
+      key: 'observed',
+      badge: ['suspended', 'observed'],
+      isOpen: first !== undefined,
       what:
         agents === null
           ? 'Seeing who is observed needs read'
@@ -101,12 +110,16 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       to: first !== undefined && observed.length === 1 ? `agents/${first.id}` : 'agents',
     },
     {
-      ...{ key: 'stops', badge: ['denied', 'stopped'], isOpen: stops.total > 0 },
+      key: 'stops',
+      badge: ['denied', 'stopped'],
+      isOpen: stops.total > 0,
       what: stops.total === 0 ? 'Nothing is stopped' : `${counted(stops.total, 'stop')} in force`,
       to: 'activity?action=stop.created',
     },
     {
-      ...{ key: 'policies', badge: ['interrupted', 'unused'], isOpen: unused.length > 0 },
+      key: 'policies',
+      badge: ['interrupted', 'unused'],
+      isOpen: unused.length > 0,
       what:
         unused.length === 0
           ? 'Every policy in force decided something'

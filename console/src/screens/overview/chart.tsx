@@ -47,8 +47,12 @@ export function Requests({ of: { requests, to } }: { readonly of: Oversight }): 
               <Link to={`activity?${within({ from: bucket.start, to: endOf(index) })}`}>{shortUtc(bucket.start)}</Link>
             ),
             numbers: [
-              ...[bucket.allowed, bucket.approval_requested, bucket.denied],
-              ...[bucket.executed, bucket.failed, bucket.observed],
+              bucket.allowed,
+              bucket.approval_requested,
+              bucket.denied,
+              bucket.executed,
+              bucket.failed,
+              bucket.observed,
             ],
           }))}
         />

@@ -23,7 +23,8 @@ export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'de
   }
   if (nextAttemptAt !== null)
     return {
-      ...{ tone: 'warn', mayResume: true },
+      tone: 'warn',
+      mayResume: true,
       text: `The last delivery was not confirmed: ${answerText(lastStatus)}. Those that follow wait for it.`,
     };
   if (lastAttemptAt === null) return { tone: 'good', text: 'Nothing had to be delivered yet.', mayResume: false };

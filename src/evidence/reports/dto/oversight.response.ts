@@ -87,7 +87,9 @@ class ApprovalCountsResponse {
   readonly cancelled!: number;
 
   @ApiMember('From proposal to settling of those approved or rejected, by nearest rank; null if there are none.', {
-    ...{ type: Number, nullable: true, example: 42.5 },
+    type: Number,
+    nullable: true,
+    example: 42.5,
   })
   readonly medianSeconds!: number | null;
 

@@ -136,7 +136,7 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
-  /** The same, again and again while the database is unavailable, as long as this process delivers. */
+  /** Writes progress, again and again while the database is unavailable, as long as this process delivers. */
   async writeWhile(mayWrite: () => boolean, all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
     for (;;) {
       try {

@@ -58,7 +58,12 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       store.writeWhile(mayDeliver, [...wishes]),
     );
     this.means = {
-      ...{ entries, counters, live, past, sender, bodies },
+      entries,
+      counters,
+      live,
+      past,
+      sender,
+      bodies,
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: async (progress) => (await writes.call(0, { wishes: [progress] })).has(progress.webhookId),

@@ -56,8 +56,11 @@ export class WebhookSender {
   connections(): Connections {
     const closed = new AbortController();
     const options = {
-      ...{ keepAlive: true, maxSockets: 1, timeout: KEPT },
-      ...{ lookup: this.lookupUntil(closed.signal), autoSelectFamilyAttemptTimeout: PER_ADDRESS },
+      keepAlive: true,
+      maxSockets: 1,
+      timeout: KEPT,
+      lookup: this.lookupUntil(closed.signal),
+      autoSelectFamilyAttemptTimeout: PER_ADDRESS,
     };
     const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
     const close = (): void => {

@@ -93,7 +93,10 @@ export class CreateWebhookRequest {
   readonly description?: string;
 
   @OneOf(WEBHOOK_FORMATS, {
-    ...{ optional: true, default: 'event', enumName: 'WebhookFormat', example: 'event' },
+    optional: true,
+    default: 'event',
+    enumName: 'WebhookFormat',
+    example: 'event',
     description:
       '`slack` and `teams`: messages about decisions, for `decision.*` actions only, each named; `ocsf`: events of the Open Cybersecurity ' +
       'Schema Framework. It never changes.',
@@ -101,13 +104,18 @@ export class CreateWebhookRequest {
   readonly format?: WebhookFormat;
 
   @OneOf(MESSAGE_DETAILS, {
-    ...{ optional: true, default: 'full', enumName: 'MessageDetail', example: 'full' },
+    optional: true,
+    default: 'full',
+    enumName: 'MessageDetail',
+    example: 'full',
     description: '`reference`: messages say who asks, what kind of thing, until when, and where; no parameters.',
   })
   readonly detail?: MessageDetail;
 
   @BooleanField({
-    ...{ optional: true, default: false, example: false },
+    optional: true,
+    default: false,
+    example: false,
     description:
       'Of `slack`: people approve and reject in the message. Needs SLACK_SIGNING_SECRET, and the `slackId` of each.',
   })

@@ -87,7 +87,9 @@ export function teamsMessage({ title, facts, content, link, isCut }: Message): J
   ];
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-    ...{ type: 'AdaptiveCard', version: '1.4', body },
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body,
     ...(link !== null && { actions: [{ type: 'Action.OpenUrl', title: 'Open it in the console', url: link }] }),
   };
   const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card };

@@ -9,9 +9,19 @@ const PRODUCT = { name: 'agent-governance-service', vendor_name: 'agent-governan
 const OTHER_ACTIVITY = 99;
 /** What the last word of an action means to OCSF. */
 const ACTIVITIES: Readonly<Record<string, number>> = {
-  ...{ created: 1, added: 1, proposed: 1 },
-  ...{ updated: 3, suspended: 3, resumed: 3, reviewed: 3, approved: 3, rejected: 3 },
-  ...{ deleted: 4, removed: 4, revoked: 4, erased: 4 },
+  created: 1,
+  added: 1,
+  proposed: 1,
+  updated: 3,
+  suspended: 3,
+  resumed: 3,
+  reviewed: 3,
+  approved: 3,
+  rejected: 3,
+  deleted: 4,
+  removed: 4,
+  revoked: 4,
+  erased: 4,
 };
 const SEVERITIES: Readonly<Record<string, number>> = { success: 1, denied: 3, failed: 3 };
 
@@ -22,11 +32,22 @@ export function ocsfEvent(entry: Omit<AuditEntryResponse, 'sequence'> & { readon
   const activity = ACTIVITIES[action.split('.').at(-1) ?? ''] ?? OTHER_ACTIVITY;
   const time = Date.parse(timestamp);
   return {
-    ...{ category_uid: CATEGORY, class_uid: CLASS, type_uid: CLASS * 100 + activity, time },
-    ...{ activity_id: activity, activity_name: action, severity_id: SEVERITIES[outcome] ?? 1 },
-    ...{ status_id: outcome === 'success' ? 1 : 2, status: outcome, ...(reason !== null && { status_detail: reason }) },
+    category_uid: CATEGORY,
+    class_uid: CLASS,
+    type_uid: CLASS * 100 + activity,
+    time,
+    activity_id: activity,
+    activity_name: action,
+    severity_id: SEVERITIES[outcome] ?? 1,
+    status_id: outcome === 'success' ? 1 : 2,
+    status: outcome,
+    ...(reason !== null && { status_detail: reason }),
     metadata: {
-      ...{ version: OCSF_VERSION, product: PRODUCT, uid: id, original_time: timestamp, log_name: 'audit' },
+      version: OCSF_VERSION,
+      product: PRODUCT,
+      uid: id,
+      original_time: timestamp,
+      log_name: 'audit',
       ...(sequence !== undefined && { sequence }),
     },
     actor: { user: { uid: actor.id, type: actor.type, type_id: OTHER_ACTIVITY } },

@@ -116,7 +116,8 @@ export class UpdateAgentRequest {
   readonly observeUntil?: string | null;
 
   @ClearableText({
-    ...{ max: 100, rule: slackIdFault },
+    max: 100,
+    rule: slackIdFault,
     description:
       'People only, with the scope `admin`: their ids in Slack, `<team>/<user>`, of no other agent. null removes it.',
   })
@@ -157,7 +158,10 @@ export class AgentResponse extends OmitType(Agent, ['createdSequence'] as const)
 
 export class AgentWithEmailResponse extends AgentResponse {
   @ApiProperty({
-    ...{ type: String, nullable: true, required: false, example: 'ann@example.com' },
+    type: String,
+    nullable: true,
+    required: false,
+    example: 'ann@example.com',
     description: 'For the person and for admins only: where mails go.',
   })
   readonly email?: string | null;

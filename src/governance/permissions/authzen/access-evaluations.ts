@@ -162,7 +162,9 @@ export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_
 export type Semantic = (typeof SEMANTICS)[number];
 /** The decision that ends it. */
 const ENDING: Readonly<Record<Semantic, boolean | null>> = {
-  ...{ execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true },
+  execute_all: null,
+  deny_on_first_deny: false,
+  permit_on_first_permit: true,
 };
 
 /** Whether a body is a single evaluation: it has no list, or an empty one. */

@@ -34,7 +34,7 @@ export class AuthzenService {
     return decision;
   }
 
-  /** The same for a list, with the answers in the order of the items; a body without a list is a single evaluation. */
+  /** Answers a list of evaluations in the order of its items; a body without a list is a single evaluation. */
   async list(
     caller: Caller,
     body: JsonObject,

@@ -46,7 +46,9 @@ export class EvaluateController {
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const questions = askedPermissions(defaults, requests);
     const list = {
-      ...{ caller, questions, field: 'requests' },
+      caller,
+      questions,
+      field: 'requests',
       answers: (asking: Asking) => answersTo(questions, asking, { explains, isOpen }),
     };
     const { answers, policySet, agents } = await (asOf === undefined

@@ -18,7 +18,10 @@ const ALLOW: PolicyRules = { ...RULES, id: 'pol_1', name: 'allow', effect: 'allo
 const DENY: PolicyRules = { ...RULES, id: 'pol_2', name: 'deny', effect: 'deny' };
 const QUESTION = {
   who: { type: 'user', id: 'x', roles: [] },
-  ...{ action: 'read', resourceType: 'document', resourceId: 'a', parameters: {} },
+  action: 'read',
+  resourceType: 'document',
+  resourceId: 'a',
+  parameters: {},
 };
 
 describe('Answers to a list', () => {

@@ -110,7 +110,7 @@ export class Evaluations {
   }
 
   /**
-   * The same by the policies in force and the stops active at a moment, and the agents as they were.
+   * Answers by the policies in force and the stops active at a moment, and by the agents as they were then.
    * @param leaving aborted when nobody waits for the answers any more.
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */

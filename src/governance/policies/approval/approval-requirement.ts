@@ -132,7 +132,7 @@ export function areSameApprovers(left: readonly ApproverGroup[], right: readonly
   return approversKey(left) === approversKey(right);
 }
 
-/** The same text for the same requirements. */
+/** Groups that require the same have equal keys. */
 export function approversKey(groups: readonly ApproverGroup[]): string {
   const keys = groups.map(({ subjects, approvals, signed }) =>
     [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
@@ -213,7 +213,7 @@ function shorter(left: string, right: string): string {
   return left !== right && lengthOf(right) < lengthOf(left) ? right : left;
 }
 
-/** The same text for lists of the same subjects. */
+/** Lists of the same subjects have equal keys. */
 export function setKeyOf(subjects: readonly string[]): string {
   const known = setKeys.get(subjects);
   if (known !== undefined) return known;

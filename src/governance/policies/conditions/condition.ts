@@ -133,7 +133,7 @@ export function earlierName({ run, agentId, action, resource }: EarlierKey): str
   return JSON.stringify([run, agentId, action, resource]);
 }
 
-/** The same of what is asked about an entity. */
+/** Names what a condition asks about an entity. */
 export function claimName({ entityId, predicate }: ClaimKey): string {
   return JSON.stringify([entityId, predicate]);
 }
@@ -147,7 +147,17 @@ function isSupported(value: unknown, least: number, claims: readonly KnownClaim[
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
 export const PARAMETER_OPERATORS = [
-  ...['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'within', 'exists'],
+  'eq',
+  'ne',
+  'in',
+  'not_in',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'prefix',
+  'within',
+  'exists',
 ] as const satisfies readonly string[];
 export const CONDITION_OPERATORS = [...PARAMETER_OPERATORS, 'between', 'supports'] as const;
 

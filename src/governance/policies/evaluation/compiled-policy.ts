@@ -65,7 +65,7 @@ export interface Asked {
   readonly request: EvaluationRequest;
   /** What patterns may call the subject, besides `*`. */
   readonly subjects: ReadonlySet<string>;
-  /** The same of the principal, with `*`; null: it is on nobody's behalf. */
+  /** What patterns may call the principal, `*` among them; null: the agent acts on nobody's behalf. */
   readonly principals: ReadonlySet<string> | null;
   /** Null: for each policy, the facts are taken to be those that suit it best. */
   readonly facts: ConditionFacts | null;

@@ -24,11 +24,11 @@ const ROLES = ['ops', 'dev', '*', 'a:b'];
 const ACTIONS = ['read', 'write', 'send.mail', 'r*', 're*', 'read*', 'w*', 'send*', 'send.*', '*'];
 const TYPES = ['docs', 'files', 'a', 'caf\u00e9', 'cafe\u0301'];
 const PATHS = [
-  ...['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'],
-  ...['x/y', 'x/y/z', 'x/y/q/w', 'x/y/z/w/v/u', 'x/yy/z/w'],
-  ...['https://h/a', 'https://h/a/b', 'https://h/aa', 'https://g/a', 's3://docs/a', 'file:///docs/a', 'docs:', 's3:', 'https:'],
-  ...['https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a'],
-  ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
+  'a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w',
+  'x/y', 'x/y/z', 'x/y/q/w', 'x/y/z/w/v/u', 'x/yy/z/w',
+  'https://h/a', 'https://h/a/b', 'https://h/aa', 'https://g/a', 's3://docs/a', 'file:///docs/a', 'docs:', 's3:', 'https:',
+  'https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a',
+  'a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%',
 ]; // prettier-ignore
 /** As earlier versions may have stored them. */
 const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];

@@ -78,7 +78,7 @@ export class PolicyEvaluator {
     return this.knownSet;
   }
 
-  /** The same, once some policies have come into force and others have been removed. */
+  /** What `policySet` will be once some policies have come into force and others have been removed. */
   policySetWith(added: readonly string[], removed: readonly string[]): string {
     const ids = new Set(this.policies.keys());
     for (const id of removed) ids.delete(id);

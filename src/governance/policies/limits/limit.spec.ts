@@ -42,7 +42,11 @@ describe('what a limit asks', () => {
     const fit = (before: string, amount: string | null): boolean =>
       fits({ max, before: parsedDecimal(before), amount: amount === null ? null : parsedDecimal(amount) });
     expect([fit('7.5', '2.5'), fit('7.5', '2.51'), fit('10', '0'), fit('12', '0'), fit('0', null)]).toEqual([
-      ...[true, false, true, false, false],
+      true,
+      false,
+      true,
+      false,
+      false,
     ]);
   });
 

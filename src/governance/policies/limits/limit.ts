@@ -77,7 +77,7 @@ export interface AskedUse {
   readonly amount: Decimal | null;
 }
 
-/** The same with what was used before. */
+/** What a request would use of a limit, with what was used before it. */
 export interface LimitUse extends AskedUse {
   readonly before: Decimal;
 }

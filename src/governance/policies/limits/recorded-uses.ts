@@ -65,7 +65,9 @@ export class UsedSums {
   /** As rows of the table. */
   get rows(): string[][] {
     return Array.from(this.sums.values(), ({ key: { sum, window, key }, value }) => [
-      ...[sum, window, key],
+      sum,
+      window,
+      key,
       decimalText(value),
     ]);
   }

@@ -35,7 +35,7 @@ export function principalSubjectFault(text: string): string | undefined {
   return principalIdFault(id);
 }
 
-/** The same of what follows the type. */
+/** What is wrong with the id in `<type>:<id>`; undefined if nothing is. */
 export function principalIdFault(id: string): string | undefined {
   const length = Array.from(id).length;
   if (length === 0 || length > LONGEST_ID) return `must have an id of 1 to ${LONGEST_ID} characters`;

@@ -51,7 +51,7 @@ export function parseSubject(text: string): SubjectPattern {
   return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
 }
 
-/** The same text for patterns that match the same subjects. */
+/** Patterns that match the same subjects have equal texts. */
 export function subjectText(text: string): string {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return `agent:${pattern.idOrName}`;

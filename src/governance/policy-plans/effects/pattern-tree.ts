@@ -46,7 +46,10 @@ export function patternTree<Key extends string>(
     const parent = parentOf(key);
     const sibling = siblings.get(key) ?? null;
     const node: PatternNode = {
-      ...{ text: axis.text(key), parent, children: [], policies: policies.get(key) ?? [] },
+      text: axis.text(key),
+      parent,
+      children: [],
+      policies: policies.get(key) ?? [],
       ...(sibling !== null && { sibling: nodeOf(sibling) }),
     };
     parent?.children.push(node);

@@ -98,7 +98,10 @@ it('names roles and names that policies list and no agent has', () => {
   const [effect, ...others] = policyEffects([added], agents, 1_000).effects;
   expect(others).toEqual([]);
   expect([...(effect?.subjects ?? [])].sort()).toEqual([
-    ...['agt_1', 'other:agent:gone', 'other:agent:reporter', 'other:role:support'],
+    'agt_1',
+    'other:agent:gone',
+    'other:agent:reporter',
+    'other:role:support',
   ]);
 });
 

@@ -195,7 +195,12 @@ class EffectsSearch {
     const held = (holds: boolean): PlannedMatch[] =>
       [...truths.values()].flatMap((truth) => (truth.holds === holds ? [truth.policy] : []));
     this.effects.push({
-      ...{ from, to, subjects, actions, resourceTypes: types, resources },
+      from,
+      to,
+      subjects,
+      actions,
+      resourceTypes: types,
+      resources,
       when: { hold: held(true).map(versionOf), fail: held(false).map(versionOf) },
       because: { from: because.from.map(referenceTo), to: because.to.map(referenceTo) },
     });

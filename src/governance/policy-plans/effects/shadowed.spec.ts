@@ -10,28 +10,48 @@ type Rules = Partial<PlannedPolicy>;
 
 const TYPES = ['doc', 'a', 'b c', 'b%20c', 'z'];
 const RESOURCES = [
-  ...['*', 'a', 'a/*', 'a/b', 'a/b/*', 'doc/*', 'doc/a', 'doc/a/*', 'b c', 'b c/*', 'b%20c/d', 'b c/d e', 'b%20c/*'],
-  ...['https://h/*', 'https://h/a', 'https://h/a b/*'],
+  '*',
+  'a',
+  'a/*',
+  'a/b',
+  'a/b/*',
+  'doc/*',
+  'doc/a',
+  'doc/a/*',
+  'b c',
+  'b c/*',
+  'b%20c/d',
+  'b c/d e',
+  'b%20c/*',
+  'https://h/*',
+  'https://h/a',
+  'https://h/a b/*',
 ];
 const IDS = [
-  ...[
-    'a',
-    'b',
-    'q',
-    'a/b',
-    'a/q',
-    'a/b/q',
-    'doc',
-    'doc/a',
-    'doc/q',
-    'doc/a/q',
-    'b c',
-    'b c/d',
-    'b c/q',
-    'b c/d e',
-    'd',
-  ],
-  ...['d e', 'd/q', 'b/q', 'x/y/z', 'https://h/a', 'https://h/q', 'https://h/a b/q', 'https://h/a/q', 'https://z/q'],
+  'a',
+  'b',
+  'q',
+  'a/b',
+  'a/q',
+  'a/b/q',
+  'doc',
+  'doc/a',
+  'doc/q',
+  'doc/a/q',
+  'b c',
+  'b c/d',
+  'b c/q',
+  'b c/d e',
+  'd',
+  'd e',
+  'd/q',
+  'b/q',
+  'x/y/z',
+  'https://h/a',
+  'https://h/q',
+  'https://h/a b/q',
+  'https://h/a/q',
+  'https://z/q',
 ].flatMap((id) => [...new Set([id, id.replaceAll(' ', '%20'), id.replace(' ', '%2520')])]);
 
 it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
@@ -88,7 +108,10 @@ it('is reported exactly if every resource is covered by one of the other policy'
   const random = randomBelow(7);
   const of = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item;
   const rules = (): Rules => ({
-    ...{ effect: of(['allow', 'deny']), subjects: ['*'], actions: ['*'], resources: [of(RESOURCES), of(RESOURCES)] },
+    effect: of(['allow', 'deny']),
+    subjects: ['*'],
+    actions: ['*'],
+    resources: [of(RESOURCES), of(RESOURCES)],
     resourceTypes: of([[], [], [of(TYPES)], [of(TYPES), of(TYPES)]]),
   });
   const differences: unknown[] = [];

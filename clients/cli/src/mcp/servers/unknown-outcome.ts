@@ -10,7 +10,9 @@ import { isLostAnswer } from './answering-transport.js';
 
 /** Faults that the SDK finds before it sends anything. */
 const NOT_SENT: ReadonlySet<unknown> = new Set([
-  ...[SdkErrorCode.NotConnected, SdkErrorCode.CapabilityNotSupported, SdkErrorCode.MethodNotSupportedByProtocolVersion],
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.CapabilityNotSupported,
+  SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
 
 /** Statuses of a wait that was given up, by which time the tool may have run. */
