@@ -124,9 +124,9 @@ export class ApprovalsService {
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
     // It has taken from limits what it takes.
-    const aside = (agent: Agent, principal: Principal | null): Promise<Permission> =>
+    const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> =>
       this.permissions.of(transaction, agent, execution, principal, execution.id);
-    const held = await this.held(transaction, execution, aside);
+    const held = await this.held(transaction, execution, permissionNow);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
   }
 

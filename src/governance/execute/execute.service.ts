@@ -137,8 +137,8 @@ export class ExecuteService {
     const { agent, principal } = asker;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
     // It has taken from limits what it takes.
-    const aside = await this.permissions.of(transaction, agent, request, principal, first.id);
-    const { refusal, requirement, basis } = aside;
+    const permission = await this.permissions.of(transaction, agent, request, principal, first.id);
+    const { refusal, requirement, basis } = permission;
     // What policies have allowed is another answer than what is only observed.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
     const { grantId } = first;
