@@ -1,6 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Gate } from '../../core/concurrency/gate';
-import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -37,6 +36,8 @@ export abstract class Database {
   abstract readonly isShared: boolean;
   /** True while the server is unreachable: every statement fails at once. */
   abstract readonly isCutOff: boolean;
+  /** For callers that are waiting and have not sent a statement yet. */
+  abstract onCutOff(listener: () => void): void;
   /**
    * A new writing connection, configured and checked for durable commits. The caller closes the previous one.
    * @param requireSound throws unless the connection leads to what was written before: until then, nothing is read there.
@@ -49,6 +50,14 @@ export abstract class Database {
   abstract openSideWriter(): Promise<SqlSessions>;
   /** Another read-only connection, for a transaction that reads. The caller closes it. */
   abstract openReader(): Promise<SqlConnection>;
+  /** False if what is written now would not be found by the next start, for example because the file was removed. */
+  abstract isInPlace(): boolean;
+  /** @throws DatabaseFault unless what is committed now would be found by the next start and by readers. */
+  abstract requirePlace(): void;
+  /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
+  abstract hasRoom(): Promise<boolean>;
+  /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
+  abstract deadRows(table: string): Promise<number>;
   /** Connection options for `@InjectRepository`: a read-only connection. */
   abstract repositoryOptions(): DataSourceOptions;
   /**
@@ -56,50 +65,13 @@ export abstract class Database {
    * ended.
    */
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
-
-  /** For callers that are waiting and have not sent a statement yet. */
-  onCutOff(_listener: () => void): void {
-    // A file is never unreachable: a system call always returns.
-  }
-
-  /** False if what is written now would not be found by the next start, for example because the file was removed. */
-  isInPlace(): boolean {
-    return true;
-  }
-
-  /** @throws DatabaseFault unless what is committed now would be found by the next start and by readers. */
-  requirePlace(): void {
-    if (this.isInPlace()) return;
-    const moved = 'The database this process began with is no longer at its place.';
-    throw new DatabaseFault('unavailable', 'MOVED', moved);
-  }
-
   /**
-   * False while a disk is so full that an ordinary batch would not fit, even if a single page would. That of a server
-   * cannot be inspected from here: the commit of a probe shows when it is full.
+   * Removes from the write-ahead log what was overwritten in the database since. False while somebody reads it. Not
+   * within a transaction.
    */
-  async hasRoom(): Promise<boolean> {
-    return true;
-  }
-
-  /** Dead rows of a table that a server keeps because a reader may still hold a snapshot that includes them. */
-  async deadRows(_table: string): Promise<number> {
-    return 0;
-  }
-
-  /**
-   * Removes from the write-ahead log of a file what was overwritten in the database since. False while somebody reads it.
-   * Not within a transaction. The log of a server is its own: docs/privacy.md names its archive.
-   */
-  async truncateLog(_writer: SqlConnection): Promise<boolean> {
-    return true;
-  }
-
+  abstract truncateLog(writer: SqlConnection): Promise<boolean>;
   /** Tidies up for the next start; the last operation on the writing connection. */
-  async finishWriting(_writer: SqlConnection): Promise<void> {
-    // A server needs no tidying up.
-  }
-
+  abstract finishWriting(writer: SqlConnection): Promise<void>;
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {
     return replacedTables(this.chain, this.dialect, this.schema);

@@ -86,7 +86,7 @@ export class PostgresDatabase extends Database {
     return this.reach.isCutOff;
   }
 
-  override onCutOff(listener: () => void): void {
+  onCutOff(listener: () => void): void {
     this.reach.onCutOff(listener);
   }
 
@@ -124,7 +124,31 @@ export class PostgresDatabase extends Database {
     return preparedConnection(opening, async (connection) => this.server.require(await requirePrimary(connection)));
   }
 
-  override async deadRows(table: string): Promise<number> {
+  /** Its log belongs to the server: docs/privacy.md names its archive. */
+  async truncateLog(): Promise<boolean> {
+    return true;
+  }
+
+  /** The server needs no tidying up. */
+  async finishWriting(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The server keeps its files; a working connection writes to them. */
+  isInPlace(): boolean {
+    return true;
+  }
+
+  requirePlace(): void {
+    return undefined;
+  }
+
+  /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
+  async hasRoom(): Promise<boolean> {
+    return true;
+  }
+
+  async deadRows(table: string): Promise<number> {
     const [row] = await this.points.all<{ count: number }>(SELECT_DEAD_ROWS, [table]);
     return row?.count ?? 0;
   }

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
+import { DatabaseFault } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -102,23 +103,39 @@ export class SqliteDatabase extends Database {
   }
 
   /** Without waiting for readers, as all writes would wait with it. */
-  override async truncateLog(writer: SqlConnection): Promise<boolean> {
+  async truncateLog(writer: SqlConnection): Promise<boolean> {
     await writer.run('PRAGMA busy_timeout = 0');
     const [row] = await writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
     await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
     return row?.busy === 0;
   }
 
-  override finishWriting(writer: SqlConnection): Promise<void> {
+  finishWriting(writer: SqlConnection): Promise<void> {
     return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  override isInPlace(): boolean {
+  /** A file is never unreachable: a system call always returns. */
+  onCutOff(): void {
+    return undefined;
+  }
+
+  isInPlace(): boolean {
     return this.files.every(isStillInPlace);
   }
 
-  override async hasRoom(): Promise<boolean> {
+  requirePlace(): void {
+    if (this.isInPlace()) return;
+    const moved = 'The database this process began with is no longer at its place.';
+    throw new DatabaseFault('unavailable', 'MOVED', moved);
+  }
+
+  async hasRoom(): Promise<boolean> {
     return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
+  }
+
+  /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
+  deadRows(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   repositoryOptions(): DataSourceOptions {
