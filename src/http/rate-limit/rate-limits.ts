@@ -1,8 +1,81 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+/** What one client has used of its current window. */
+export interface RateWindow {
+  /** Requests counted in the window. */
+  hits: number;
+  /** Milliseconds since 1970. */
+  readonly resetsAt: number;
+}
+
+/** Counts requests per client in fixed windows. */
+export interface RequestCounter {
+  /**
+   * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
+   * memory, otherwise a promise that never rejects.
+   */
+  hit(client: string, requests: number): RateWindow | Promise<RateWindow>;
+  close(): void;
+}
+
+/** Clients remembered: about 20 MB if full. */
+const REMEMBERED_CLIENTS = 200_000;
+
+/**
+ * Counts the requests of this process, in bounded memory and without timers. Clients live in two generations. A
+ * new client joins the current one; once that is full or a window old it becomes the previous one, and the one before
+ * it is dropped: its windows have expired by then, unless clients arrive faster than `capacity` allows, in which case
+ * the oldest are dropped first.
+ */
+export class FixedWindows implements RequestCounter {
+  private current = new Map<string, RateWindow>();
+  private previous = new Map<string, RateWindow>();
+  private currentSince = 0;
+
+  /** @param length in milliseconds. @param capacity the most clients remembered. */
+  constructor(
+    private readonly length: number,
+    private readonly capacity = REMEMBERED_CLIENTS,
+  ) {}
+
+  /** @param now milliseconds since 1970. */
+  hit(client: string, requests: number, now = Date.now()): RateWindow {
+    const known = this.current.get(client) ?? this.previous.get(client);
+    const window = known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
+    window.hits += requests;
+    return window;
+  }
+
+  get size(): number {
+    return this.current.size + this.previous.size;
+  }
+
+  close(): void {
+    // Memory needs no closing.
+  }
+
+  /**
+   * A window that ends later than a full window from now was opened before the clock was set back: it would refuse for
+   * too long.
+   */
+  private isOpen({ resetsAt }: RateWindow, now: number): boolean {
+    return now < resetsAt && resetsAt - now <= this.length;
+  }
+
+  private open(client: string, now: number): RateWindow {
+    if (this.current.size >= this.capacity / 2 || Math.abs(now - this.currentSince) >= this.length) {
+      this.previous = this.current;
+      this.current = new Map();
+      this.currentSince = now;
+    }
+    const opened: RateWindow = { hits: 0, resetsAt: now + this.length };
+    this.current.set(client, opened);
+    return opened;
+  }
+}
 
 /** How much of its limit a client has used. */
 export interface RateLimitStatus {

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { within } from '../../core/concurrency/within';
 import { messageOf } from '../../core/errors/domain-error';
-import { FixedWindows, type RateWindow, type RequestCounter } from './fixed-windows';
+import { FixedWindows, type RateWindow, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;

@@ -75,7 +75,8 @@ describeOnSqlite('gov, on grants', () => {
     const second = await gov(['approve', decisionId, '--yes', ...same], 'ben');
     expect(second.output).toContain('send on mail: a/*, b/*, with any parameters.');
     const other = await ask(app, people.bot, { action: 'send', resourceType: 'mail', resourceId: 'c/1' });
-    await gov(['approve', String(other.body.decisionId), '--yes', ...same], 'ann');
+    const given = ['--for', 'PT3H', '--resources', 'c/*'];
+    await gov(['approve', String(other.body.decisionId), '--yes', ...given], 'ann');
     const alone = await gov(['approve', String(other.body.decisionId), '--yes'], 'ben');
     expect(alone.output).toMatch(/is approved\.\n$/);
     const none = await gov(['approve', decisionId, '--uses', '2'], 'ann');

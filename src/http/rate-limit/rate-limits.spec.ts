@@ -1,4 +1,4 @@
-import { FixedWindows } from './fixed-windows';
+import { FixedWindows } from './rate-limits';
 
 describe('FixedWindows', () => {
   it('counts each client from its first request to the end of its window', () => {
