@@ -7,7 +7,7 @@ import { BodyReader } from './body/body-reader';
 import { FallbackController } from './fallback/fallback.controller';
 import { Gates } from './gates';
 import { Lists } from './lists/lists';
-import { FixedWindows, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
+import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
 import { ShutdownGuard } from './shutdown/shutdown';
 import { StreamedAnswers } from './answers/streamed-answers';
@@ -44,7 +44,7 @@ async function throttlerOptions(configuration: Configuration, opened: OpenedPart
 }
 
 async function counterFor({ redisUrl, rateWindow }: Configuration): Promise<RequestCounter> {
-  if (redisUrl === null) return new FixedWindows(rateWindow);
+  if (redisUrl === null) return new ProcessCounter(rateWindow);
   // With its driver, which a process alone does not need.
   const { RedisCounter } = load('./rate-limit/redis-counter') as typeof redis;
   return RedisCounter.open(redisUrl, rateWindow);

@@ -1,4 +1,4 @@
-import { FixedWindows } from './rate-limits';
+import { FixedWindows, ProcessCounter } from './rate-limits';
 
 describe('FixedWindows', () => {
   it('counts each client from its first request to the end of its window', () => {
@@ -44,5 +44,14 @@ describe('FixedWindows', () => {
     windows.hit('b', 1, 3_602_000);
     windows.hit('b', 1, 3_604_000);
     expect(windows.size).toBe(2);
+  });
+});
+
+describe('ProcessCounter', () => {
+  it('keeps counting those with a key, however many strangers come', () => {
+    const counter = new ProcessCounter(60_000);
+    counter.hit('keys', 'a', 3);
+    for (let index = 0; index < 300_000; index += 1) counter.hit('strangers', `client ${index}`, 1);
+    expect(counter.hit('keys', 'a', 1).hits).toBe(4);
   });
 });

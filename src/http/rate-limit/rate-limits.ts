@@ -11,26 +11,44 @@ export interface RateWindow {
   readonly resetsAt: number;
 }
 
-/** Counts requests per client in fixed windows. */
+/** Counts requests per client and bucket in fixed windows. */
 export interface RequestCounter {
   /**
    * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
    * memory, otherwise a promise that never rejects.
    */
-  hit(client: string, requests: number): RateWindow | Promise<RateWindow>;
+  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
   close(): void;
 }
 
-/** Clients remembered: about 20 MB if full. */
-const REMEMBERED_CLIENTS = 200_000;
+/** Clients remembered per bucket: about 10 MB if full. */
+const REMEMBERED_CLIENTS = 100_000;
+
+/** Counts the requests of this process. Each bucket has its own windows: strangers cannot displace who has a key. */
+export class ProcessCounter implements RequestCounter {
+  private readonly buckets = new Map<string, FixedWindows>();
+
+  /** @param window in milliseconds. */
+  constructor(private readonly window: number) {}
+
+  hit(bucket: string, client: string, requests: number): RateWindow {
+    const windows = this.buckets.get(bucket) ?? new FixedWindows(this.window, REMEMBERED_CLIENTS);
+    this.buckets.set(bucket, windows);
+    return windows.hit(client, requests);
+  }
+
+  close(): void {
+    // Memory needs no closing.
+  }
+}
 
 /**
- * Counts the requests of this process, in bounded memory and without timers. Clients live in two generations. A
+ * Counts requests per client in fixed windows, in bounded memory and without timers. Clients live in two generations. A
  * new client joins the current one; once that is full or a window old it becomes the previous one, and the one before
  * it is dropped: its windows have expired by then, unless clients arrive faster than `capacity` allows, in which case
  * the oldest are dropped first.
  */
-export class FixedWindows implements RequestCounter {
+export class FixedWindows {
   private current = new Map<string, RateWindow>();
   private previous = new Map<string, RateWindow>();
   private currentSince = 0;
@@ -38,7 +56,7 @@ export class FixedWindows implements RequestCounter {
   /** @param length in milliseconds. @param capacity the most clients remembered. */
   constructor(
     private readonly length: number,
-    private readonly capacity = REMEMBERED_CLIENTS,
+    private readonly capacity: number,
   ) {}
 
   /** @param now milliseconds since 1970. */
@@ -51,10 +69,6 @@ export class FixedWindows implements RequestCounter {
 
   get size(): number {
     return this.current.size + this.previous.size;
-  }
-
-  close(): void {
-    // Memory needs no closing.
   }
 
   /**
@@ -100,13 +114,13 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
    * synchronously if the count is in memory. The promise never rejects.
    */
   count(bucket: string, client: string, requests = 1): RateLimitStatus | Promise<RateLimitStatus> {
-    const window = this.counter.hit(`${bucket}:${client}`, requests);
+    const window = this.counter.hit(bucket, client, requests);
     return window instanceof Promise ? window.then((counted) => this.statusOf(counted)) : this.statusOf(window);
   }
 
   /** What the throttler asks of its storage. The guard calls `count`, which knows clients and their buckets. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
-    const { hits, resetsAt } = await this.counter.hit(`${name}:${key}`, 1);
+    const { hits, resetsAt } = await this.counter.hit(name, key, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
     return { totalHits: hits, timeToExpire: seconds, isBlocked: hits > limit, timeToBlockExpire: seconds };
   }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { within } from '../../core/concurrency/within';
 import { messageOf } from '../../core/errors/domain-error';
-import { FixedWindows, type RateWindow, type RequestCounter } from './rate-limits';
+import { ProcessCounter, type RateWindow, type RequestCounter } from './rate-limits';
 
 /** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;
@@ -38,7 +38,7 @@ return {hits, left}`;
  */
 export class RedisCounter implements RequestCounter {
   private readonly logger = new Logger('RateLimit');
-  private readonly own: FixedWindows;
+  private readonly own: ProcessCounter;
   private isShared = true;
   /** Monotonic milliseconds. */
   private pausedUntil = 0;
@@ -49,7 +49,7 @@ export class RedisCounter implements RequestCounter {
     private readonly redis: Redis,
     private readonly window: number,
   ) {
-    this.own = new FixedWindows(window);
+    this.own = new ProcessCounter(window);
     redis.on('error', (error: Error) => (this.reason = messageOf(error)));
     redis.on('ready', () => (this.reason = NO_CONNECTION));
   }
@@ -72,14 +72,14 @@ export class RedisCounter implements RequestCounter {
     return counter;
   }
 
-  hit(client: string, requests: number): RateWindow | Promise<RateWindow> {
+  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow> {
     // A copy: by the time Redis has answered, later requests will have been counted too.
-    const own = { ...this.own.hit(client, requests) };
+    const own = { ...this.own.hit(bucket, client, requests) };
     const now = performance.now();
     if (now < this.pausedUntil) return own;
     // One request finds out whether Redis is back; the others do not wait for it.
     if (!this.isShared) this.pausedUntil = now + PAUSE;
-    return this.hitShared(client, requests, own);
+    return this.hitShared(`${bucket}:${client}`, requests, own);
   }
 
   close(): void {
