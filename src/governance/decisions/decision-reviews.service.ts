@@ -144,12 +144,9 @@ export class DecisionReviewsService {
     const approverId = approver?.id ?? null;
     if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
     if (grant !== null) {
-      const { executionId } = decision;
-      requireGrantable(
-        grant,
-        decision,
-        executionId === null ? null : await requiredExecution(transaction, executionId),
-      );
+      const { executionId, erased } = decision;
+      const asked = executionId === null || erased ? null : await requiredExecution(transaction, executionId);
+      requireGrantable(grant, decision, asked);
     }
     if (instead !== null) await requireOther(transaction, instead, decision, approverId);
     const obstacle = reviewConflict(decision, approverId);

@@ -130,7 +130,7 @@ export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly 
 }
 
 /**
- * @param asked what the decision is about; null if it is not about an execution
+ * @param asked what the decision is about; null if that is not an execution, or was erased
  * @throws VALIDATION_ERROR when a grant goes beyond what the decision allows, or does not cover what was asked for.
  */
 export function requireGrantable(
