@@ -197,7 +197,7 @@ describe('LoggingModule', () => {
       level: 'error',
       err: { type: 'Error', message: 'no disk', stack: expect.any(String) },
     });
-    expect(line).toMatchObject({ level: 'error', status: 503, msg: 'request failed' });
+    expect(line).toMatchObject({ level: 'warn', status: 503, msg: 'request refused' });
     expect(line).not.toHaveProperty('err');
     expect(JSON.stringify(lines)).not.toContain('SELECT');
   });

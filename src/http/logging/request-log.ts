@@ -54,8 +54,10 @@ export class RequestLog implements OnModuleInit {
   private write(request: ServiceRequest, response: Response, durationMs: number): void {
     const line = this.lineOf(request, response, durationMs);
     const isWhole = response.writableEnded && !request.readableAborted;
+    // 503 is an answer that the service means: it is stopping, full, or waits for its database, which it logs itself.
+    if (response.statusCode === 503) this.log.warn(line, 'request refused');
     // The exception filter has logged the error itself, under the same request id.
-    if (response.statusCode >= 500) this.log.error(line, 'request failed');
+    else if (response.statusCode >= 500) this.log.error(line, 'request failed');
     else this.log.info(line, isWhole ? 'request completed' : 'request aborted');
   }
 

@@ -70,9 +70,10 @@ const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
  */
 export function stopOnSignals(starting: Promise<INestApplication<Server>>): AbortSignal {
   const stopping = new AbortController();
-  const stop = (): void => {
+  const stop = (signal: NodeJS.Signals): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
+    log.log(`${signal}: what has been received is answered, the rest is refused.`);
     setTimeout(() => process.exit(0), DEADLINE);
     void starting
       .then(shutDown)
