@@ -5,6 +5,13 @@ import { type StartedProgram, startProgram } from '../support/processes/started-
 
 /** Little memory, so that what multiplies a request cannot go unnoticed. */
 const LITTLE_MEMORY = { NODE_OPTIONS: '--max-old-space-size=144', RATE_LIMIT: '1000000' };
+/** With some eighty faults. */
+const FAULTY_POLICY = {
+  approval: { approvers: Array(10).fill({}), grant: {} },
+  conditions: Array(20).fill({}),
+  limits: Array(5).fill({}),
+  subjects: Array(5).fill(0),
+};
 const READ = { action: 'read', resourceType: 'document', resourceId: 'a' };
 
 /** A small request that the answers, or the work on them, could multiply beyond the memory of the process. */
@@ -37,6 +44,50 @@ describe('What a small request asks for many times over', () => {
     const answer = await program.send('POST', '/access/v1/evaluations', { body });
     expect(answer.status).toBe(200);
     expect(answer.body.evaluations).toHaveLength(1_000);
+  });
+
+  it.each<readonly [string, string, object]>([
+    ['policies', '/api/v1/policies/plan', { policies: Array(10_000).fill(FAULTY_POLICY) }],
+    ['unknown members', '/api/v1/policies/plan', { policies: Array(10_000).fill(withMembers(48)) }],
+    ['questions', '/api/v1/policies/evaluate', { requests: Array(1_000).fill(withMembers(60)) }],
+  ])('is looked at only until there are enough faults: %s', async (_what, path, body) => {
+    const answers = await Promise.all([1, 2, 3].map(() => program.send('POST', path, { body })));
+    for (const { status, body: refusal } of answers) {
+      expect([status, refusal.error.message.length < 2_000]).toEqual([400, true]);
+      expect(refusal.error.details.length).toBeLessThanOrEqual(1_000);
+      expect(refusal.error.message).toMatch(/; and at least \d{3,4} more\.$/);
+    }
+  });
+
+  it('is shown once and shortened: the name of an unknown member, wherever it stands', async () => {
+    const name = 'k'.repeat(400_000);
+    const body = { name: 'a', version: '1', effect: 'allow', [name]: 1, approval: { [name]: 1, 'a\nb': 1 } };
+    const answer = await program.send('POST', '/api/v1/policies', { body });
+    const shown = `${'k'.repeat(100)}…`;
+    expect(Object.keys(faults(answer))).toEqual(
+      expect.arrayContaining([shown, `approval.${shown}`, 'approval["a\\nb"]']),
+    );
+    expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
+  });
+
+  const live = async (): Promise<boolean> => {
+    expect((await program.send('GET', '/api/v1/health/live')).status).toBe(200);
+    return false;
+  };
+
+  it('lets others be answered meanwhile: patterns of which each takes long to check', async () => {
+    const pattern = `https://h/${'%C3%A9'.repeat(70)}`;
+    const policies = Array.from({ length: 100 }, (_, index) => ({
+      ...{ name: `p${index}`, version: '1', effect: 'allow', subjects: ['*'], actions: ['read'] },
+      resources: Array.from({ length: 100 }, (__, nth) => `${pattern}${index}/${nth}`),
+    }));
+    // Refused as soon as all are checked: planning would be done in another process.
+    const planned = program.send('POST', '/api/v1/policies/plan', { body: { policies: [...policies, {}] } });
+    let answeredMeanwhile = 0;
+    const ended = planned.then(() => true);
+    while (!(await Promise.race([ended, live()]))) answeredMeanwhile += 1;
+    expect((await planned).status).toBe(400);
+    expect(answeredMeanwhile).toBeGreaterThan(20);
   });
 
   it('is refused where each answer names thousands of approvers', async () => {
@@ -86,4 +137,8 @@ function manyPolicies(): object[] {
     ...{ name: `policy-${index}`, version: '1', effect: 'allow', subjects: ['*'], actions: ['read'] },
     resources: Array.from({ length: 20 }, (__, nth) => `area-${index}/${nth}/${'x'.repeat(40)}`),
   }));
+}
+
+function withMembers(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`member${index}`, 1]));
 }

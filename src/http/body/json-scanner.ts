@@ -3,16 +3,20 @@ import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 const LONGEST_KEY_SHOWN = 100;
 
+/** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. Truncates a long name. */
+function pathOf(parent: string, key: string): string {
+  const step = stepTo(key);
+  return parent === '' && step.startsWith('.') ? step.slice(1) : `${parent}${step}`;
+}
+
+/** The rest of the path to a member of an object: `.a`, `["two words"]`. */
+export function stepTo(key: string): string {
+  return PLAIN_KEY.test(key) ? `.${shownKey(key)}` : `[${JSON.stringify(shownKey(key))}]`;
+}
+
 /** A client's key, truncated if it is too long to display. */
 export function shownKey(key: string): string {
   return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
-}
-
-/** Names a member of a body: `name`, `properties.a`, `properties["two words"]`. */
-function pathOf(parent: string, key: string): string {
-  const shown = shownKey(key);
-  if (!PLAIN_KEY.test(shown)) return `${parent}[${JSON.stringify(shown)}]`;
-  return parent === '' ? shown : `${parent}.${shown}`;
 }
 
 /** The texts and numbers of a JSON text: what is inside a text must not be taken for a number. */

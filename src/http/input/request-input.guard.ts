@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Response } from 'express';
 import type { Gate, Pass } from '../../core/concurrency/gate';
 import { Configuration } from '../../core/config/configuration';
-import { type FieldFault, invalid } from '../../core/errors/domain-error';
+import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
 import { leavingSignal } from '../answers/answer-end';
 import { answersWait } from '../answers/json-adapter';
 import { BodyReader, discarded, isBodyToCome } from '../body/body-reader';
@@ -146,9 +146,9 @@ function idempotencyKeyFaults(request: ServiceRequest): readonly FieldFault[] {
     : [{ field, message: 'must be 1 to 255 visible ASCII characters, without spaces' }];
 }
 
-/** Where a part is taken whole, validation reports them. */
+/** Names that the route does not know, unless its handler takes a whole DTO: `DtoReader` reports those. */
 function unknownNames(names: Iterable<string>, taken: TakenPart, path: string, message: string): FieldFault[] {
   if (taken.isWhole) return [];
   const unknown = Array.from(names).filter((name) => !taken.names.has(name));
-  return unknown.map((name) => ({ field: `${path}${shownKey(name)}`, message }));
+  return unknown.slice(0, MOST_FAULTS).map((name) => ({ field: `${path}${shownKey(name)}`, message }));
 }

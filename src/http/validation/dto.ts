@@ -9,7 +9,8 @@ import {
   type ValidatorOptions,
 } from 'class-validator';
 import type { Configuration } from '../../core/config/configuration';
-import type { FieldFault } from '../../core/errors/domain-error';
+import { Turn } from '../../core/concurrency/turn';
+import { type FieldFault, MOST_FAULTS } from '../../core/errors/domain-error';
 import { shownKey } from '../body/json-scanner';
 import { faultsAt, isObject, type MemberRule } from './shapes';
 
@@ -148,7 +149,10 @@ export class DtoReader {
 
   private async readItems(type: Type, items: readonly unknown[], path: string): Promise<object[]> {
     const read: object[] = [];
+    const turn = new Turn();
     for (const [index, item] of items.entries()) {
+      if (this.faults.length >= MOST_FAULTS) break;
+      if (turn.isOver) await turn.next();
       if (isObject(item)) read.push(await this.readMembers(type, item, `${path}[${index}].`));
       else this.faults.push({ field: `${path}[${index}]`, message: 'must be an object' });
     }
@@ -159,7 +163,7 @@ export class DtoReader {
     const unknown = Object.keys(given).filter((name) => !members.has(name));
     if (unknown.length === 0) return;
     const message = `is not known here; known are ${[...members].join(', ')}`;
-    for (const name of unknown) this.faults.push({ field: `${path}${shownKey(name)}`, message });
+    for (const name of unknown.slice(0, MOST_FAULTS)) this.faults.push({ field: `${path}${shownKey(name)}`, message });
   }
 
   /** Rules for a whole query name its fields in full. */

@@ -1,5 +1,7 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { MOST_FAULTS } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
+import { stepTo } from '../body/json-scanner';
 
 /** A fault inside a member: `at` is the rest of its path, such as `[1]` or `.confidence`. */
 export interface FaultInside {
@@ -189,7 +191,10 @@ export function listShape({ rule, schema }: Shape, min: number, max: number, ite
   const listRule: MemberRule = (value) => {
     if (value === undefined) return 'is required';
     if (!Array.isArray(value) || value.length < min || value.length > max) return fault;
-    return value.flatMap((item, index) => faultsAt(`[${index}]`, rule, item));
+    const faults: FaultInside[] = [];
+    for (let index = 0; index < value.length && faults.length < MOST_FAULTS; index += 1)
+      faults.push(...faultsAt(`[${index}]`, rule, value[index]));
+    return faults;
   };
   return { rule: listRule, schema: { type: 'array', minItems: min, maxItems: max, items: schema } };
 }
@@ -209,7 +214,7 @@ export function objectShape(
   const rule: MemberRule = (value) => {
     if (!isObject(value)) return 'must be an object';
     const others = Object.keys(value).filter((name) => !names.includes(name));
-    const faults: FaultInside[] = others.map((name) => ({ at: `.${name}`, message: unknown }));
+    const faults: FaultInside[] = others.slice(0, MOST_FAULTS).map((name) => ({ at: stepTo(name), message: unknown }));
     for (const [name, member] of all) {
       const given = Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined;
       if (given !== undefined || member.optional !== true) faults.push(...faultsAt(`.${name}`, member.rule, given));
