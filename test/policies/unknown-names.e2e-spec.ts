@@ -44,6 +44,20 @@ describe('Warnings of policies that name what does not exist', () => {
     ]);
   });
 
+  it.each([
+    ['roles:support', 'roles', 'role:support'],
+    ['Role:support', 'Role', 'role:support'],
+    ['agents:clerk', 'agents', 'agent:clerk'],
+    ['kinds:human', 'kinds', 'kind:human'],
+    ['user:alice', null, null],
+  ])('say that %s is of a type of its own, where that is like a prefix', async (subject, type, meant) => {
+    const ending = meant === null ? '.' : `: did you mean "${meant}"?`;
+    const said = `p0 (version 1): "${subject}" is a subject of the type "${type}", neither an agent nor a role${ending}`;
+    expect(await warnings({ effect: 'deny', subjects: ['role:support', subject] })).toEqual(
+      type === null ? [] : [said],
+    );
+  });
+
   it('say which approver was probably meant', async () => {
     const approval = { approvers: [{ subjects: ['role:finace', 'role:board', 'principal', 'ann'] }] };
     const said = await warnings({ effect: 'require_approval', approval });

@@ -11,6 +11,7 @@ const MOST_REPORTED = 1_001;
 const MOST_COMPARED = 1_000_000;
 /** Policies that a warning names. */
 const MOST_NAMED = 3;
+const PREFIXES = ['agent', 'role', 'kind'];
 /** Reviews of decisions: no agent needs a capability for them. */
 const REVIEWS = ['decision:approve', 'decision:reject'];
 /** Of a shorter name, one letter may differ; of one shorter still, none. */
@@ -35,12 +36,11 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   const coming = target.filter(({ isBefore }) => !isBefore);
   const had = new Set(agents.flatMap(textsOf));
   const subjects = grouped(coming, (policy) => policy.subjects.filter((subject) => isUnknown(subject, had)));
-  const isOfNobody = (text: string): string => `${whatIs(text)} that no agent has`;
   const approvers = grouped(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
   const ofSubjects = [
-    ...warnings(subjects, had, isOfNobody),
+    ...warnings(subjects, had, whatIs),
     // That nobody matches a group is said anyway.
-    ...warnings(approvers, had, (text) => `an approver, ${isOfNobody(text)}`, true),
+    ...warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true),
   ];
   // Before anybody is registered, this would be said of each action.
   if (capabilities === null || agents.length === 0) return ofSubjects;
@@ -61,13 +61,24 @@ function textsOf({ agentId, agentName, roles }: AgentSubject): string[] {
 }
 
 function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
-  const { kind } = parseSubject(subject);
-  const isName = kind === 'role' || kind === 'agent';
+  const pattern = parseSubject(subject);
+  if (pattern.kind === 'other') return withRightPrefix(subject) !== null;
+  const isName = pattern.kind === 'role' || pattern.kind === 'agent';
   return isName && !had.has(subjectText(subject)) && subjectWarning(subject) === undefined;
 }
 
+/** A slip in a prefix makes another type of it, and a deny on that concerns nobody: `roles:support`, `Agent:clerk`. */
+function withRightPrefix(subject: string): string | null {
+  const pattern = parseSubject(subject);
+  if (pattern.kind !== 'other') return null;
+  const meant = PREFIXES.find((prefix) => editsBetween(pattern.type.toLowerCase(), prefix) <= 1);
+  return meant === undefined ? null : `${meant}:${pattern.id}`;
+}
+
 function whatIs(subject: string): string {
-  return parseSubject(subject).kind === 'role' ? 'a role' : 'a name';
+  const pattern = parseSubject(subject);
+  if (pattern.kind === 'other') return `a subject of the type "${pattern.type}", neither an agent nor a role`;
+  return `${pattern.kind === 'role' ? 'a role' : 'a name'} that no agent has`;
 }
 
 function unknownActions(
@@ -100,7 +111,7 @@ function warnings(
 ): string[] {
   const compared = MOST_COMPARED / known.size;
   return [...unknown].slice(0, MOST_REPORTED).flatMap(([text, policies], index) => {
-    const near = index < compared ? nearestOf(text, known) : null;
+    const near = withRightPrefix(text) ?? (index < compared ? nearestOf(text, known) : null);
     if (onlyMeant && near === null) return [];
     const meant = near === null ? '.' : `: did you mean "${near}"?`;
     return `${listed(policies)}: "${text}" is ${reasonOf(text)}${meant}`;
