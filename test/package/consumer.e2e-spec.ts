@@ -111,10 +111,12 @@ describe('A project that depends on the package', () => {
     return startProgram(join(folder, 'out', 'main.js'), { ...database.environment, ...environment });
   }
 
-  it('compiles under strict TypeScript, including the declarations of the package', async () => {
-    const { output, errors } = await run(process.execPath, [join('node_modules', 'typescript-7', 'bin', 'tsc')], {
-      folder,
-    });
+  it.each([
+    ['with', []],
+    ['without', ['--exactOptionalPropertyTypes', 'false', '--noEmit']],
+  ])('compiles under strict TypeScript %s exact optional members, and so does the package', async (_with, options) => {
+    const compiler = join('node_modules', 'typescript-7', 'bin', 'tsc');
+    const { output, errors } = await run(process.execPath, [compiler, ...options], { folder });
     expect(errors).toBe('');
     const faults = output.split('\n').filter((line) => !/^node_modules\/(?!agent-governance-service)|^ |^$/.test(line));
     expect(faults).toEqual([]);

@@ -12,10 +12,15 @@ export class Fault extends Error {
 
 /** The text about an error for people: what happened, and what they can do. */
 export function explained(error: unknown): { readonly what: string; readonly advice: string } {
-  if (error instanceof GovernanceError) return { what: error.message, advice: adviceFor(error) };
+  if (error instanceof GovernanceError) return { what: whatOf(error), advice: adviceFor(error) };
   if (error instanceof Fault) return { what: error.message, advice: error.advice };
   if (error instanceof SyntaxError) return { what: `This is not JSON: ${error.message}`, advice: 'Correct it.' };
   return { what: error instanceof Error ? error.message : String(error), advice: 'Reload the page and try again.' };
+}
+
+/** The service speaks of headers, which people who sign in do not see. */
+function whatOf({ code, message }: GovernanceError): string {
+  return code === 'UNAUTHORIZED' ? 'The service does not know this key.' : message;
 }
 
 function adviceFor({ code, reason, status }: GovernanceError): string {

@@ -324,7 +324,7 @@ export interface CountedAgent extends JsonObject {
 export const USING_ACTIONS = ['execution.authorized', 'execution.resumed'] as const;
 
 /** What an execution was decided by, so that anybody can decide it again. */
-export interface DecisionBasis extends JsonObject {
+export interface DecisionBasis {
   /** Identify the policies in force, and everything that they decide by. */
   readonly policySet: string;
   readonly rules: string;
