@@ -226,9 +226,14 @@ function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions
   if (typeof address !== 'string' || !/^https?:\/\//i.test(address))
     throw new TypeError(`url is the address of the service, such as http://127.0.0.1:3000; it was ${String(address)}.`);
   if (typeof secret !== 'function' && typeof secret !== 'string')
-    throw new TypeError('key is a key or a token, or a function that returns one.');
+    throw new TypeError(`key must be an API key, a token, or a function that returns one; it was ${kindOf(secret)}.`);
   if (!(patience >= 0)) throw new TypeError(`patience is milliseconds, 0 or more; it was ${patience}.`);
   if (!(timeout >= 1)) throw new TypeError(`timeout is milliseconds, 1 or more; it was ${timeout}.`);
+}
+
+/** Not the value: it may be the secret in another form. */
+function kindOf(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `of the type ${typeof value}`;
 }
 
 function parsed(text: string): unknown {
