@@ -76,7 +76,7 @@ describeOnSqlite('Agents in files', () => {
         '+ register   ann (human): roles finance; capabilities none\n',
     );
     expect(planned.output).toContain(
-      '! What agents may do with the roles and capabilities of these files is not among',
+      '! The effects are those for agents as they are registered now. For what an agent of these files may do, write a test.\n',
     );
     expect(planned.output).toContain('Tests: 3 passed, 0 failed.');
     expect(planned.output).not.toContain('that no agent has');
@@ -100,7 +100,7 @@ describeOnSqlite('Agents in files', () => {
     expect(changed).toMatchObject({ exitCode: 2, errors: '' });
     expect(JSON.parse(changed.output)).toMatchObject({
       complete: false,
-      reason: expect.stringContaining('agents may'),
+      reason: expect.stringContaining('agents as they are registered now'),
     });
     expect(JSON.parse(changed.output).agents.map(({ change, name }: Parsed) => [change, name])).toEqual([
       ['update', 'refund-bot'],
