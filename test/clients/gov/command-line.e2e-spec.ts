@@ -239,6 +239,9 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(
       `${issued.id} is revoked.\n`,
     );
+    const help = await printed(['keys', 'issue', '--help']);
+    expect(help).toContain('issue a key, printed as JSON');
+    expect(help).not.toContain('--json');
     const refused = await gov(['agents'], { GOVERNANCE_API_KEY: issued.secret });
     expect(refused).toMatchObject({ exitCode: 1, output: '' });
   });
