@@ -95,6 +95,15 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
   });
 
+  it('says which agent a test probably means', async () => {
+    write('refunds.yaml', REFUNDS);
+    await createAgent(app, { name: 'refund-bot' });
+    write('tests.yaml', TESTS.replace('agent: bot', 'agent: refund-bott').replace('EXPECTED', 'deny'));
+    const { exitCode, errors } = await policies(['test']);
+    const message = 'tests[0].agent must be the id or the name of an existing agent. Did you mean "refund-bot"?';
+    expect([exitCode, errors]).toEqual([1, `policies/tests.yaml:2:12: ${message}\n`]);
+  });
+
   it('pulls a policy for which more approvals are filled in than a file may require', async () => {
     await app.close();
     app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=20' } });
