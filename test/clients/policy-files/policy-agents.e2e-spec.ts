@@ -70,7 +70,7 @@ describeOnSqlite('Agents in files', () => {
     write('policies.yaml', POLICIES.replace('EXPECTED', 'deny'));
     const planned = await policies(['plan']);
     expect(planned).toMatchObject({ exitCode: 2, errors: '' });
-    expect(planned.output).toContain('Policies: 2 to create, 2 agents to register, 0 kept\n');
+    expect(planned.output).toContain('Policies: 2 to create, 2 agents to register\n');
     expect(planned.output).toContain(
       '+ register   refund-bot (machine): roles support; capabilities refund-*\n' +
         '+ register   ann (human): roles finance; capabilities none\n',
