@@ -1,7 +1,7 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
 import { newIdempotencyKey } from './idempotency-key.js';
-import { wasNeverConnected } from './never-connected.js';
+import { unreachableText, wasNeverConnected } from './never-connected.js';
 import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
 import { sleep } from './sleep.js';
@@ -157,8 +157,10 @@ export class Transport {
       const facts = { code: 'UNREACHABLE', status: null, cause };
       const inTime = `within ${limit / 1_000} seconds`;
       if (used === null) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
-      const fault = isSilence ? `did not answer ${inTime}` : 'cannot be reached';
-      const error = new GovernanceError(`The governance service at ${this.url} ${fault}.`, facts);
+      const message = isSilence
+        ? `The governance service at ${this.url} did not answer ${inTime}.`
+        : unreachableText(this.url, cause);
+      const error = new GovernanceError(message, facts);
       return { error, key: used, retryAfter: 0, isSilence };
     } finally {
       clearTimeout(timer);

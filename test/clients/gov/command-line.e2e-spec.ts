@@ -373,7 +373,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const url = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
     nobody.close();
     const away = { GOVERNANCE_URL: url };
-    const said = `The governance service at ${url} cannot be reached. Start it by \`gov up\`, or say where it is`;
+    const said = `The governance service at ${url} cannot be reached: the connection was refused. Start it by \`gov up\`, or say where it is`;
     const began = performance.now();
     const commands = [['inbox', '--as', 'ann'], ['approve', 'dec_1', '--as', 'ann'], ['events']];
     const answers = await Promise.all(commands.map((words) => gov(words, away)));
