@@ -80,7 +80,7 @@ async function printRules(governance: GovernanceClient, id: string, asked: Asked
   const { description, conditions } = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
   const text = description.trim().replace(/\s+/g, ' ');
   if (text !== '') printLine(plain(`    ${text}`));
-  for (const condition of matchedConditions(conditions ?? [], asked)) printLine(plain(`    ${condition}`));
+  for (const condition of matchedConditions(conditions, asked)) printLine(plain(`    ${condition}`));
 }
 
 /** What refuses it before any policy: the stop, or the capabilities that the agent has. */
