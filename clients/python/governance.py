@@ -204,7 +204,8 @@ class Governance:
         if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
             raise TypeError(f"url is the address of the service, such as http://127.0.0.1:3000; it was {url}.")
         if not isinstance(key, str) and not callable(key):
-            raise TypeError("key is a key or a token, or a function that returns one.")
+            kind = "None" if key is None else f"of the type {type(key).__name__}"
+            raise TypeError(f"key must be an API key, a token, or a function that returns one; it was {kind}.")
         if not patience >= 0 or not timeout > 0:
             raise TypeError("patience is seconds, 0 or more; timeout is more than 0.")
         self._url = url.rstrip("/")

@@ -46,6 +46,19 @@ function failingConditions(conditions: readonly Condition[], parameters: unknown
   return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
 }
 
+/** All conditions of a policy that matched, each with the value that it saw: what is unknown lets one match that restricts. */
+export function matchedConditions(conditions: readonly Condition[], { parameters, run }: Asked): string[] {
+  return conditions.map((condition) => {
+    const isUnknown = condition.earlier !== undefined && run === undefined;
+    return `${textOf(condition, parameters)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;
+  });
+}
+
+interface Asked {
+  readonly parameters?: unknown;
+  readonly run?: string;
+}
+
 function textOf(
   { parameter, clock, days, earlier, resource, claim, op, value }: Condition,
   parameters: unknown,
@@ -60,7 +73,10 @@ function textOf(
   const other = isReference(value)
     ? `, and ${value.parameter} is ${shownValue(valueAt(parameters, value.parameter))}`
     : '';
-  const isUnknown = found === undefined && op !== 'exists' && !parameter.includes('*');
+  // Of each of several values.
+  if (parameter.includes('*')) return `${parameter} ${wanted}${other}`;
+  const isScalar = found === null || !['object', 'undefined'].includes(typeof found);
+  const isUnknown = !isScalar && op !== 'exists';
   return `${parameter} ${wanted}: it is ${shownValue(found)}${isUnknown ? ', so this is unknown' : ''}${other}`;
 }
 

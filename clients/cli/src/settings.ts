@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findingFetch } from './finding-fetch.js';
 import { plain } from './output.js';
 import { userFolder } from './user-folder.js';
-import { GovernanceClient, GovernanceError } from '../../typescript/src/index.js';
-import { wasNeverConnected } from '../../typescript/src/never-connected.js';
+import { GovernanceClient } from '../../typescript/src/index.js';
 import { canBeSent } from '../../typescript/src/transport.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** Milliseconds for which a service that has not answered yet is looked for. */
-const LONGEST_SEARCH = 1_500;
 
 /** Something the user lacks: a key, or a readable file. The message says how to get it. */
 export class SettingsError extends Error {}
@@ -33,27 +31,6 @@ export function client(): GovernanceClient {
 /** For commands that somebody waits for: a service that is not there is an error within seconds. */
 export function clientOf({ url, key }: Settings): GovernanceClient {
   return new GovernanceClient({ url, key, fetch: findingFetch(url) });
-}
-
-/** As `fetch`. A service that has answered before is waited for as usual: it may be starting anew. */
-function findingFetch(url: string): typeof fetch {
-  let hasAnswered = false;
-  let since: number | null = null;
-  return async (...request) => {
-    try {
-      const answer = await fetch(...request);
-      hasAnswered = true;
-      return answer;
-    } catch (cause) {
-      // A connection that broke shows that somebody listens, and may have acted: the request is repeated as usual.
-      hasAnswered ||= !wasNeverConnected(cause);
-      if (hasAnswered) throw cause;
-      since ??= Date.now();
-      if (Date.now() - since < LONGEST_SEARCH) throw cause;
-      const facts = { code: 'UNREACHABLE', status: null, cause };
-      throw new GovernanceError(`The governance service at ${url} cannot be reached.`, facts);
-    }
-  };
 }
 
 /** @throws SettingsError if neither the environment nor the file has a key for the service. */

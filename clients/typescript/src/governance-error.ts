@@ -1,6 +1,7 @@
 import type { Execution } from './api-types.js';
 import { limitTexts } from './limit-text.js';
 
+const FORBIDDEN = 403;
 /** Characters shown of an answer by somebody else. */
 const EXCERPT = 200;
 /** Characters of a reviewer's words that are shown. */
@@ -40,7 +41,10 @@ export class GovernanceError extends Error {
   readonly details: readonly FieldFault[];
   /** Null unless a reviewer rejected the action. */
   readonly rejection: Rejection | null;
-  /** Why it was denied, and what would change that, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
+  /**
+   * Why it was denied, and what would change that, as `POST /policies/evaluate` explains it. Null unless policies, or what they
+   * are asked about, denied it to `guard`: it says nothing about a key that may not ask.
+   */
   explanation: unknown = null;
   /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
   isOutcomeUnknown = false;
@@ -55,9 +59,10 @@ export class GovernanceError extends Error {
     this.rejection = rejection ?? null;
   }
 
-  /** The message, a reviewer's words, and the explanation: which policies decided, and which would change the answer. */
+  /** The message, a reviewer's words, the reason, and the explanation: which policies decided, and which would change the answer. */
   explained(): string {
-    return [this.message, ...explanationLines(this.explanation as Explanation | null)].join('\n');
+    const reason = this.status === FORBIDDEN && this.reason !== null ? [`Reason: ${this.reason}.`] : [];
+    return [this.message, ...reason, ...explanationLines(this.explanation as Explanation | null)].join('\n');
   }
 }
 
@@ -85,7 +90,6 @@ interface PolicyName {
 /** The relevant members of the answer of `POST /policies/evaluate`. */
 interface Explanation {
   readonly effect: string;
-  readonly reason: string | null;
   readonly policies: readonly PolicyName[];
   readonly explanation?: Parameters<typeof limitTexts>[0] & {
     readonly nearest: readonly { readonly policy: PolicyName; readonly missing: readonly string[] }[];
@@ -94,9 +98,8 @@ interface Explanation {
 
 function explanationLines(explained: Explanation | null): string[] {
   if (explained?.effect !== 'deny') return [];
-  const { reason, policies, explanation } = explained;
+  const { policies, explanation } = explained;
   return [
-    ...(reason === null ? [] : [`Reason: ${reason}.`]),
     ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
     ...(explanation === undefined ? [] : limitTexts(explanation)),
     ...(explanation?.nearest ?? []).map(

@@ -1,4 +1,4 @@
-import type { Execution, OnBehalfOf } from './api-types.js';
+import type { Execution, OnBehalfOf, Schemas } from './api-types.js';
 import { concluded, decided, executionIn, settled } from './awaited-execution.js';
 import { GovernanceError, reviewersWords } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
@@ -116,6 +116,20 @@ interface Started {
   readonly isFirst: boolean;
 }
 
+/** Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another. */
+const EXPLAINED: ReadonlySet<string | null> = new Set<Schemas['EvaluationResponse']['reason']>([
+  'no_policy_allows',
+  'policy_denied',
+  'capability_missing',
+  'agent_suspended',
+  'principal_suspended',
+  'stopped',
+  'approval_required',
+  'approval_too_large',
+  'limit_reached',
+  'extension_refused',
+]);
+
 async function ask(transport: Transport, request: GuardRequest & { readonly agent: string }): Promise<Started> {
   // With what a caller has misspelt: the service refuses it by name, where leaving it out would ask for something else.
   const { agent, permit: _audience, ...body } = request;
@@ -123,7 +137,7 @@ async function ask(transport: Transport, request: GuardRequest & { readonly agen
   try {
     return await started(transport.answer({ method: 'post', path, body: { ...body, ...permitBody(request) } }));
   } catch (error) {
-    if (error instanceof GovernanceError && error.status === 403) {
+    if (error instanceof GovernanceError && EXPLAINED.has(error.reason)) {
       error.explanation = await explanation(transport, { agent, ...body });
     }
     throw error;

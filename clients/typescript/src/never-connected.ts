@@ -1,15 +1,65 @@
 /** Faults of a connection that was never made: nothing was sent. Outside Node.js they cannot be distinguished. */
-const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+const NEVER_CONNECTED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOTFOUND: 'the host is unknown',
+  EAI_AGAIN: 'the host cannot be looked up now',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to its network',
+  UND_ERR_CONNECT_TIMEOUT: 'it took too long to connect',
+};
+
+const NO_TLS = 'what listens there does not speak TLS, as https:// needs';
+/** Faults that time does not mend. They, too, come before anything is sent. */
+const UNUSABLE: Readonly<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  'bad port': 'HTTP clients refuse to use this port',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
+};
+
+/** What may have been sent before. */
+const BROKEN: Readonly<Record<string, string>> = {
+  ECONNRESET: 'the connection broke',
+  EPIPE: 'the connection broke',
+  ETIMEDOUT: 'the connection broke',
+  UND_ERR_SOCKET: 'the connection broke',
+  EPROTO: 'TLS failed',
+};
 
 /** Whether `fetch` threw this before it had sent anything. */
 export function wasNeverConnected(thrown: unknown): boolean {
-  const { cause } = (thrown ?? {}) as { cause?: { code?: unknown } };
-  return NEVER_CONNECTED.has(cause?.code);
+  return Object.hasOwn(NEVER_CONNECTED, codeOf(thrown));
+}
+
+/** Whether nobody listens there. */
+export function wasRefused(thrown: unknown): boolean {
+  return codeOf(thrown) === 'ECONNREFUSED';
+}
+
+/** Whether `fetch` threw this because the address, or what is there, has to be changed first. */
+export function isUnusable(thrown: unknown): boolean {
+  return Object.hasOwn(UNUSABLE, codeOf(thrown));
+}
+
+/** Why `fetch` threw this, in a few words; null where it does not say. */
+export function connectionFault(thrown: unknown): string | null {
+  const all = { ...NEVER_CONNECTED, ...UNUSABLE, ...BROKEN };
+  const code = codeOf(thrown);
+  return Object.hasOwn(all, code) ? (all[code] ?? null) : null;
+}
+
+/** @param thrown by `fetch` */
+export function unreachableText(url: string, thrown: unknown): string {
+  const fault = connectionFault(thrown);
+  return `The governance service at ${url} cannot be reached${fault === null ? '' : `: ${fault}`}.`;
+}
+
+function codeOf(thrown: unknown): string {
+  const { cause } = (thrown ?? {}) as { cause?: { code?: unknown; message?: unknown } | null };
+  return String(cause?.code ?? cause?.message);
 }

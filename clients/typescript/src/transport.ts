@@ -1,7 +1,7 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
 import { newIdempotencyKey } from './idempotency-key.js';
-import { wasNeverConnected } from './never-connected.js';
+import { unreachableText, wasNeverConnected } from './never-connected.js';
 import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
 import { sleep } from './sleep.js';
@@ -157,8 +157,10 @@ export class Transport {
       const facts = { code: 'UNREACHABLE', status: null, cause };
       const inTime = `within ${limit / 1_000} seconds`;
       if (used === null) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
-      const fault = isSilence ? `did not answer ${inTime}` : 'cannot be reached';
-      const error = new GovernanceError(`The governance service at ${this.url} ${fault}.`, facts);
+      const message = isSilence
+        ? `The governance service at ${this.url} did not answer ${inTime}.`
+        : unreachableText(this.url, cause);
+      const error = new GovernanceError(message, facts);
       return { error, key: used, retryAfter: 0, isSilence };
     } finally {
       clearTimeout(timer);
@@ -226,9 +228,14 @@ function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions
   if (typeof address !== 'string' || !/^https?:\/\//i.test(address))
     throw new TypeError(`url is the address of the service, such as http://127.0.0.1:3000; it was ${String(address)}.`);
   if (typeof secret !== 'function' && typeof secret !== 'string')
-    throw new TypeError('key is a key or a token, or a function that returns one.');
+    throw new TypeError(`key must be an API key, a token, or a function that returns one; it was ${kindOf(secret)}.`);
   if (!(patience >= 0)) throw new TypeError(`patience is milliseconds, 0 or more; it was ${patience}.`);
   if (!(timeout >= 1)) throw new TypeError(`timeout is milliseconds, 1 or more; it was ${timeout}.`);
+}
+
+/** Not the value: it may be the secret in another form. */
+function kindOf(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `of the type ${typeof value}`;
 }
 
 function parsed(text: string): unknown {

@@ -239,6 +239,9 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(
       `${issued.id} is revoked.\n`,
     );
+    const help = await printed(['keys', 'issue', '--help']);
+    expect(help).toContain('issue a key, printed as JSON');
+    expect(help).not.toContain('--json');
     const refused = await gov(['agents'], { GOVERNANCE_API_KEY: issued.secret });
     expect(refused).toMatchObject({ exitCode: 1, output: '' });
   });
@@ -370,7 +373,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const url = `http://127.0.0.1:${(nobody.address() as AddressInfo).port}`;
     nobody.close();
     const away = { GOVERNANCE_URL: url };
-    const said = `The governance service at ${url} cannot be reached. Start it by \`gov up\`, or say where it is`;
+    const said = `The governance service at ${url} cannot be reached: the connection was refused. Start it by \`gov up\`, or say where it is`;
     const began = performance.now();
     const commands = [['inbox', '--as', 'ann'], ['approve', 'dec_1', '--as', 'ann'], ['events']];
     const answers = await Promise.all(commands.map((words) => gov(words, away)));

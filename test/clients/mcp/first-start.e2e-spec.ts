@@ -75,6 +75,18 @@ describeOnSqlite('gov mcp at its first start', () => {
     expect(existsSync(runs)).toBe(false);
   });
 
+  it('does not start with a key that may not execute, and says what it may', async () => {
+    const { secret } = await issueKey(shop.app, { name: 'reader', scopes: ['read', 'review'] });
+    const runs = join(shop.folder, 'reader');
+    const words = ['mcp', '--name', 'shop', '--', process.execPath, TOOL_SERVER, CLI, runs, 'stdio', 'legacy'];
+    const environment = { GOVERNANCE_URL: shop.app.url, GOVERNANCE_API_KEY: secret };
+    const { exitCode, errors } = await run(process.execPath, [GOV, ...words], { environment });
+    expect([exitCode, errors]).toEqual([
+      1,
+      'gov mcp does not start: the key lacks the scope "execute", without which it can call nothing; it has only read, review. The key is the one in GOVERNANCE_API_KEY.\n',
+    ]);
+  });
+
   it('names the key where the service no longer knows it', async () => {
     const { id } = await createAgent(shop.app, { name: 'revoked', capabilities: ['echo'] });
     const key = await issueKey(shop.app, { name: 'revoked', scopes: ['execute'], agentId: id });

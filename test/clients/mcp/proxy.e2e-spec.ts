@@ -45,6 +45,9 @@ describeOnSqlite('gov mcp', () => {
       for (const given of [{ path: 'secrets/may' }, { path: 'reports/../secrets' }, { path: ['reports/may'] }, {}]) {
         expect(await open(given)).toMatchObject({ isError: true });
       }
+      expect(textOf(await client.callTool({ name: 'open' }))).toContain(
+        'The tool open needs the argument "path", as a text or a whole number.',
+      );
       expect(readFileSync(runs, 'utf8')).toBe('["open",{"path":"reports/may"}]\n');
       expect((await customer.asked('file.read')).map(({ resourceId }) => resourceId)).toEqual([
         'reports/may',

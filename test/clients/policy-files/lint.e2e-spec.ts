@@ -132,6 +132,7 @@ describeOnSqlite('gov policies lint', () => {
     ],
     [{ policies: [{ ...UNNAMED, name: 'p', actions: 'a' }] }, 'policies[0].actions must be a list'],
     [{ policies: [{ ...UNNAMED, name: 'p', actions: [] }] }, 'policies[0].actions must have at least one item'],
+    [{ policy: [] }, 'policy is not known here: did you mean policies?'],
     [{ polices: [] }, 'polices is not known here: did you mean policies?'],
     [{}, 'the file must have policies, tests or agents'],
   ])('says of a mistake once what would be right: %j', async (content, said) => {

@@ -70,13 +70,13 @@ describeOnSqlite('Agents in files', () => {
     write('policies.yaml', POLICIES.replace('EXPECTED', 'deny'));
     const planned = await policies(['plan']);
     expect(planned).toMatchObject({ exitCode: 2, errors: '' });
-    expect(planned.output).toContain('Policies: 2 to create, 2 agents to register, 0 kept\n');
+    expect(planned.output).toContain('Policies: 2 to create, 2 agents to register\n');
     expect(planned.output).toContain(
       '+ register   refund-bot (machine): roles support; capabilities refund-*\n' +
         '+ register   ann (human): roles finance; capabilities none\n',
     );
     expect(planned.output).toContain(
-      '! What agents may do with the roles and capabilities of these files is not among',
+      '! The effects are those for agents as they are registered now. For what an agent of these files may do, write a test.\n',
     );
     expect(planned.output).toContain('Tests: 3 passed, 0 failed.');
     expect(planned.output).not.toContain('that no agent has');
@@ -100,7 +100,7 @@ describeOnSqlite('Agents in files', () => {
     expect(changed).toMatchObject({ exitCode: 2, errors: '' });
     expect(JSON.parse(changed.output)).toMatchObject({
       complete: false,
-      reason: expect.stringContaining('agents may'),
+      reason: expect.stringContaining('agents as they are registered now'),
     });
     expect(JSON.parse(changed.output).agents.map(({ change, name }: Parsed) => [change, name])).toEqual([
       ['update', 'refund-bot'],

@@ -95,6 +95,29 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
   });
 
+  it('says which agent a test probably means', async () => {
+    write('refunds.yaml', REFUNDS);
+    await createAgent(app, { name: 'refund-bot' });
+    write('tests.yaml', TESTS.replace('agent: bot', 'agent: refund-bott').replace('EXPECTED', 'deny'));
+    const { exitCode, errors } = await policies(['test']);
+    const message = 'tests[0].agent must be the id or the name of an existing agent. Did you mean "refund-bot"?';
+    expect([exitCode, errors]).toEqual([1, `policies/tests.yaml:2:12: ${message}\n`]);
+  });
+
+  it('says that what is in no file stays in force, or is taken out of it', async () => {
+    write('refunds.yaml', REFUNDS);
+    const title = async (...words: string[]): Promise<string | undefined> =>
+      (await policies(['plan', ...words])).output.split('\n')[0];
+    expect(await title()).toBe('Policies: 1 to create; 1 in force is in no file and stays');
+    await createPolicy(app, { name: 'third' });
+    expect(await title()).toBe('Policies: 1 to create; 2 in force are in no file and stay');
+    expect(await title('--prune')).toBe('Policies: 1 to create, 2 to deactivate');
+    await policies(['apply', '--yes'], API_KEY);
+    expect(await title()).toBe(
+      'Policies: nothing to do: 1 in force as they are here; 2 in force are in no file and stay',
+    );
+  });
+
   it('pulls a policy for which more approvals are filled in than a file may require', async () => {
     await app.close();
     app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=20' } });
@@ -224,7 +247,7 @@ describeOnSqlite('Policies as files', () => {
     expect(await policies(['test'])).toMatchObject({ exitCode: 0, output: '  Tests: 2 passed, 0 failed.\n' });
     const planned = await policies(['plan', '--prune', '--markdown', '--all']);
     expect(planned.exitCode).toBe(2);
-    const lines = ['### Policies: 1 to create, 1 to deactivate, 0 kept', '+ create     refunds 1.1 in place of 1.0'];
+    const lines = ['### Policies: 1 to create, 1 to deactivate', '+ create     refunds 1.1 in place of 1.0'];
     for (const line of [
       ...lines,
       '- deactivate a/b: "c" 1',

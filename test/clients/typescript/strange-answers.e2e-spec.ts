@@ -284,6 +284,13 @@ describeOnSqlite('When something else answers in place of the service', () => {
     },
   );
 
+  it('says of a key that is not there that it was undefined, and shows no other', () => {
+    const made = (key: unknown) => () => new client.GovernanceClient({ url, key: key as string });
+    const wanted = 'key must be an API key, a token, or a function that returns one; it was';
+    expect(made(undefined)).toThrow(`${wanted} undefined.`);
+    expect(made(['agk_SECRET'])).toThrow(`${wanted} of the type object.`);
+  });
+
   it('does not begin what was aborted before it was authorised, and says so even if that cannot be reported', async () => {
     let ending = new AbortController();
     const reports: unknown[] = [];

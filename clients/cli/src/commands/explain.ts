@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { overlap } from '../action-patterns.js';
-import { missingLines, nearText } from '../condition-text.js';
+import { matchedConditions, missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
 import { jsonObject } from '../json-option.js';
 import { plain, printJson, printLine, styled } from '../output.js';
@@ -9,6 +9,12 @@ import { client } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 import { limitTexts } from '../../../typescript/src/limit-text.js';
 import { groupText } from '../group-text.js';
+
+/** The parts of a question that conditions see. */
+interface Asked {
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly run?: string;
+}
 
 /** Policies that are looked up, to save the rate limit. */
 const MOST_LOOKED_UP = 5;
@@ -45,19 +51,36 @@ async function explain(
   })) as Schemas['EvaluationResponse'];
   if (json === true) printJson(answer);
   else {
-    printVerdict(answer);
+    await printVerdict(governance, answer, body);
     await printRefusal(governance, answer, body);
     await printNearest(governance, answer, parameters ?? {});
   }
   if (answer.effect === 'deny') process.exitCode = 1;
 }
 
-function printVerdict({ effect, reason, policies, approval, grantId }: Schemas['EvaluationResponse']): void {
+async function printVerdict(
+  governance: GovernanceClient,
+  { effect, reason, policies, approval, grantId }: Schemas['EvaluationResponse'],
+  asked: Asked,
+): Promise<void> {
+  const isRestricted = policies.length > 0 && effect !== 'allow';
+  const isReader = isRestricted && (await seenBy(governance))('read');
   const colour = { allow: 'green', deny: 'red', require_approval: 'yellow' } as const;
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
-  for (const { name, version, id } of policies) printLine(plain(`  decided by ${name} ${version} (${id})`));
+  for (const [index, { name, version, id }] of policies.entries()) {
+    printLine(plain(`  decided by ${name} ${version} (${id})`));
+    if (isReader && index < MOST_LOOKED_UP) await printRules(governance, id, asked);
+  }
   if (grantId !== undefined) printLine(plain(`  approved before, by the grant ${grantId}: gov show ${grantId}`));
   for (const group of approval?.approvers ?? []) printLine(plain(`  needs ${groupText(group)}`));
+}
+
+/** What a policy that restricts is for, and what its conditions saw: the answer itself does not say why it matched. */
+async function printRules(governance: GovernanceClient, id: string, asked: Asked): Promise<void> {
+  const { description, conditions } = await governance.get('/api/v1/policies/{id}', { path: { id }, query: {} });
+  const text = description.trim().replace(/\s+/g, ' ');
+  if (text !== '') printLine(plain(`    ${text}`));
+  for (const condition of matchedConditions(conditions, asked)) printLine(plain(`    ${condition}`));
 }
 
 /** What refuses it before any policy: the stop, or the capabilities that the agent has. */

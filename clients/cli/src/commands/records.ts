@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { caseOf, printCase } from '../decision-text.js';
 import { type Column, printError, printJson, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
@@ -61,12 +61,13 @@ function addKeyCommands(program: Command): void {
   );
   keys
     .command('issue <name>')
-    .description('issue a key; its secret is printed once')
+    .description('issue a key, printed as JSON; this is the only time that its secret is shown')
     .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
     .option('--agent <agent>', 'the agent that it is bound to, by id or name')
     .option('--principals <patterns>', 'on whose behalf its agent may act, separated by commas, such as user:*')
     .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
-    .option('--json', 'the key as JSON, which is also what is printed without it')
+    // As every other command takes it.
+    .addOption(new Option('--json').hideHelp())
     .action(issue);
   keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
 }

@@ -196,5 +196,5 @@ function resourceIn(given: Arguments | undefined, tool: string, name: string): s
   const value = given !== undefined && Object.hasOwn(given, name) ? given[name] : undefined;
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  throw new UnclearCallError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
+  throw new UnclearCallError(`The tool ${tool} needs the argument "${name}", as a text or a whole number.`);
 }

@@ -8,9 +8,11 @@ import type { Found, Servers } from './servers/servers.js';
 import type { Listing } from './visible.js';
 
 export function offerTools(offered: Offered): void {
-  const { server, servers, gate, mapping, pins, visible } = offered;
+  const { server, servers, gate, mapping, unknownTools, pins, visible } = offered;
   server.setRequestHandler('tools/list', async () => {
-    const tools = await pinnedOf(await servers.list('tools'), pins);
+    const all = await servers.list('tools');
+    unknownTools.report(servers, all);
+    const tools = await pinnedOf(all, pins);
     const listed = tools.map((tool) => ({ item: tool, question: questionOf(mapping, tool) }));
     return { tools: (await visible.among(await gate.agent(), 'tool', listed)).map(asShown) };
   });

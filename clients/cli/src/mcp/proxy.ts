@@ -15,6 +15,7 @@ import type { Pins } from './servers/pins.js';
 import type { RateLimitLeft } from './rate-limit-left.js';
 import type { Servers } from './servers/servers.js';
 import type { StopWatch } from './stop-watch.js';
+import { UnknownTools } from './unknown-tools.js';
 import { Visible } from './visible.js';
 
 export interface ProxyOptions {
@@ -51,9 +52,10 @@ const CAPABILITIES = {
 
 /** Creates the proxy in front of servers: one for each connection, or for each request of the protocol without handshake. */
 export async function proxyOf(first: Servers, options: ProxyOptions): Promise<MakeServer> {
-  const { governance, hold, carrying, stops, results } = options;
+  const { governance, hold, carrying, stops, results, mapping, pins } = options;
   const agent = agentOf(governance, options.agent);
   const visible = new Visible(governance, options.left, options.forWhom);
+  const unknownTools = new UnknownTools(mapping);
   const gate: Gate = {
     governance,
     agent,
@@ -66,15 +68,14 @@ export async function proxyOf(first: Servers, options: ProxyOptions): Promise<Ma
     pageOf: approvalPages(options.serviceUrl),
   };
   const identity = { name: first.only?.name ?? 'gov', version: '1.0.0' };
-  const instructions = await instructionsOf(first, options.pins);
+  const instructions = await instructionsOf(first, pins);
   const settings = { capabilities: CAPABILITIES, ...(instructions !== '' && { instructions }) };
   return (session, servers) => {
     const server = new McpServer(identity, settings);
     const forWhom = { ...(session !== null && { run: session }), ...options.forWhom };
     const subscribed = new Set<string>();
     if (session !== null) servers.linkTo(linkOf(server, servers.only === null, subscribed));
-    const { mapping, pins } = options;
-    const offered = { server: server.server, servers, gate, mapping, pins, visible, forWhom };
+    const offered = { server: server.server, servers, gate, mapping, unknownTools, pins, visible, forWhom };
     offerTools(offered);
     offerResources(offered, subscribed);
     offerPrompts(offered);

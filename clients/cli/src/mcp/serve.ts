@@ -93,17 +93,27 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
 
 /**
  * The agent that the key is bound to; undefined where there is none, or no answer: the service may be starting.
- * @throws SettingsError for a key that the service does not know: a client would show only that each call fails.
+ * @throws SettingsError for a key that no call could succeed with: a client would show only that each fails.
  */
 async function agentOfKey(governance: GovernanceClient): Promise<string | undefined> {
   try {
-    const { agentId } = await governance.get('/api/v1/me', { signal: AbortSignal.timeout(LONGEST_CHECK) });
+    const { agentId, scopes } = await governance.get('/api/v1/me', { signal: AbortSignal.timeout(LONGEST_CHECK) });
+    if (!scopes.some((scope) => scope === 'execute' || scope === 'admin')) throw new SettingsError(noExecute(scopes));
     return agentId ?? undefined;
   } catch (error) {
+    if (error instanceof SettingsError) throw error;
     if (error instanceof GovernanceError && error.status === 401)
       throw new SettingsError(`gov mcp does not start: ${plain(error.message)} ${keySource()}`);
     return undefined;
   }
+}
+
+function noExecute(scopes: readonly string[]): string {
+  const has = scopes.length === 0 ? 'none' : `only ${scopes.join(', ')}`;
+  return (
+    `gov mcp does not start: the key lacks the scope "execute", without which it can call nothing; it has ${plain(has)}. ` +
+    keySource()
+  );
 }
 
 function overStdio(make: MakeServer, servers: Servers): Served {

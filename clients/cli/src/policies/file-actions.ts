@@ -13,6 +13,7 @@ import {
 import { baseOf, NO_LONGER, requireBase, requireScopes } from './plan-base.js';
 import { lintFaults } from './lint.js';
 import { lintWarnings } from './lint-warnings.js';
+import { withMeantAgents } from './meant-agents.js';
 import { isChange } from './plan-text.js';
 import { type PolicyFiles, readPolicyFiles } from './policy-files.js';
 import { printPlan, printTests, shownPlan } from './print-plan.js';
@@ -20,9 +21,15 @@ import { leftOut, policyFileName, policyFileText } from './pulled-policy.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
 import { requireWanted } from '../question.js';
 import { client, SettingsError } from '../settings.js';
-import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+import {
+  type FieldFault,
+  type GovernanceClient,
+  GovernanceError,
+  type Schemas,
+} from '../../../typescript/src/index.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
+type Faults = readonly FieldFault[];
 type PlanRequest = Schemas['PlanPoliciesRequest'];
 
 export interface PullOptions {
@@ -174,7 +181,9 @@ interface PlanOf extends Pick<PlanRequest, 'replay' | 'prune'> {
 async function planOf(governance: GovernanceClient, set: PolicyFiles, { agents, ...request }: PlanOf): Promise<Plan> {
   const tests = set.tests.length === 0 ? {} : { tests: askedTests(set, agents) };
   const body = { policies: set.policies, ...request, ...tests };
-  const planned = judged(set, agents, await explained(set, governance.post('/api/v1/policies/plan', { body })));
+  const answer = governance.post('/api/v1/policies/plan', { body });
+  const meant = (faults: Faults): Promise<Faults> => withMeantAgents(governance, set, faults);
+  const planned = judged(set, agents, await explained(set, answer, meant));
   return { ...planned, warnings: [...secondAgents(set, agents), ...remaining(planned.warnings, agents)] };
 }
 
@@ -191,15 +200,19 @@ function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'repla
   return { replay: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) } };
 }
 
-/** Faults that the service finds are reported with the file and line that they concern. */
-async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Promise<Answer> {
+/** Faults that the service finds are reported with the file and line that they concern. @param explain what it says of them */
+async function explained<Answer>(
+  set: PolicyFiles,
+  answer: Promise<Answer>,
+  explain: (faults: Faults) => Promise<Faults> | Faults = (faults) => faults,
+): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
     if (!(error instanceof GovernanceError)) throw error;
     if (error.status === 412) throw new SettingsError(NO_LONGER);
     if (error.details.length === 0) throw error;
-    throw new SettingsError(error.details.map((fault) => plain(set.located(fault))).join('\n'));
+    throw new SettingsError((await explain(error.details)).map((fault) => plain(set.located(fault))).join('\n'));
   }
 }
 

@@ -127,9 +127,9 @@ async function located(set: PolicyFiles, index: number, answer: Promise<unknown>
   }
 }
 
-/** A plan of policies knows agents as they are registered. */
+/** A plan of policies knows agents as they are registered, and others by the roles and names that policies list. */
 export const UNLISTED_RIGHTS =
-  'What agents may do with the roles and capabilities of these files is not among the effects: only tests show it.';
+  'The effects are those for agents as they are registered now. For what an agent of these files may do, write a test.';
 
 /** Whether agents would be able to do, or be allowed, something else. */
 export function areRightsChanged(changes: readonly AgentChange[]): boolean {

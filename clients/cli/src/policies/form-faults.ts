@@ -83,9 +83,14 @@ function meantBy({ keyword, instancePath, params, data, parentSchema }: ErrorObj
   if (keyword !== 'additionalProperties') return null;
   const { additionalProperty: name } = params as { additionalProperty: string };
   const meant = Object.keys(propertiesOf(parentSchema)).find(
-    (known) => isSlip(name, known) && !Object.hasOwn(data as Members, known),
+    (known) => (isSlip(name, known) || isSingular(name, known)) && !Object.hasOwn(data as Members, known),
   );
   return meant === undefined ? null : `${instancePath}/${meant}`;
+}
+
+/** Of more than one letter, such as `policy` for `policies`. */
+function isSingular(name: string, plural: string): boolean {
+  return name.toLowerCase().replace(/y$/, 'ies') === plural;
 }
 
 function propertiesOf(schema: ErrorObject['parentSchema']): Readonly<Record<string, MemberSchema>> {

@@ -42,14 +42,36 @@ export function isChange({ change }: Plan['changes'][number]): boolean {
   return change !== 'keep';
 }
 
-/** One line: how many policies change. @param others how many agents do. */
-export function planTitle({ changes }: Plan, others: readonly string[]): string {
+/**
+ * One line: how many policies change.
+ * @param others how many agents do
+ * @param inForce how many policies are in force now; null where that is not known
+ */
+export function planTitle({ changes }: Plan, others: readonly string[], inForce: number | null): string {
   const counts = (['create', 'activate', 'deactivate'] as const)
     .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
     .filter(({ count }) => count > 0);
   const kept = changes.length - changes.filter(isChange).length;
-  if (counts.length + others.length === 0) return `nothing to do: ${kept} in force as they are here`;
-  return [...counts.map(({ kind, count }) => `${count} to ${kind}`), ...others, `${kept} kept`].join(', ');
+  const named = changes.filter(({ change, replaces }) => !isStarted(change) || replaces !== null).length;
+  const rest = restText(inForce === null ? 0 : Math.max(0, inForce - named));
+  if (counts.length + others.length === 0) return `nothing to do: ${kept} in force as they are here${rest}`;
+  const texts = [
+    ...counts.map(({ kind, count }) => `${count} to ${kind}`),
+    ...others,
+    ...(kept > 0 ? [`${kept} kept`] : []),
+  ];
+  return `${texts.join(', ')}${rest}`;
+}
+
+/** Whether it is not in force before. */
+function isStarted(change: Plan['changes'][number]['change']): boolean {
+  return change === 'create' || change === 'activate';
+}
+
+/** Of policies in force that the files do not name, and that are not deactivated. */
+function restText(count: number): string {
+  if (count === 0) return '';
+  return count === 1 ? '; 1 in force is in no file and stays' : `; ${count} in force are in no file and stay`;
 }
 
 /** The plan as lines for people. @param headline what changes for whom, in short. */

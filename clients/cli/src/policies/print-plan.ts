@@ -41,7 +41,7 @@ export async function printPlan(
   const everyone = areAll ? [...new Set([...agents.keys(), ...named])] : null;
   const subjectOf = (id: string): Subject => agents.get(id) ?? otherSubject(id, changes, all);
   const reader = { subjectOf, everyone, byDefault, all };
-  const title = planTitle(planned, agentsTitle(changes));
+  const title = planTitle(planned, agentsTitle(changes), isReader ? await countInForce(governance) : null);
   const isAnyChange = planned.changes.some(isChange) || changes.some(({ change }) => change !== 'keep');
   const base = isAnyChange ? [{ mark: ' ', text: `Base: ${baseOf(planned, changes)}` } as const] : [];
   const { replay } = planned;
@@ -51,6 +51,10 @@ export async function printPlan(
   const lines = [...agentLines(changes), ...shown, ...replayText, BLANK, ...testLines(set, planned), ...base];
   if (asMarkdown) printLine(`### Policies: ${title}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
   else printLine([styled('bold', `Policies: ${title}`), ...lines.map(styledLine)].join('\n'));
+}
+
+async function countInForce(governance: GovernanceClient): Promise<number> {
+  return (await governance.get('/api/v1/policies', { query: { status: 'active', limit: 1 } })).total;
 }
 
 function agentsTitle(changes: readonly AgentChange[]): string[] {

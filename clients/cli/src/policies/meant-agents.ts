@@ -1,0 +1,36 @@
+import type { FieldFault, GovernanceClient } from '../../../typescript/src/index.js';
+import { seenBy } from '../decision-text.js';
+import { meantText } from '../similar-names.js';
+import type { PolicyFiles } from './policy-files.js';
+
+const LONGEST_PAGE = 1_000;
+/** Agents that are read, to save the rate limit. */
+const MOST_READ = 5_000;
+/** The service's fault of a test about an agent that does not exist. */
+const ASKER = /^tests\[(\d+)\]\.agent$/;
+
+/** Faults of a plan: those of tests about an agent that does not exist say which one was probably meant, if the key may know. */
+export async function withMeantAgents(
+  governance: GovernanceClient,
+  set: PolicyFiles,
+  faults: readonly FieldFault[],
+): Promise<readonly FieldFault[]> {
+  if (!faults.some(({ field }) => ASKER.test(field))) return faults;
+  const known = [...set.agents.map(({ name }) => name), ...(await registeredNames(governance))];
+  return faults.map((fault) => {
+    const [, index] = ASKER.exec(fault.field) ?? [];
+    const name = index === undefined ? undefined : set.tests[Number(index)]?.agent;
+    const meant = typeof name === 'string' ? meantText(name, known) : '';
+    return meant === '' ? fault : { ...fault, message: `${fault.message}.${meant}` };
+  });
+}
+
+async function registeredNames(governance: GovernanceClient): Promise<string[]> {
+  const names: string[] = [];
+  if (!(await seenBy(governance))('read')) return names;
+  for await (const { name } of governance.pages('/api/v1/agents', { query: { limit: LONGEST_PAGE } })) {
+    names.push(name);
+    if (names.length === MOST_READ) break;
+  }
+  return names;
+}
