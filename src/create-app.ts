@@ -53,10 +53,10 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     prepareExpress(application);
     adapter.holdAnswersIn(application.get(Gates).of('answers'));
     prepareHttp(application);
-    application.get(ApiDocument).make = () => {
+    application.get(ApiDocument).madeBy(() => {
       const { createDocument } = createRequire(__filename)('./http/openapi/document') as typeof openapi;
       return createDocument(application);
-    };
+    });
     return await application.init();
   } catch (error) {
     await opened.close();

@@ -12,13 +12,17 @@ import { UI_PATHS, uiFile } from './swagger-ui';
 @Injectable()
 export class ApiDocument {
   private json: Buffer | null = null;
-  /** Set once the application is complete. */
-  make: () => OpenAPIObject = () => {
-    throw new Error('The document was requested before the application was complete.');
-  };
+  private make: (() => OpenAPIObject) | null = null;
+
+  /** Sets how to create the document, once the application is complete. */
+  madeBy(make: () => OpenAPIObject): void {
+    this.make = make;
+  }
 
   get(): Buffer {
-    return (this.json ??= Buffer.from(JSON.stringify(this.make())));
+    if (this.make === null) throw new Error('The document was requested before the application was complete.');
+    this.json ??= Buffer.from(JSON.stringify(this.make()));
+    return this.json;
   }
 }
 
