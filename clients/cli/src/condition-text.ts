@@ -46,17 +46,18 @@ function failingConditions(conditions: readonly Condition[], parameters: unknown
   return conditions.filter((condition) => !holds(condition, parameters)).map((one) => textOf(one, parameters));
 }
 
+/** The parts of a question that conditions see. */
+export interface Asked {
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly run?: string;
+}
+
 /** All conditions of a policy that matched, each with the value that it saw: what is unknown lets one match that restricts. */
 export function matchedConditions(conditions: readonly Condition[], { parameters, run }: Asked): string[] {
   return conditions.map((condition) => {
     const isUnknown = condition.earlier !== undefined && run === undefined;
     return `${textOf(condition, parameters)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;
   });
-}
-
-interface Asked {
-  readonly parameters?: unknown;
-  readonly run?: string;
 }
 
 function textOf(

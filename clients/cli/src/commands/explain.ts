@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { overlap } from '../action-patterns.js';
-import { matchedConditions, missingLines, nearText } from '../condition-text.js';
+import { type Asked, matchedConditions, missingLines, nearText } from '../condition-text.js';
 import { seenBy } from '../decision-text.js';
 import { jsonObject } from '../json-option.js';
 import { plain, printJson, printLine, styled } from '../output.js';
@@ -9,12 +9,6 @@ import { client } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 import { limitTexts } from '../../../typescript/src/limit-text.js';
 import { groupText } from '../group-text.js';
-
-/** The parts of a question that conditions see. */
-interface Asked {
-  readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly run?: string;
-}
 
 /** Policies that are looked up, to save the rate limit. */
 const MOST_LOOKED_UP = 5;
