@@ -53,17 +53,22 @@ const MOST_CHARACTERS = 128 * 1024;
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
   const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
-  // The scan of a body ends when it has found as many as are reported.
+  // Whoever looks for faults stops when there are as many as are reported.
   const least = faults.length < MOST_FAULTS ? 'and' : 'and at least';
   const more = faults.length > named.length ? [`${least} ${faults.length - named.length} more`] : [];
+  const message = `Invalid input: ${[...named, ...more].join('; ')}.`;
+  return new DomainError('VALIDATION_ERROR', message, { details: reported(faults) });
+}
+
+function reported(faults: readonly FieldFault[]): FieldFault[] {
+  const details: FieldFault[] = [];
   let characters = 0;
-  const beyond = faults.slice(0, MOST_FAULTS).findIndex(({ field, message }) => {
-    const isFull = characters >= MOST_CHARACTERS;
-    characters += field.length + message.length;
-    return isFull;
-  });
-  const details = faults.slice(0, beyond < 0 ? MOST_FAULTS : beyond);
-  return new DomainError('VALIDATION_ERROR', `Invalid input: ${[...named, ...more].join('; ')}.`, { details });
+  for (const fault of faults) {
+    if (details.length >= MOST_FAULTS || characters >= MOST_CHARACTERS) break;
+    details.push(fault);
+    characters += fault.field.length + fault.message.length;
+  }
+  return details;
 }
 
 export function invalidField(field: string, message: string): DomainError {
