@@ -67,7 +67,7 @@ export class Passkeys1765500000000 implements MigrationInterface {
   readonly down = noWayBack('passkeys');
 }
 
-/** Addresses of people, and what they were told. */
+/** Addresses of people, and up to which entry each has had mail. */
 export class MailRecipients1765620000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const columns = [

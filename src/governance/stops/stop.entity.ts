@@ -76,7 +76,7 @@ export const STOP_ACTIONS = ['stop.created', 'stop.lifted'] as const;
 /** What a stop covers: requests that match all that is given. If nothing is given, it covers everything. */
 export type StopScope = Pick<Stop, 'agentId' | 'role' | 'actions'>;
 
-/** Who asks; without an id where it is no registered agent. */
+/** Who asks; without an id where it is not a registered agent. */
 export interface StoppableSubject {
   readonly agentId?: string;
   readonly roles: readonly string[];

@@ -51,7 +51,7 @@ export function isTimeZone(zone: string): boolean {
   return zoneOf(zone) !== null;
 }
 
-/** Tells whether the condition holds at a time; unknown if the zone is no longer known. */
+/** Whether the condition holds at a time; unknown if the zone is no longer known. */
 export function clockTest({
   clock,
   days,

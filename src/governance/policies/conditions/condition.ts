@@ -211,7 +211,7 @@ export function truthOf(
   return truth;
 }
 
-/** Nothing can be known without a run, and of a subject that is no registered agent. */
+/** Nothing can be known without a run, and of a subject that is not a registered agent. */
 function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
   const keyFor = (request: ConditionRequest): EarlierKey | null => {
     const { run = null, subject } = request;

@@ -61,7 +61,7 @@ export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
 }
 
-/** Undefined for what is no time, which is reported for its own field. */
+/** Undefined for what is not a time, which is reported for its own field. */
 function timeOf(given: unknown): string | undefined {
   return typeof given === 'string' ? parseTimestampOrDate(given) : undefined;
 }
