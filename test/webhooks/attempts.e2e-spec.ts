@@ -1,8 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send } from '../support/application/send';
@@ -10,8 +5,6 @@ import { type Answering, WebhookEndpoint } from '../support/application/webhook-
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase } from '../support/database/temporary-database';
-import { ROOT } from '../support/documents/markdown';
-import { startCommand } from '../support/processes/started-program';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true' };
@@ -19,10 +12,6 @@ const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true' }
 const LONGEST_ATTEMPT = 15_000;
 const MOST_READ = 64 * 1024;
 const A_DAY = 24 * 3_600_000;
-
-/** Whether names can be given to a process alone: it needs a file of names of its own. */
-const canNameHosts = spawnSync('unshare', ['-Urm', 'mount', '--bind', '/etc/hosts', '/etc/hosts']).status === 0;
-if (!canNameHosts) process.stdout.write('SKIPPED: names with several addresses need unshare and user namespaces.\n');
 
 describeOnSqlite('An attempt to deliver', () => {
   let app: TestApp;
@@ -120,39 +109,5 @@ describeOnSqlite('An attempt to deliver', () => {
     await after.close();
     await database.remove();
     expect(target.received.map(({ signature }) => signature.split(' ').length)).toEqual([2, 1]);
-  });
-
-  (canNameHosts ? it : it.skip)('is not made where one of the addresses of a name is private', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'webhook-names-'));
-    const names = join(folder, 'hosts');
-    writeFileSync(names, '93.184.215.14 two.example\n127.0.0.1 two.example\n127.0.0.1 one.example localhost\n');
-    const target = await endpoint((response) => response.writeHead(204).end());
-    const shell = 'mount --bind "$0" /etc/hosts && exec "$@"';
-    const program = [process.execPath, join(ROOT, 'dist', 'main.js')];
-    const statusesBy = async (environment: Record<string, string>): Promise<unknown[]> => {
-      const database = await temporaryDatabase();
-      const variables = { WEBHOOK_ALLOW_HTTP: 'true', ...database.environment, ...environment };
-      const words = ['-Urm', 'sh', '-c', shell, names, ...program];
-      const started = await startCommand('unshare', words, folder, variables);
-      const statuses: unknown[] = [];
-      for (const name of ['one.example', 'two.example']) {
-        const url = target.url.replace('127.0.0.1', name);
-        const { body } = await started.send('POST', WEBHOOKS, { body: { url, actions: ['*'] } });
-        statuses.push((await started.send('POST', `${WEBHOOKS}/${body.id}/test`)).body.status);
-      }
-      const ended = once(started.process, 'close');
-      started.process.kill('SIGTERM');
-      await ended;
-      await database.remove();
-      return statuses;
-    };
-    try {
-      expect(await statusesBy({})).toEqual([null, null]);
-      expect(target.received).toEqual([]);
-      // The names themselves are known.
-      expect((await statusesBy({ WEBHOOK_ALLOW_PRIVATE: 'true' }))[0]).toBe(204);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
   });
 });

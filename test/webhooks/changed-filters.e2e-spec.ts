@@ -8,7 +8,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 /** More than are held in memory for an endpoint, and than are read at once. */
-const MANY = 600;
+const MANY = 300;
 const AT_ONCE = 50;
 
 const confirmed: Answering = (response) => response.writeHead(204).end();
