@@ -231,7 +231,8 @@ class Governance:
         must not use up all patience.
 
         :raises GovernanceError: for every refusal, and where nobody answers.
-        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's.
+        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's; and for
+            one that is not percent-encoded.
         """
         _require_plain_path(path)
         has_secret = method == "POST" and path.endswith(_SECRETS)
@@ -715,6 +716,8 @@ def _require_plain_path(path: str) -> None:
     segments = path.split("?")[0].split("/")[1:]
     if not path.startswith("/") or any(urllib.parse.unquote(segment) in _DOTS for segment in segments):
         raise ValueError(f"A path begins with / and has no segment that is empty, . or ..; it was {path!r}.")
+    if any(not "!" <= character <= "~" for character in path):
+        raise ValueError(f"A path is percent-encoded, as by urllib.parse.quote(name, ''); it was {path!r}.")
 
 
 def _copied(value: Any) -> Any:

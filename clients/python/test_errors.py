@@ -113,7 +113,7 @@ class ErrorsTest(unittest.TestCase):
         for claim in ("", ".", "..", "%2e%2E", "%2E", "a/../b"):
             with self.assertRaises(ValueError):
                 governance.request("DELETE", f"/api/v1/entities/ent_1/claims/{claim}")
-        for path in ("", "api/v1/stats", "//other.example/api"):
+        for path in ("", "api/v1/stats", "//other.example/api", "/api/v1/agents/pay bot", "/api/v1/agents/b\u00f6t"):
             with self.assertRaises(ValueError):
                 governance.request("GET", path)
         with self.assertRaises(ValueError):
