@@ -30,6 +30,7 @@ import json
 import math
 import random
 import socket
+import ssl
 import threading
 import time
 import urllib.error
@@ -780,8 +781,9 @@ def _fault_within(error: Optional[BaseException]) -> Any:
 def _may_have_happened(error: GovernanceError) -> bool:
     if error.status is not None:
         return not 400 <= error.status < 500 and error.status not in _TEMPORARY
-    # A connection that was never made: nothing was sent.
-    return not isinstance(_fault_within(error.__cause__), (ConnectionRefusedError, socket.gaierror))
+    # A connection that was never made, or to somebody whom nobody vouches for: nothing was sent.
+    never_sent = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
+    return not isinstance(_fault_within(error.__cause__), never_sent)
 
 
 def _execution(answer: Any) -> Any:

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import ssl
 import threading
 import unittest
 import unittest.mock
@@ -133,6 +134,12 @@ class ErrorsTest(unittest.TestCase):
     def test_service_that_is_away_when_the_wait_ends_is_unreachable(self):
         error = self.error_of(GovernanceError, self.service(execution("pending_approval"), LOST), wait=0.01)
         self.assertEqual((type(error), error.code), (GovernanceError, "UNREACHABLE"))
+
+    def test_nothing_was_sent_to_who_has_a_certificate_that_is_not_trusted(self):
+        untrusted = ssl.SSLCertVerificationError("self-signed certificate")
+        with unittest.mock.patch.object(module._HttpsConnection, "connect", side_effect=untrusted):
+            error = self.error_of(GovernanceError, Governance("https://service.example", "key", patience=0))
+        self.assertEqual((type(error), error.code, error.is_outcome_unknown), (GovernanceError, "UNREACHABLE", False))
 
     def test_pending_approval_has_its_execution(self):
         error = self.error_of(ApprovalPending, self.service(execution("pending_approval")))
