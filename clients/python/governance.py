@@ -74,6 +74,19 @@ _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
 #: How a request for approval ends that nobody can proceed with.
 _CLOSED = {"rejected", "expired", "cancelled"}
+#: Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
+_EXPLAINED = {
+    "no_policy_allows",
+    "policy_denied",
+    "capability_missing",
+    "agent_suspended",
+    "principal_suspended",
+    "stopped",
+    "approval_required",
+    "approval_too_large",
+    "limit_reached",
+    "extension_refused",
+}
 #: Outcomes of an execution of which more is to come.
 _OPEN = {"pending_approval", "approved", "authorized", "running"}
 #: Segments that turn a URL into that of another resource, as they are and percent-encoded.
@@ -130,7 +143,7 @@ class GovernanceError(Exception):
         self.details = details or []
         #: What the reviewer who rejected it said: {"comment", "instead"}; None unless one did.
         self.rejection = rejection
-        #: Why it was denied, and what would change that; None unless `guard` was denied.
+        #: Why it was denied, and what would change that; None unless policies, or what they are asked about, denied it to `guard`.
         self.explanation: Any = None
         #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
         self.is_outcome_unknown = False
@@ -464,7 +477,7 @@ class Guard:
             path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
             return self._start(path, {**request, **self._permit})
         except GovernanceError as error:
-            if error.status == 403:
+            if error.status == 403 and error.reason in _EXPLAINED:
                 error.explanation = self._explanation({"agent": agent, **request, "explain": True})
             raise
 

@@ -141,6 +141,16 @@ class ErrorsTest(unittest.TestCase):
             error = self.error_of(GovernanceError, Governance("https://service.example", "key", patience=0))
         self.assertEqual((type(error), error.code, error.is_outcome_unknown), (GovernanceError, "UNREACHABLE", False))
 
+    def test_explanation_is_asked_for_what_policies_explain(self):
+        denied = refusal(403, "PERMISSION_DENIED", reason="no_policy_allows")
+        error = self.error_of(GovernanceError, self.service(denied, (200, {"effect": "deny"})))
+        self.assertEqual(error.explanation, {"effect": "deny"})
+        # What may not ask to execute may still evaluate, and would be told that all is allowed.
+        for reason in ("scope_missing", "not_this_agent", "approval_rejected"):
+            other = refusal(403, "PERMISSION_DENIED", reason=reason)
+            error = self.error_of(GovernanceError, self.service(other, (200, {"effect": "allow"})))
+            self.assertEqual((error.explanation, len(Service.received)), (None, 1))
+
     def test_pending_approval_has_its_execution(self):
         error = self.error_of(ApprovalPending, self.service(execution("pending_approval")))
         self.assertEqual((error.status, error.reason, error.execution["id"]), (202, "approval_pending", "exe_1"))
