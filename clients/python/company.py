@@ -13,11 +13,12 @@ OPERATOR = Governance(URL, os.environ["GOVERNANCE_API_KEY"])
 class Company:
     def __init__(self):
         self.suffix = uuid.uuid4().hex[:8]
-        capabilities = ["refund", "send", "succeed", "secret"]
-        self.bot = OPERATOR.request("POST", "/api/v1/agents", {"name": f"bot-{self.suffix}", "capabilities": capabilities})
+        # A name that a path has to encode.
+        bot = {"name": f"bot é? {self.suffix}", "capabilities": ["refund", "send", "succeed", "secret"]}
+        self.bot = OPERATOR.request("POST", "/api/v1/agents", bot)
         self.ann = OPERATOR.request("POST", "/api/v1/agents", {"name": f"ann-{self.suffix}", "kind": "human"})
         # Above those that other tests have made for everybody.
-        rules = {"version": "1", "subjects": [f"agent:bot-{self.suffix}"], "resources": ["*"], "priority": 1}
+        rules = {"version": "1", "subjects": [f"agent:{bot['name']}"], "resources": ["*"], "priority": 1}
         approval = {"approvers": [{"subjects": [f"agent:ann-{self.suffix}"]}]}
         ask = {"name": f"ask-{self.suffix}", "effect": "require_approval", "actions": ["refund"], "approval": approval}
         allow = {"name": f"allow-{self.suffix}", "effect": "allow", "actions": ["send", "succeed"]}

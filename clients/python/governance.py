@@ -30,6 +30,7 @@ import json
 import math
 import random
 import socket
+import ssl
 import threading
 import time
 import urllib.error
@@ -73,6 +74,19 @@ _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
 #: How a request for approval ends that nobody can proceed with.
 _CLOSED = {"rejected", "expired", "cancelled"}
+#: Reasons that the policies' own answer to the same question can have: for others, such as a missing scope, it gives another.
+_EXPLAINED = {
+    "no_policy_allows",
+    "policy_denied",
+    "capability_missing",
+    "agent_suspended",
+    "principal_suspended",
+    "stopped",
+    "approval_required",
+    "approval_too_large",
+    "limit_reached",
+    "extension_refused",
+}
 #: Outcomes of an execution of which more is to come.
 _OPEN = {"pending_approval", "approved", "authorized", "running"}
 #: Segments that turn a URL into that of another resource, as they are and percent-encoded.
@@ -129,7 +143,7 @@ class GovernanceError(Exception):
         self.details = details or []
         #: What the reviewer who rejected it said: {"comment", "instead"}; None unless one did.
         self.rejection = rejection
-        #: Why it was denied, and what would change that; None unless `guard` was denied.
+        #: Why it was denied, and what would change that; None unless policies, or what they are asked about, denied it to `guard`.
         self.explanation: Any = None
         #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
         self.is_outcome_unknown = False
@@ -231,7 +245,8 @@ class Governance:
         must not use up all patience.
 
         :raises GovernanceError: for every refusal, and where nobody answers.
-        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's.
+        :raises ValueError: before anything is sent, for a path with a segment that is empty or of dots: it would be another's; and for
+            one that is not percent-encoded.
         """
         _require_plain_path(path)
         has_secret = method == "POST" and path.endswith(_SECRETS)
@@ -462,7 +477,7 @@ class Guard:
             path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
             return self._start(path, {**request, **self._permit})
         except GovernanceError as error:
-            if error.status == 403:
+            if error.status == 403 and error.reason in _EXPLAINED:
                 error.explanation = self._explanation({"agent": agent, **request, "explain": True})
             raise
 
@@ -715,6 +730,8 @@ def _require_plain_path(path: str) -> None:
     segments = path.split("?")[0].split("/")[1:]
     if not path.startswith("/") or any(urllib.parse.unquote(segment) in _DOTS for segment in segments):
         raise ValueError(f"A path begins with / and has no segment that is empty, . or ..; it was {path!r}.")
+    if any(not "!" <= character <= "~" for character in path):
+        raise ValueError(f"A path is percent-encoded, as by urllib.parse.quote(name, ''); it was {path!r}.")
 
 
 def _copied(value: Any) -> Any:
@@ -777,8 +794,9 @@ def _fault_within(error: Optional[BaseException]) -> Any:
 def _may_have_happened(error: GovernanceError) -> bool:
     if error.status is not None:
         return not 400 <= error.status < 500 and error.status not in _TEMPORARY
-    # A connection that was never made: nothing was sent.
-    return not isinstance(_fault_within(error.__cause__), (ConnectionRefusedError, socket.gaierror))
+    # A connection that was never made, or to somebody whom nobody vouches for: nothing was sent.
+    never_sent = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
+    return not isinstance(_fault_within(error.__cause__), never_sent)
 
 
 def _execution(answer: Any) -> Any:

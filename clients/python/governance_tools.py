@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import urllib.parse
 from typing import Any, Callable, Mapping, Optional, Union
 
 from governance import (
@@ -98,7 +99,7 @@ class ToolRules:
             answer = self.governance.request("POST", "/api/v1/policies/evaluate", {"agent": agent, **request})
             if answer["effect"] != "require_approval":
                 return False
-            execution = self.governance.request("POST", f"/api/v1/agents/{agent}/execute", request)
+            execution = self.governance.request("POST", f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute", request)
         except GovernanceError as error:
             if error.is_outcome_unknown:
                 raise NotPermitted(_unknown(tool, error)) from error

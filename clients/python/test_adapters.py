@@ -215,7 +215,7 @@ class OpenAiAgentsTest(AdapterTest):
 
     async def test_only_an_approval_of_the_service_lets_it_run(self):
         given = {"order": f"{self.company.suffix}-5"}
-        tool = self.tool("refund", self.invoke)
+        tool = self.tool("refund", self.invoke, agent=self.company.bot["name"])
         self.assertTrue(await tool.needs_approval(None, given, "call_1"))
         self.assertIn("refund did not run.", await tool.on_invoke_tool(None, json.dumps(given)))
         self.company.approve()

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import ssl
 import threading
 import unittest
 import unittest.mock
@@ -113,7 +114,7 @@ class ErrorsTest(unittest.TestCase):
         for claim in ("", ".", "..", "%2e%2E", "%2E", "a/../b"):
             with self.assertRaises(ValueError):
                 governance.request("DELETE", f"/api/v1/entities/ent_1/claims/{claim}")
-        for path in ("", "api/v1/stats", "//other.example/api"):
+        for path in ("", "api/v1/stats", "//other.example/api", "/api/v1/agents/pay bot", "/api/v1/agents/b\u00f6t"):
             with self.assertRaises(ValueError):
                 governance.request("GET", path)
         with self.assertRaises(ValueError):
@@ -133,6 +134,22 @@ class ErrorsTest(unittest.TestCase):
     def test_service_that_is_away_when_the_wait_ends_is_unreachable(self):
         error = self.error_of(GovernanceError, self.service(execution("pending_approval"), LOST), wait=0.01)
         self.assertEqual((type(error), error.code), (GovernanceError, "UNREACHABLE"))
+
+    def test_nothing_was_sent_to_who_has_a_certificate_that_is_not_trusted(self):
+        untrusted = ssl.SSLCertVerificationError("self-signed certificate")
+        with unittest.mock.patch.object(module._HttpsConnection, "connect", side_effect=untrusted):
+            error = self.error_of(GovernanceError, Governance("https://service.example", "key", patience=0))
+        self.assertEqual((type(error), error.code, error.is_outcome_unknown), (GovernanceError, "UNREACHABLE", False))
+
+    def test_explanation_is_asked_for_what_policies_explain(self):
+        denied = refusal(403, "PERMISSION_DENIED", reason="no_policy_allows")
+        error = self.error_of(GovernanceError, self.service(denied, (200, {"effect": "deny"})))
+        self.assertEqual(error.explanation, {"effect": "deny"})
+        # What may not ask to execute may still evaluate, and would be told that all is allowed.
+        for reason in ("scope_missing", "not_this_agent", "approval_rejected"):
+            other = refusal(403, "PERMISSION_DENIED", reason=reason)
+            error = self.error_of(GovernanceError, self.service(other, (200, {"effect": "allow"})))
+            self.assertEqual((error.explanation, len(Service.received)), (None, 1))
 
     def test_pending_approval_has_its_execution(self):
         error = self.error_of(ApprovalPending, self.service(execution("pending_approval")))

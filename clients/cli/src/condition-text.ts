@@ -76,8 +76,7 @@ function textOf(
     : '';
   // Of each of several values.
   if (parameter.includes('*')) return `${parameter} ${wanted}${other}`;
-  const isScalar = found === null || !['object', 'undefined'].includes(typeof found);
-  const isUnknown = !isScalar && op !== 'exists';
+  const isUnknown = !isScalar(found) && op !== 'exists';
   return `${parameter} ${wanted}: it is ${shownValue(found)}${isUnknown ? ', so this is unknown' : ''}${other}`;
 }
 
@@ -97,23 +96,39 @@ function holds({ parameter, op, value }: Condition, parameters: unknown): boolea
     if (op === 'gt') return found > wanted;
     if (op === 'gte') return found >= wanted;
   }
-  if (op === 'eq') return found !== undefined && found === wanted;
-  if (op === 'ne') return typeof found === typeof wanted && found !== wanted;
+  if (!isScalar(found)) return false;
+  if (op === 'eq') return found === wanted;
+  if (op === 'ne')
+    return isScalar(wanted) && found !== wanted && (found === null || wanted === null || isSameType(found, wanted));
   if (op === 'in') return Array.isArray(wanted) && wanted.includes(found);
   if (op === 'not_in')
-    return Array.isArray(wanted) && wanted.some((one) => typeof one === typeof found) && !wanted.includes(found);
+    return (
+      Array.isArray(wanted) &&
+      !wanted.includes(found) &&
+      (found === null || wanted.some((one) => isSameType(found, one)))
+    );
   return op === 'prefix' && typeof found === 'string' && typeof wanted === 'string' && found.startsWith(wanted);
+}
+
+function isScalar(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** Of two scalars; null is of a type of its own. */
+function isSameType(one: unknown, other: unknown): boolean {
+  return typeof one === typeof other && (one === null) === (other === null);
 }
 
 function isReference(value: unknown): value is { readonly parameter: string } {
   return typeof value === 'object' && value !== null && 'parameter' in value && typeof value.parameter === 'string';
 }
 
-/** What a JSON Pointer names; undefined if it names nothing. */
+/** What a JSON Pointer names; undefined if it names nothing, as what a list has besides its items. */
 function valueAt(value: unknown, pointer: string): unknown {
   const names = pointer.split('/').slice(1);
   return names.reduce<unknown>((of, name) => {
     const member = name.replaceAll('~1', '/').replaceAll('~0', '~');
-    return typeof of === 'object' && of !== null && Object.hasOwn(of, member) ? Reflect.get(of, member) : undefined;
+    if (typeof of !== 'object' || of === null || (Array.isArray(of) && member === 'length')) return undefined;
+    return Object.hasOwn(of, member) ? Reflect.get(of, member) : undefined;
   }, value);
 }

@@ -14,7 +14,7 @@ export function limitTexts({ matched, limits }: Explained): string[] {
   const allowing = new Set(matched.map(({ policy }) => policy.id));
   return limits
     .filter(({ policy, asked, used, max }) => {
-      const isReached = asked === null || Number(used) + Number(asked) > Number(max);
+      const isReached = asked === null || isBeyond(max, used, asked);
       return !allowing.has(policy.id) && isReached;
     })
     .map(({ policy: { name, version }, asked, used, max, resetsAt }) => {
@@ -24,4 +24,12 @@ export function limitTexts({ matched, limits }: Explained): string[] {
           : `${used} of ${max} are used and this asks for ${asked}; it begins anew at ${resetsAt}`;
       return `${name} ${version} would allow it, but ${why}.`;
     });
+}
+
+/** Whether the amounts together are more than the maximum: exactly, as the service adds them, not as doubles. */
+function isBeyond(max: string, ...amounts: readonly string[]): boolean {
+  const all = [max, ...amounts].map((text) => text.split('.'));
+  const digits = Math.max(...all.map(([, fraction = '']) => fraction.length));
+  const [most = 0n, ...rest] = all.map(([whole = '', fraction = '']) => BigInt(whole + fraction.padEnd(digits, '0')));
+  return rest.reduce((sum, amount) => sum + amount, 0n) > most;
 }

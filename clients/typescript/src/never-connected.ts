@@ -8,11 +8,8 @@ const NEVER_CONNECTED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it took too long to connect',
 };
 
-const NO_TLS = 'what listens there does not speak TLS, as https:// needs';
-/** Faults that time does not mend. They, too, come before anything is sent. */
-const UNUSABLE: Readonly<Record<string, string>> = {
-  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+/** Faults that time does not mend, and that also come before anything is sent. */
+const REFUSED_HERE: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   'bad port': 'HTTP clients refuse to use this port',
   CERT_HAS_EXPIRED: 'its certificate has expired',
@@ -20,6 +17,13 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted here (NODE_EXTRA_CA_CERTS)',
+};
+
+const NO_TLS = 'what listens there does not speak TLS, as https:// needs';
+/** The same, unless a proxy in between stops speaking TLS in the middle of an answer. */
+const NO_LONGER_TLS: Readonly<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };
 
 /** What may have been sent before. */
@@ -33,7 +37,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 
 /** Whether `fetch` threw this before it had sent anything. */
 export function wasNeverConnected(thrown: unknown): boolean {
-  return Object.hasOwn(NEVER_CONNECTED, codeOf(thrown));
+  return Object.hasOwn({ ...NEVER_CONNECTED, ...REFUSED_HERE }, codeOf(thrown));
 }
 
 /** Whether nobody listens there. */
@@ -43,12 +47,12 @@ export function wasRefused(thrown: unknown): boolean {
 
 /** Whether `fetch` threw this because the address, or what is there, has to be changed first. */
 export function isUnusable(thrown: unknown): boolean {
-  return Object.hasOwn(UNUSABLE, codeOf(thrown));
+  return Object.hasOwn({ ...REFUSED_HERE, ...NO_LONGER_TLS }, codeOf(thrown));
 }
 
 /** Why `fetch` threw this, in a few words; null where it does not say. */
 export function connectionFault(thrown: unknown): string | null {
-  const all = { ...NEVER_CONNECTED, ...UNUSABLE, ...BROKEN };
+  const all = { ...NEVER_CONNECTED, ...REFUSED_HERE, ...NO_LONGER_TLS, ...BROKEN };
   const code = codeOf(thrown);
   return Object.hasOwn(all, code) ? (all[code] ?? null) : null;
 }

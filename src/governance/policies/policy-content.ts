@@ -3,6 +3,7 @@ import type { PolicyDefaultEffect, RequiredApprovals } from '../../core/config/v
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
+import { filledConditions } from './conditions/given-conditions';
 import { filledLimits } from './limits/given-limits';
 import { filledApproval } from './approval/given-approval';
 import type { CreatePolicyRequest } from './dto/policy.dto';
@@ -27,16 +28,20 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
     resourceTypes,
     priority,
     description,
-    conditions,
+    conditions: filledConditions(conditions),
     limits: filledLimits(limits),
     onBehalfOf,
     approval: effect === 'require_approval' ? filledApproval(approval, required) : null,
   };
 }
 
-/** The first member in which two contents differ, comparing lists in order; undefined if they are equal. */
-export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
-  return (Object.keys(right) as (keyof PolicyContent)[]).find((member) => !areEqual(left[member], right[member]));
+/**
+ * The first member in which a stored policy differs from a content, comparing lists in order; undefined if they are equal.
+ */
+export function firstDifference(stored: PolicyContent, content: PolicyContent): keyof PolicyContent | undefined {
+  // Earlier versions kept members that were null.
+  const left = { ...stored, conditions: filledConditions(stored.conditions) };
+  return (Object.keys(content) as (keyof PolicyContent)[]).find((member) => !areEqual(left[member], content[member]));
 }
 
 /** A zero has no sign once it is stored. */

@@ -13,7 +13,7 @@ describeOnSqlite('gov explain of what restricts', () => {
   beforeAll(async () => {
     await buildCommandLine();
     app = await createTestApp();
-    await createAgent(app, { name: 'bot', capabilities: ['send', 'pay', 'sign'] });
+    await createAgent(app, { name: 'bot', capabilities: ['send', 'pay', 'sign', 'note'] });
     await createPolicy(app, { name: 'all', version: '1', actions: ['send', 'pay', 'sign'] });
     await createPolicy(app, {
       ...{
@@ -81,5 +81,27 @@ describeOnSqlite('gov explain of what restricts', () => {
     expect(await explained(sign)).toEqual([...first, '    /amount gt 500: it is missing, so this is unknown', rest]);
     const { secret } = await issueKey(app, { name: 'executes', scopes: ['execute'] });
     expect(await explained(sign, secret)).toEqual([...first, rest]);
+  });
+
+  it('names of an allow that is near the conditions that do not hold, and none that does', async () => {
+    await createPolicy(app, {
+      ...{ name: 'noted', version: '1', actions: ['note'] },
+      conditions: [
+        { parameter: '/text', op: 'ne', value: null },
+        { parameter: '/gone', op: 'ne', value: 'x' },
+        { parameter: '/gone', op: 'not_in', value: ['x'] },
+        { parameter: '/place', op: 'not_in', value: [null] },
+        { parameter: '/items/length', op: 'gte', value: 1 },
+        { parameter: '/count', op: 'eq', value: 1 },
+      ],
+    });
+    const parameters = { text: 'x', gone: null, place: {}, items: [1], count: 2 };
+    const lines = await explained(['note', 'book', 'books/1', '--parameters', JSON.stringify(parameters)]);
+    expect(lines.slice(-4)).toEqual([
+      '  noted 1 would change this to allow if its conditions matched',
+      '    /place not_in [null]: it is {}, so this is unknown',
+      '    /items/length gte 1: it is missing, so this is unknown',
+      '    /count eq 1: it is 2',
+    ]);
   });
 });

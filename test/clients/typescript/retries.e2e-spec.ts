@@ -93,6 +93,19 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     expect(received).toHaveLength(5);
   });
 
+  it('knows that nothing was sent to who has a certificate that is not trusted', async () => {
+    const untrusted: typeof fetch = () =>
+      Promise.reject(new TypeError('fetch failed', { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } }));
+    const options = { url: 'https://service.example', key: API_KEY, patience: 0, fetch: untrusted };
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const guarded = new module.GovernanceClient(options).guard(request, () => 'sent');
+    await expect(guarded).rejects.toMatchObject({
+      name: 'GovernanceError',
+      code: 'UNREACHABLE',
+      isOutcomeUnknown: false,
+    });
+  });
+
   it('repeats a POST whose answer was lost, which takes effect once', async () => {
     treatments.push('lose the answer', (response) => void response.writeHead(504).end());
     const body = { type: 'lost', name: 'once' };

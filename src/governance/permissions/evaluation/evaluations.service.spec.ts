@@ -71,4 +71,20 @@ describe('Answers to a list', () => {
     expect(made).toBeGreaterThan(10);
     expect({ answers, policySet }).toEqual({ answers: Array(10).fill(effect), policySet: evaluator.policySet });
   });
+
+  it.each(['answer', 'openAnswer'] as const)('may not repeat approvers beyond the memory (%s)', async (kind) => {
+    const subjects = Array.from({ length: 100 }, (_, index) => `agent:${index}${'x'.repeat(490)}`);
+    const within = { decideWithin: 'P1D', executeWithin: 'PT1H' } as const;
+    const approval = { riskLevel: 'medium', approvers: [{ subjects, approvals: 1 }], ...within } as const;
+    const approved: PolicyRules = { ...RULES, id: 'pol_3', name: 'approved', effect: 'require_approval', approval };
+    evaluator.add([approved]);
+    const asked = evaluations.ask({
+      caller: SYSTEM_CALLER,
+      questions: [],
+      field: 'requests',
+      answers: (asking) => Array.from({ length: 1_000 }, () => asking[kind](QUESTION)),
+    });
+    await expect(asked).rejects.toThrow('requests must be fewer');
+    evaluator.remove([approved.id]);
+  });
 });

@@ -252,7 +252,24 @@ export class Asking {
   /** @throws VALIDATION_ERROR when the answers take too much: each repeats all approvers that the policies name. */
   answer(question: AskedPermission, explains = false): AnswerResponse {
     const answered = this.answered(question, this.basis);
-    const answer = AnswerResponse.from(answered.answer);
+    const answer = this.counted(answered.answer);
+    return explains ? { ...answer, explanation: this.explained(answered) } : answer;
+  }
+
+  /**
+   * The best answer that any parameters could have: better than the one to the question as it was asked, or the same.
+   * @throws as {@link answer}.
+   */
+  openAnswer(question: AskedPermission): AnswerResponse {
+    const { answer, request, otherwise } = this.answered(question, {});
+    const effect = isUnable(answer) ? answer.effect : this.basis.policies.bestEffect(request, otherwise);
+    if (effect === answer.effect) return this.counted(answer);
+    // Which policies decide depends on what it leaves open.
+    return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], approval: null };
+  }
+
+  private counted(answered: PermissionAnswer): AnswerResponse {
+    const answer = AnswerResponse.from(answered);
     for (const { subjects } of answer.approval?.approvers ?? [])
       for (const subject of subjects) this.characters += subject.length + AROUND_SUBJECT;
     const { field } = this.basis;
@@ -260,16 +277,7 @@ export class Asking {
       const message = `must be fewer: the approvers in their answers would take more than ${MOST_CHARACTERS} characters`;
       throw invalidField(field, message);
     }
-    return explains ? { ...answer, explanation: this.explained(answered) } : answer;
-  }
-
-  /** The best answer that any parameters could have: better than the one to the question as it was asked, or the same. */
-  openAnswer(question: AskedPermission): AnswerResponse {
-    const { answer, request, otherwise } = this.answered(question, {});
-    const effect = isUnable(answer) ? answer.effect : this.basis.policies.bestEffect(request, otherwise);
-    if (effect === answer.effect) return AnswerResponse.from(answer);
-    // Which policies decide depends on what it leaves open.
-    return { effect, reason: effect === 'allow' ? null : 'approval_required', policies: [], approval: null };
+    return answer;
   }
 
   private answered(question: AskedPermission, { facts, guards }: Pick<Basis, 'facts' | 'guards'>): AnsweredQuestion {

@@ -188,6 +188,14 @@ const REFERENCE = objectShape({ parameter: POINTER }, ({ parameter }) =>
   hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*"' }] : [],
 );
 
+/** Null counts as left out, except as the value. */
+export function filledConditions(given: readonly PolicyCondition[]): PolicyCondition[] {
+  return given.map((condition) => {
+    const members = Object.entries(condition).filter(([name, member]) => name === 'value' || member !== null);
+    return Object.fromEntries(members) as unknown as PolicyCondition;
+  });
+}
+
 export class ConditionResponse {
   @ApiMember('A JSON Pointer (RFC 6901) into the parameters.', { required: false, example: '/amount' })
   readonly parameter?: string;

@@ -7,6 +7,20 @@ import { SubjectClasses } from './subject-classes';
 const BROAD = { effect: 'deny', subjects: ['*'], actions: ['send-*', 'read'], resources: ['a/*'] } as const;
 const NARROW = { effect: 'allow', subjects: ['role:r'], actions: ['send-mail'], resources: ['a/b'] } as const;
 type Rules = Partial<PlannedPolicy>;
+const ALL = { subjects: ['*'], actions: ['*'], resources: ['*'] };
+const APPROVAL: Rules = {
+  ...ALL,
+  effect: 'require_approval',
+  priority: 1,
+  approval: {
+    riskLevel: 'low',
+    approvers: [{ subjects: ['*'], approvals: 1 }],
+    decideWithin: 'P1D',
+    executeWithin: 'P1D',
+  },
+};
+const REVIEW: Rules = { effect: 'deny', actions: ['decision:approve'], resources: ['decisions/critical/*'] };
+const EXISTS = { parameter: '/a', op: 'exists', value: true } as const;
 
 const TYPES = ['doc', 'a', 'b c', 'b%20c', 'z'];
 const RESOURCES = [
@@ -92,6 +106,19 @@ it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
     { effect: 'deny', resources: ['x y/z'] },
     { effect: 'deny', priority: 1, resources: ['x%20y/*'] },
     true,
+  ],
+  ['by an approval', { effect: 'allow' }, APPROVAL, true],
+  ['by an approval where only others than agents are meant', { ...REVIEW, subjects: ['user:x'] }, APPROVAL, true],
+  ['by an approval outside decisions', { ...REVIEW, resources: ['invoices/*'] }, APPROVAL, true],
+  ['by an approval where its conditions leave it out of reviews', { ...REVIEW, conditions: [EXISTS] }, APPROVAL, true],
+  ['by another denial of reviews', REVIEW, { ...ALL, priority: 1 }, true],
+  ['not by an approval, which decides on no review', REVIEW, APPROVAL, false],
+  ['not by an approval where it includes reviews', { ...ALL, effect: 'deny', resources: ['/*'] }, APPROVAL, false],
+  [
+    'not by an approval behind the type of reviews',
+    { ...REVIEW, resources: ['decision/decisions/low/*'] },
+    APPROVAL,
+    false,
   ],
 ])('a policy is shadowed %s', (_what, narrow, broad, isShadowed) => {
   const policies = [planned('narrow', { ...NARROW, ...narrow }), planned('broad', { ...BROAD, ...broad })];

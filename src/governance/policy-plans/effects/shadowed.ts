@@ -1,8 +1,9 @@
+import { matchesAction } from '../../../core/values/action-pattern';
 import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
 import { grouped } from './grouped';
-import type { PlannedMatch } from './planned-match';
-import { ACTIONS, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
+import { type PlannedMatch, REVIEWS } from './planned-match';
+import { ACTIONS, Reach, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';
 
@@ -58,8 +59,28 @@ function byPrecedence(left: PlannedMatch, right: PlannedMatch): number {
   return right.rank - left.rank || left.index - right.index;
 }
 
+/** The type of what is reviewed, and where it lies. */
+const REVIEWED_TYPE = 'decision';
+const REVIEWED = new Reach<ResourceKey>(['Bdecisions'], setsAround);
+
+/** Whether a policy may decide on a review of a decision. Those that require an approval never do, nor do those with conditions. */
+function isForReviews(policy: PlannedMatch): boolean {
+  const { effect, subjects, actions, conditions, limits, onBehalfOf } = policy.rules;
+  // Agents review, and on nobody's behalf.
+  const mayMatch =
+    conditions.length + limits.length === 0 &&
+    !(effect === 'require_approval' || (effect === 'allow' && onBehalfOf.length > 0)) &&
+    subjects.some((subject) => parseSubject(subject).kind !== 'other');
+  return (
+    mayMatch &&
+    actions.some((pattern) => REVIEWS.some((action) => matchesAction(pattern, action))) &&
+    resourceKeys(policy, REVIEWED_TYPE).some((key) => REVIEWED.touches(key))
+  );
+}
+
 function covers(other: PlannedMatch, policy: PlannedMatch): boolean {
   return (
+    !(other.rules.effect === 'require_approval' && isForReviews(policy)) &&
     policy.rules.actions.every((action) => isAmong(other.rules.actions, action, ACTIONS.around(action))) &&
     policy.rules.subjects.every((subject) => {
       const around = subjectsAround(subject);

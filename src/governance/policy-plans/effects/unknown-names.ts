@@ -3,7 +3,7 @@ import { editsBetween } from '../../../core/values/edits';
 import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
 import { PRINCIPAL } from '../../policies/approval/approval-requirement';
 import { grouped } from './grouped';
-import type { PlannedPolicy } from './planned-match';
+import { type PlannedPolicy, REVIEWS } from './planned-match';
 
 /** One more than a plan shows, so that it says that there are more. */
 const MOST_REPORTED = 1_001;
@@ -12,8 +12,6 @@ const MOST_COMPARED = 1_000_000;
 /** Policies that a warning names. */
 const MOST_NAMED = 3;
 const PREFIXES = ['agent', 'role', 'kind'];
-/** Reviews of decisions: no agent needs a capability for them. */
-const REVIEWS = ['decision:approve', 'decision:reject'];
 /** Of a shorter name, one letter may differ; of one shorter still, none. */
 const SHORT = 5;
 const SHORTEST = 3;
@@ -93,6 +91,7 @@ function unknownActions(
   return grouped(coming.filter(isForAgents), ({ name, actions }) =>
     actions.filter(
       (action) =>
+        // No agent needs a capability to review.
         !['*', ...REVIEWS].includes(action) && !able.haveInCommon(action) && !naming.haveInCommon(action, name),
     ),
   );

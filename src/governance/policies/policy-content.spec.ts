@@ -1,0 +1,36 @@
+import type { PolicyCondition } from './conditions/condition';
+import type { CreatePolicyRequest } from './dto/policy.dto';
+import { contentOf, firstDifference, type PolicyContent } from './policy-content';
+
+const REQUIRED = { low: 1, medium: 1, high: 1, critical: 1 };
+const REQUEST: CreatePolicyRequest = {
+  name: 'office-hours',
+  version: '1',
+  effect: 'allow',
+  subjects: ['*'],
+  actions: ['*'],
+  resources: ['*'],
+};
+const SPAN = { clock: 'UTC', op: 'between', value: ['08:00', '18:00'] } as const;
+const EARLIER = { earlier: 'look-up', op: 'exists', value: true } as const;
+const NOTHING = { parameter: '/to', op: 'eq', value: null } as const;
+
+function contentWith(...conditions: PolicyCondition[]): PolicyContent {
+  return contentOf({ ...REQUEST, conditions }, REQUIRED);
+}
+
+describe('The content of a policy', () => {
+  const plain = contentWith(SPAN, EARLIER, NOTHING);
+
+  it('has no member of a condition that is null, but the value', () => {
+    const given = contentWith({ ...SPAN, days: null }, { ...EARLIER, resource: null }, NOTHING);
+    expect(given).toEqual(plain);
+    expect(given.conditions).toStrictEqual([SPAN, EARLIER, NOTHING]);
+  });
+
+  it('is that of a policy which an earlier version stored with such members', () => {
+    const stored = { ...plain, conditions: [{ ...SPAN, days: null }, { ...EARLIER, resource: null }, NOTHING] };
+    expect(firstDifference(stored, plain)).toBeUndefined();
+    expect(firstDifference(stored, contentWith(SPAN, EARLIER))).toBe('conditions');
+  });
+});
