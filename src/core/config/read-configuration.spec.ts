@@ -213,6 +213,15 @@ describe('faults', () => {
     },
   );
 
+  it.each([{ REDIS_URL: 'redis://:hunter2%@h' }, { SMTP_URL: 'smtp://u:hunter2%zz@h', MAIL_FROM: 'a@b' }])(
+    'say why the password of a URL cannot be read: %o',
+    (environment) => {
+      const [fault] = configurationFaults(environment);
+      expect(fault).toContain('write % itself as %25');
+      expect(fault).not.toContain('hunter2');
+    },
+  );
+
   it('are the message of the error, a line each', () => {
     const error = new ConfigurationError(['PORT: one', 'HOST: two']);
     expect(error.message).toBe('The configuration is invalid:\n  PORT: one\n  HOST: two');

@@ -6,7 +6,15 @@ import {
   temporaryDatabaseUrl,
 } from './database-url';
 import { GOVERNANCE_VARIABLES } from './governance-variables';
-import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
+import {
+  explainCredentials,
+  parseAllowedOrigins,
+  parseHost,
+  parsePublicUrl,
+  parseRedisUrl,
+  parseSmtpUrl,
+  parseTrustedProxies,
+} from './network';
 import {
   API_KEY_EXPECTED,
   isGuessable,
@@ -28,7 +36,6 @@ import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 const MOST_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
-const SMTP_URL = /^smtps?:\/\/[\x21-\x7e]+$/;
 const TEXT = /^[\x21-\x7e]{1,500}$/;
 /** A signed note's name: no white space, no plus sign. */
 const LOG_NAME = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
@@ -117,6 +124,7 @@ export const VARIABLES = {
       'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
       parseRedisUrl,
     ),
+    explain: explainCredentials,
   },
   corsOrigins: {
     name: 'CORS_ORIGIN',
@@ -258,8 +266,9 @@ export const VARIABLES = {
     mask: maskDatabaseUrl,
     ...optional(
       'smtp://user:password@host:port, or smtps:// for TLS from the start; user, password and port optional',
-      (text) => (SMTP_URL.test(text) && URL.canParse(text) ? text : undefined),
+      parseSmtpUrl,
     ),
+    explain: explainCredentials,
   },
   mailFrom: {
     name: 'MAIL_FROM',
