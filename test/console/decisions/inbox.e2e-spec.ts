@@ -69,6 +69,10 @@ describeInBrowser('The inbox of the console', () => {
     await again.waitFor();
     const path = `/api/v1/decisions/${decisionId}`;
     expect((await send(program, 'GET', path)).body.reviews).toEqual([]);
+    // What would be right goes with a rejection.
+    await page.getByRole('button', { name: 'Say what would be right' }).click();
+    expect(await again.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Leave it out' }).click();
     await page.getByRole('button', { name: 'Not yet' }).click();
     await page.locator('button:enabled', { hasText: 'Approve' }).click();
     await again.click();
