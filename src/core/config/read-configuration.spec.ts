@@ -141,6 +141,15 @@ describe('faults', () => {
     expect(readConfiguration({ RETAIN_CONTENT: 'P1D' })).toBeDefined();
   });
 
+  it('include one port for two servers', () => {
+    const fault = 'METRICS_PORT: got "3000", which is PORT, too; choose another port for one of them';
+    expect(configurationFaults({ METRICS_PORT: '3000' })).toEqual([fault]);
+    expect(configurationFaults({ METRICS_PORT: '3000', PORT: '3000' })).toEqual([fault]);
+    expect(readConfiguration({ METRICS_PORT: '3000', PORT: '3001' })).toBeDefined();
+    expect(readConfiguration({ METRICS_PORT: '0', PORT: '0' })).toBeDefined();
+    expect(readConfiguration({ PORT: '0' })).toBeDefined();
+  });
+
   it('require a key in production', () => {
     expect(configurationFaults({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^API_KEY: got nothing, although NODE_ENV is production; expected a key .*openssl rand/),

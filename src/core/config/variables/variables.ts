@@ -27,12 +27,14 @@ import {
   parseApiKey,
   parseWholeNumber,
   trueOrFalse,
+  type Environment,
   type Variable,
   type VariableTable,
   wholeNumber,
 } from './variable';
 import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 
+const USUAL_PORT = '3000';
 const MOST_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
@@ -58,7 +60,7 @@ export const VARIABLES = {
   port: {
     name: 'PORT',
     description: 'TCP port to listen on; 0 picks a free one.',
-    default: '3000',
+    default: USUAL_PORT,
     ...wholeNumber(0, 65535),
   },
   host: {
@@ -332,6 +334,7 @@ export const VARIABLES = {
     description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
     example: '9464',
     ...optional('a whole number from 0 to 65535, in digits', (text) => parseWholeNumber(text, 0, 65535)),
+    contradiction: metricsContradiction,
   },
 } satisfies VariableTable;
 
@@ -339,6 +342,12 @@ export const VARIABLES = {
 export type Settings = {
   readonly [Member in keyof typeof VARIABLES]: (typeof VARIABLES)[Member] extends Variable<infer Value> ? Value : never;
 };
+
+/** The service would find its own port taken, and call that another program. */
+function metricsContradiction(text: string, { PORT: port = '' }: Environment): string | undefined {
+  const isSame = text !== '' && Number(text) > 0 && Number(text) === Number(port === '' ? USUAL_PORT : port);
+  return isSame ? 'which is PORT, too; choose another port for one of them' : undefined;
+}
 
 function parseTime(text: string): string | undefined {
   const time = new Date(text);
