@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { WebhookBodies } from '../../src/evidence/webhooks/messages/webhook-bodies';
 import { approve, company, type Company, pending, requireApproval } from '../approvals/support';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -135,6 +136,32 @@ describe('Mails', () => {
     await third.close();
     await late.close();
     await database.remove();
+  });
+
+  it('count nothing that is settled while they are written', async () => {
+    const late = await MailServer.start();
+    const other = await createTestApp({ environment: { ...SETTINGS, SMTP_URL: late.url } });
+    await createAgent(other, { name: 'bot' });
+    const ann = await createAgent(other, { name: 'ann', kind: 'human' });
+    await put('ann', 'ann@example.com', undefined, other);
+    const bodies = other.application.get(WebhookBodies);
+    const ofWaiting = bodies.ofWaiting.bind(bodies);
+    const settled = new Promise<void>((resolve) => {
+      jest.spyOn(bodies, 'ofWaiting').mockImplementationOnce(async (id, escape) => {
+        await approve(other, id, ann);
+        resolve();
+        return ofWaiting(id, escape);
+      });
+    });
+    await propose(other, 'bot', { title: 'settled meanwhile' });
+    await settled;
+    await propose(other, 'bot', { title: 'still waiting' });
+    await late.until(1);
+    const text = textOf(late.received[0] ?? { to: [], source: '' });
+    expect(text).toMatch(/^A decision waits for you\.\n\n1\. [^]*still waiting/);
+    expect(text).not.toContain('more');
+    await other.close();
+    await late.close();
   });
 
   it('are held up by no address that bounces, and no server that says nothing holds up the service', async () => {

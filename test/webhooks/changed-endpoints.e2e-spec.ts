@@ -104,6 +104,16 @@ describe('The failures of an endpoint', () => {
     expect(failing.received.map(({ body }) => body.data.subjectId)).toEqual([entityId, id]);
   });
 
+  it('leave nothing to retry once the entry is delivered, though the webhook is resumed', async () => {
+    failing.answering = confirmed;
+    const resume = (): Promise<Answer> => send(app, 'POST', `${path}/resume`);
+    await resume();
+    await until(async () => (await delivery()).lastStatus === 204);
+    const before = await delivery();
+    await resume();
+    expect(await delivery()).toEqual(before);
+  });
+
   it('do not count against the first attempt of another entry', async () => {
     await fourDaysPass();
     const target = failing.received.length;

@@ -163,7 +163,8 @@ describe('Messages of webhooks', () => {
   });
 
   it.each(['slack', 'teams'] as const)('say to %s that parameters are cut', async (format) => {
-    for (const parameters of [{ text: '&'.repeat(100_000) }, { text: '😀'.repeat(50_000) }]) {
+    const many = new Array<number>(1_000).fill(0);
+    for (const parameters of [{ text: '&'.repeat(100_000) }, { text: '😀'.repeat(50_000) }, { many }]) {
       const [body] = await delivered(format, {}, async () => {
         await pending(app, people.bot, { resourceId: `cut/${format}`, parameters });
       });

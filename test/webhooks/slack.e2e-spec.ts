@@ -208,6 +208,14 @@ describe('Slack', () => {
     expect(unsigned.status).toBe(401);
     // The operator's key takes the place of no signature.
     expect((await send(app, 'POST', PLACE, { body: {} })).status).toBe(415);
+    for (const [encoding, status] of [
+      ['gzip', 415],
+      // Not compressed, and not signed.
+      ['identity', 401],
+    ] as const) {
+      const headers = { ...form, 'Content-Encoding': encoding };
+      expect((await send(app, 'POST', PLACE, { body: formOf('{}'), headers })).status).toBe(status);
+    }
     expect((await send(app, 'POST', PLACE)).status).toBe(401);
     expect((await decision(id)).status).toBe('proposed');
     const before = Date.now() - 290_000;

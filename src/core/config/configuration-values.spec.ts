@@ -139,6 +139,8 @@ describe('values', () => {
       'redis://h?db=1',
       'redis://h#1',
       'redis://two words',
+      'redis://:a%zz@h',
+      'redis://a%@h',
       'http://h',
     ],
     CORS_ORIGIN: [
@@ -220,7 +222,7 @@ describe('values', () => {
     TOKEN_ISSUERS: ['issuers.yaml'],
     REQUIRED_APPROVALS: ['2', 'low', 'low=0', 'low=101', 'severe=1', 'low=1,low=2', 'low=1,', 'low = 1'],
     ACTION_TIMEOUT: ['0', '30s'],
-    SMTP_URL: ['mail.example.com', 'http://h', 'smtp://'],
+    SMTP_URL: ['mail.example.com', 'http://h', 'smtp://', 'smtp://u:a%zz@h', 'smtp://u:%ff@h'],
     MAIL_FROM: ['governance', 'a b@example.com'],
     SLACK_SIGNING_SECRET: ['two words', 'schlüssel'],
     LOG_LEVEL: ['verbose', 'INFO'],

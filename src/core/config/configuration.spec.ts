@@ -12,6 +12,9 @@ describe('secretsOf', () => {
       PERMIT_AUDIENCES: 'bank',
       PERMIT_KEY: Buffer.alloc(32, 8).toString('base64'),
       REDIS_URL: 'redis://:redis-password@localhost:6379',
+      SMTP_URL: 'smtps://governance:mail%3Apassword@localhost',
+      MAIL_FROM: 'governance@example.com',
+      SLACK_SIGNING_SECRET: 'the-slack-signing-secret',
     });
     expect(new Set(secretsOf(configuration))).toEqual(
       new Set([
@@ -20,6 +23,9 @@ describe('secretsOf', () => {
         'p%40ss-word',
         'p@ss-word',
         'redis-password',
+        'mail%3Apassword',
+        'mail:password',
+        'the-slack-signing-secret',
         Buffer.alloc(32, 7).toString('base64'),
         Buffer.alloc(32, 8).toString('base64'),
       ]),

@@ -13,10 +13,11 @@ export abstract class Configuration extends SettingsClass {
  * What no log line, answer or audit entry may show: keys, and the passwords inside URLs, both as written and decoded.
  */
 export function secretsOf(configuration: Configuration): string[] {
-  const { apiKey, apiKeyPrevious, signingKey, permitKey, database, redisUrl } = configuration;
-  const urls = [database.kind === 'postgres' ? database.url : null, redisUrl];
+  const { apiKey, apiKeyPrevious, signingKey, permitKey, slackSigningSecret, database, redisUrl, smtpUrl } =
+    configuration;
+  const urls = [database.kind === 'postgres' ? database.url : null, redisUrl, smtpUrl];
   const keys = [signingKey, permitKey].map((key) => key?.toString('base64') ?? null);
-  const given = [apiKey, apiKeyPrevious, ...keys, ...urls.flatMap(passwordForms)];
+  const given = [apiKey, apiKeyPrevious, slackSigningSecret, ...keys, ...urls.flatMap(passwordForms)];
   return given.filter((secret): secret is string => secret !== null && secret !== '');
 }
 

@@ -141,6 +141,15 @@ describe('faults', () => {
     expect(readConfiguration({ RETAIN_CONTENT: 'P1D' })).toBeDefined();
   });
 
+  it('include one port for two servers', () => {
+    const fault = 'METRICS_PORT: got "3000", which is PORT, too; choose another port for one of them';
+    expect(configurationFaults({ METRICS_PORT: '3000' })).toEqual([fault]);
+    expect(configurationFaults({ METRICS_PORT: '3000', PORT: '3000' })).toEqual([fault]);
+    expect(readConfiguration({ METRICS_PORT: '3000', PORT: '3001' })).toBeDefined();
+    expect(readConfiguration({ METRICS_PORT: '0', PORT: '0' })).toBeDefined();
+    expect(readConfiguration({ PORT: '0' })).toBeDefined();
+  });
+
   it('require a key in production', () => {
     expect(configurationFaults({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^API_KEY: got nothing, although NODE_ENV is production; expected a key .*openssl rand/),
@@ -209,6 +218,15 @@ describe('faults', () => {
     (url) => {
       const [fault] = configurationFaults({ REDIS_URL: url });
       expect(fault).toContain('***');
+      expect(fault).not.toContain('hunter2');
+    },
+  );
+
+  it.each([{ REDIS_URL: 'redis://:hunter2%@h' }, { SMTP_URL: 'smtp://u:hunter2%zz@h', MAIL_FROM: 'a@b' }])(
+    'say why the password of a URL cannot be read: %o',
+    (environment) => {
+      const [fault] = configurationFaults(environment);
+      expect(fault).toContain('write % itself as %25');
       expect(fault).not.toContain('hunter2');
     },
   );

@@ -196,8 +196,14 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       const messages = [];
       for (const id of ids) messages.push(...(await this.bodies.ofWaiting(id, escapeForMail)));
+      // Mails before this one may have taken long, and some have been settled meanwhile.
+      const left = count - (ids.length - messages.length);
+      if (left === 0) {
+        this.places.set(agent.id, { ...place, sequence });
+        return;
+      }
       const { publicUrl } = this.configuration;
-      const text = mailText(messages, count, publicUrl === null ? null : `${publicUrl}/console`);
+      const text = mailText(messages, left, publicUrl === null ? null : `${publicUrl}/console`);
       await this.sender.send({ ...text, to: recipient.email, id: `${agent.id}.${sequence}` });
     } catch (error) {
       if (this.repeated.isStopping) return;

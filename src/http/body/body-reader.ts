@@ -90,23 +90,26 @@ const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
 
 /** Throws UNSUPPORTED_MEDIA_TYPE unless a body is declared to be a form, without compression. */
 function requireForm({ headers }: IncomingMessage): void {
+  requireIdentity(headers);
   const [type = ''] = (headers['content-type'] ?? '').split(';');
-  if (type.trim().toLowerCase() !== FORM_TYPE || headers['content-encoding'] !== undefined)
-    throw unsupported(`Send the body as Content-Type: ${FORM_TYPE}.`);
+  if (type.trim().toLowerCase() !== FORM_TYPE) throw unsupported(`Send the body as Content-Type: ${FORM_TYPE}.`);
 }
 
 /** Throws UNSUPPORTED_MEDIA_TYPE unless a non-empty body is declared to be JSON in UTF-8, without compression. */
 function requireJson({ headers }: IncomingMessage): void {
-  const { 'content-type': declared = '', 'content-encoding': encoding = 'identity' } = headers;
-  if (encoding.trim().toLowerCase() !== 'identity') {
-    // RFC 9110 asks for what would be accepted.
-    throw unsupported('Send the body without a Content-Encoding.', { headers: { 'Accept-Encoding': 'identity' } });
-  }
+  requireIdentity(headers);
+  const { 'content-type': declared = '' } = headers;
   if (declared === JSON_TYPE) return;
   const [type = '', ...parameters] = declared.split(';').map((part) => part.trim());
   if (type.toLowerCase() !== JSON_TYPE) throw unsupported('Send the body as Content-Type: application/json.');
   const isUtf8 = parameters.every((parameter) => !CHARSET.test(parameter) || UTF_8.test(parameter));
   if (!isUtf8) throw unsupported('Send the body in UTF-8.');
+}
+
+function requireIdentity({ 'content-encoding': encoding = 'identity' }: IncomingMessage['headers']): void {
+  if (encoding.trim().toLowerCase() === 'identity') return;
+  // RFC 9110 asks for what would be accepted.
+  throw unsupported('Send the body without a Content-Encoding.', { headers: { 'Accept-Encoding': 'identity' } });
 }
 
 function unsupported(message: string, extras?: ErrorExtras): DomainError {

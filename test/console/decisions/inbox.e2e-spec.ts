@@ -60,6 +60,18 @@ describeInBrowser('The inbox of the console', () => {
     await shown('all@example.com');
   });
 
+  it('finds an agent whose name has something that nobody sees', async () => {
+    const name = 'two  spaces';
+    await asked(name, 'low', { to: 'be found' }, [{ subjects: ['role:security'] }]);
+    const page = await open('/inbox', stage.company.sara.key);
+    const rows = page.getByRole('main').locator('li .row');
+    await rows.getByText('be found').waitFor();
+    await page.getByLabel('Agent').fill(name);
+    await page.getByLabel('Agent').blur();
+    await page.getByText('Waiting for you 1').waitFor();
+    expect(await rows.getByText('be found').count()).toBe(1);
+  });
+
   it.each(['high', 'critical'])('asks once more before it approves what is of %s risk', async (risk) => {
     const { program, sara } = stage.company;
     const decisionId = await asked(`${risk}-bot`, risk, {}, [{ subjects: ['role:security'] }]);
@@ -69,6 +81,10 @@ describeInBrowser('The inbox of the console', () => {
     await again.waitFor();
     const path = `/api/v1/decisions/${decisionId}`;
     expect((await send(program, 'GET', path)).body.reviews).toEqual([]);
+    // What would be right goes with a rejection.
+    await page.getByRole('button', { name: 'Say what would be right' }).click();
+    expect(await again.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Leave it out' }).click();
     await page.getByRole('button', { name: 'Not yet' }).click();
     await page.locator('button:enabled', { hasText: 'Approve' }).click();
     await again.click();

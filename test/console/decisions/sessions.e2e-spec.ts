@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { issueKey } from '../../support/application/factories';
+import { createAgent, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { ROOT } from '../../support/documents/markdown';
 import { startProgram } from '../../support/processes/started-program';
@@ -74,6 +74,12 @@ describeInBrowser('A session in the console', () => {
       expect(await row.innerText()).toMatch(
         /requested by payment-bot (?:just now|\d+ (?:s|min) ago)[^]*3 h \d+ min left/,
       );
+      const { program } = stage.company;
+      const { id } = await createAgent(program, { name: `watched ${hours}` });
+      const body = { observeUntil: new Date(Date.now() + HOUR).toISOString() };
+      await send(program, 'PATCH', `/api/v1/agents/${id}`, { key: program.key, body });
+      await page.getByRole('link', { name: 'Agents and keys' }).click();
+      await page.getByRole('link', { name: new RegExp(`watched ${hours}.*observed`, 's') }).waitFor();
     },
   );
 

@@ -65,6 +65,21 @@ describeInBrowser("The console's webhooks", () => {
     await Promise.all([once(endpoint, 'request'), after.press('Enter')]);
   });
 
+  it('are not confirmed by going on after the entry that failed', async () => {
+    const { program } = stage.company;
+    status = 410;
+    const id = await created();
+    await createAgent(program, { name: 'passed over' });
+    const page = await opened(`webhooks/${id}`);
+    await page.getByText('which means that it is gone for good').waitFor();
+    const { total: after } = (await send(program, 'GET', '/api/v1/provenance?limit=1', { key: program.key })).body;
+    const replayed = { key: program.key, body: { after } };
+    await send(program, 'POST', `/api/v1/webhooks/${id}/replay`, replayed);
+    await page
+      .getByText('The last delivery was not confirmed: the endpoint answered 410. Nothing has been delivered since.')
+      .waitFor();
+  });
+
   it('are harmless, whatever is said of them', async () => {
     const { program } = stage.company;
     const body = {

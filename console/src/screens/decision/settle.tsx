@@ -116,6 +116,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
     decision.approvers?.some(({ signed }, index) => signed && chosenOne?.groups.includes(index)) === true;
   const isRisky = decision.riskLevel === 'high' || decision.riskLevel === 'critical';
   const isLooking = useLook(refusal);
+  const isHeldUp = isLooking || missing.length > 0 || !mayApprove || instead !== null;
   const isOpen = useRef(true);
   useEffect(() => () => void (isOpen.current = false), []);
 
@@ -249,7 +250,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
         <button
           type="button"
           class="primary"
-          disabled={step !== null || asks || isLooking || missing.length > 0 || !mayApprove || instead !== null}
+          disabled={step !== null || asks || isHeldUp}
           onClick={() => (isRisky ? setAsks(true) : void settle('approve'))}
         >
           Approve
@@ -269,12 +270,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       {/* Not where the first button is: a double click is one touch. */}
       {asks ? (
         <div class="buttons">
-          <button
-            type="button"
-            class="primary"
-            disabled={isLooking || missing.length > 0 || !mayApprove}
-            onClick={() => void settle('approve')}
-          >
+          <button type="button" class="primary" disabled={isHeldUp} onClick={() => void settle('approve')}>
             Approve it, at {decision.riskLevel} risk
           </button>
           <button type="button" onClick={() => setAsks(false)}>

@@ -23,7 +23,7 @@ export function isFiltered(filter: InboxFilter): boolean {
   return Object.values(filter).some((value) => value !== '');
 }
 
-/** @param agent name of the agent that asks. */
+/** @param name of the agent that asks, revealed. */
 export function matches(
   { text, agent, action, risk }: InboxFilter,
   decision: Decision,
@@ -33,7 +33,7 @@ export function matches(
   const given = `${decision.title} ${JSON.stringify(execution?.parameters ?? decision.context)}`;
   return (
     given.toLowerCase().includes(text.toLowerCase()) &&
-    ['', name, decision.proposedBy].includes(agent) &&
+    (['', decision.proposedBy].includes(agent) || revealed(agent) === name) &&
     (action === '' || execution?.action === action) &&
     ['', decision.riskLevel].includes(risk)
   );

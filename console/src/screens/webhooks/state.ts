@@ -28,6 +28,13 @@ export function deliveryState({ status, delivery }: Pick<Webhook, 'status' | 'de
       text: `The last delivery was not confirmed: ${answerText(lastStatus)}. Those that follow wait for it.`,
     };
   if (lastAttemptAt === null) return { tone: 'good', text: 'Nothing had to be delivered yet.', mayResume: false };
+  // It was set to continue after another entry.
+  if (lastStatus === null || lastStatus < 200 || lastStatus >= 300)
+    return {
+      tone: 'warn',
+      mayResume: false,
+      text: `The last delivery was not confirmed: ${answerText(lastStatus)}. Nothing has been delivered since.`,
+    };
   return { tone: 'good', text: 'The last delivery was confirmed.', mayResume: false };
 }
 

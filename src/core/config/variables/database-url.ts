@@ -116,7 +116,7 @@ function parameterFault(parameters: URLSearchParams): string | undefined {
   return needsRoot ? 'its sslmode verify-ca needs sslrootcert' : undefined;
 }
 
-function isDecodable(part: string): boolean {
+export function isDecodable(part: string): boolean {
   try {
     decodeURIComponent(part);
     return true;

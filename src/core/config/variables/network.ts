@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isDecodable } from './database-url';
 import { parseList, parseWholeNumber } from './variable';
 
 /** An IP address or a host name; undefined when the text is neither. */
@@ -48,7 +49,22 @@ const PLACE = /^(\/\d{0,5})?$/;
 export function parseRedisUrl(text: string): string | undefined {
   if (!/^rediss?:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined;
   const { hostname, pathname, search, hash } = new URL(text);
-  return hostname !== '' && PLACE.test(pathname) && search === '' && hash === '' ? text : undefined;
+  const isPlace = hostname !== '' && PLACE.test(pathname) && search === '' && hash === '';
+  return isPlace && explainCredentials(text) === undefined ? text : undefined;
+}
+
+/** `smtp://` or, over TLS from the start, `smtps://`. */
+export function parseSmtpUrl(text: string): string | undefined {
+  const isUrl = /^smtps?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text);
+  return isUrl && explainCredentials(text) === undefined ? text : undefined;
+}
+
+/** Why user and password of a URL cannot be read. */
+export function explainCredentials(text: string): string | undefined {
+  const { username, password } = URL.canParse(text) ? new URL(text) : { username: '', password: '' };
+  return isDecodable(username) && isDecodable(password)
+    ? undefined
+    : 'its user or password is not percent-encoded UTF-8; write % itself as %25';
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

@@ -6,7 +6,15 @@ import {
   temporaryDatabaseUrl,
 } from './database-url';
 import { GOVERNANCE_VARIABLES } from './governance-variables';
-import { parseAllowedOrigins, parseHost, parsePublicUrl, parseRedisUrl, parseTrustedProxies } from './network';
+import {
+  explainCredentials,
+  parseAllowedOrigins,
+  parseHost,
+  parsePublicUrl,
+  parseRedisUrl,
+  parseSmtpUrl,
+  parseTrustedProxies,
+} from './network';
 import {
   API_KEY_EXPECTED,
   isGuessable,
@@ -19,16 +27,17 @@ import {
   parseApiKey,
   parseWholeNumber,
   trueOrFalse,
+  type Environment,
   type Variable,
   type VariableTable,
   wholeNumber,
 } from './variable';
 import { parseSeed, parseVerifierKey } from '../../signed-notes/signed-note';
 
+const USUAL_PORT = '3000';
 const MOST_CONNECTIONS = 1_000_000;
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
-const SMTP_URL = /^smtps?:\/\/[\x21-\x7e]+$/;
 const TEXT = /^[\x21-\x7e]{1,500}$/;
 /** A signed note's name: no white space, no plus sign. */
 const LOG_NAME = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
@@ -51,7 +60,7 @@ export const VARIABLES = {
   port: {
     name: 'PORT',
     description: 'TCP port to listen on; 0 picks a free one.',
-    default: '3000',
+    default: USUAL_PORT,
     ...wholeNumber(0, 65535),
   },
   host: {
@@ -117,6 +126,7 @@ export const VARIABLES = {
       'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
       parseRedisUrl,
     ),
+    explain: explainCredentials,
   },
   corsOrigins: {
     name: 'CORS_ORIGIN',
@@ -258,8 +268,9 @@ export const VARIABLES = {
     mask: maskDatabaseUrl,
     ...optional(
       'smtp://user:password@host:port, or smtps:// for TLS from the start; user, password and port optional',
-      (text) => (SMTP_URL.test(text) && URL.canParse(text) ? text : undefined),
+      parseSmtpUrl,
     ),
+    explain: explainCredentials,
   },
   mailFrom: {
     name: 'MAIL_FROM',
@@ -323,6 +334,7 @@ export const VARIABLES = {
     description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
     example: '9464',
     ...optional('a whole number from 0 to 65535, in digits', (text) => parseWholeNumber(text, 0, 65535)),
+    contradiction: metricsContradiction,
   },
 } satisfies VariableTable;
 
@@ -330,6 +342,12 @@ export const VARIABLES = {
 export type Settings = {
   readonly [Member in keyof typeof VARIABLES]: (typeof VARIABLES)[Member] extends Variable<infer Value> ? Value : never;
 };
+
+/** The service would find its own port taken, and call that another program. */
+function metricsContradiction(text: string, { PORT: port = '' }: Environment): string | undefined {
+  const isSame = text !== '' && Number(text) > 0 && Number(text) === Number(port === '' ? USUAL_PORT : port);
+  return isSame ? 'which is PORT, too; choose another port for one of them' : undefined;
+}
 
 function parseTime(text: string): string | undefined {
   const time = new Date(text);

@@ -190,7 +190,10 @@ const ANEW =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = excluded."epoch", "attempts" = 0, ` +
   `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = `;
 const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = excluded."replayHead"`;
-const RESUME = `${ANEW} "webhook_standings"."lastAttemptAt"`;
+/** Due since the last attempt, if that failed. */
+const RESUME =
+  `${ANEW} CASE WHEN "webhook_standings"."attempts" > 0 OR "webhook_standings"."nextAttemptAt" IS NOT NULL ` +
+  `THEN "webhook_standings"."lastAttemptAt" END`;
 const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
 
 /**

@@ -67,17 +67,23 @@ export function testMessage(publicUrl: string | null): Message {
   return { title: 'A test of this webhook', facts: [], content, link, isCut: false };
 }
 
-export function messageOf(
-  entry: ToldEntry,
-  facts: DecisionFacts,
-  { detail, publicUrl, escape }: { detail: MessageDetail; publicUrl: string | null; escape: Escape },
-): Message {
+/** How a message says it. */
+interface Terms {
+  readonly detail: MessageDetail;
+  readonly publicUrl: string | null;
+  readonly escape: Escape;
+  /** Most lines of what is asked for; any number by default. */
+  readonly mostLines?: number | undefined;
+}
+
+export function messageOf(entry: ToldEntry, facts: DecisionFacts, terms: Terms): Message {
+  const { detail, publicUrl, escape } = terms;
   const { decision, proposer } = facts;
   const told = decision === null ? [{ label: 'Agent', text: proposer }] : factsOf(decision, facts, detail);
   const said = [...told, ...refusalIn(entry)];
   const asked = decision === null || detail === 'reference' ? null : contentOf(decision, facts);
   const cuts = said.map(({ label, text }) => ({ label, ...cut(text, LONGEST_FACT, escape) }));
-  const content = asked === null ? null : cut(asked, LONGEST_CONTENT, escape);
+  const content = asked === null ? null : cutContent(asked, terms);
   return {
     title: TITLES[entry.action] ?? OTHER,
     facts: cuts.map(({ label, text }) => ({ label, text })),
@@ -126,6 +132,13 @@ function refusalIn({ action, reason, outcome }: ToldEntry): Fact[] {
 function contentOf(decision: Decision, { execution }: DecisionFacts): string | null {
   const asked = execution === null ? decision.context : execution.parameters;
   return Object.keys(asked).length === 0 ? null : JSON.stringify(asked, null, 2);
+}
+
+/** The beginning of what is asked for: so many lines of it, and of these as much as fits. */
+function cutContent(text: string, { escape, mostLines = Infinity }: Terms): ReturnType<typeof cut> {
+  const lines = text.split('\n');
+  const content = cut(lines.slice(0, mostLines).join('\n'), LONGEST_CONTENT, escape);
+  return lines.length <= mostLines || content.isCut ? content : { text: `${content.text}\n…`, isCut: true };
 }
 
 /** The beginning of a text, whole characters of it, that is at most so long once it is escaped. */

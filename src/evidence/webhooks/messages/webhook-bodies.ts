@@ -15,12 +15,16 @@ import { type Asked, escapeForSlack, slackMessage, escapeForTeams, teamsMessage 
 
 interface Target {
   readonly escape: Escape;
+  readonly mostLines?: number;
   readonly render: (message: Message, asked: Asked | null) => JsonObject;
 }
 
+/** Teams refuses what has more than 28 KB, and each line is a block of its own. */
+const MOST_LINES_IN_TEAMS = 80;
+
 const MESSAGES: Readonly<Record<'slack' | 'teams', Target>> = {
   slack: { escape: escapeForSlack, render: slackMessage },
-  teams: { escape: escapeForTeams, render: teamsMessage },
+  teams: { escape: escapeForTeams, mostLines: MOST_LINES_IN_TEAMS, render: teamsMessage },
 };
 
 type Formatted = Pick<Webhook, 'format' | 'detail' | 'buttons'>;
@@ -39,11 +43,11 @@ export class WebhookBodies {
     const data = AuditEntryResponse.from(entry);
     if (format === 'event') return bytesOf({ type: entry.action, timestamp: entry.timestamp, data });
     if (format === 'ocsf') return bytesOf(ocsfEvent(data));
-    const { escape, render } = MESSAGES[format];
+    const { escape, mostLines, render }: Target = MESSAGES[format];
     const facts = await this.factsOf(entry);
     const { publicUrl } = this.configuration;
     const asked = buttons && entry.action === 'decision.proposed' ? this.askedIn(facts.decision) : null;
-    return bytesOf(render(messageOf(entry, facts, { detail, publicUrl, escape }), asked));
+    return bytesOf(render(messageOf(entry, facts, { detail, publicUrl, escape, mostLines }), asked));
   }
 
   /** What a mail says of a decision that waits; nothing once it is settled. */
