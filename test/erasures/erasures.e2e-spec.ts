@@ -182,6 +182,15 @@ describe('An erasure', () => {
     expect({ status, code: body.error.code }).toEqual({ status: 410, code: 'CONTENT_ERASED' });
   });
 
+  it('still lets questions be asked as of an entry that it has emptied', async () => {
+    const { id } = await createEntity(app, { name: SECRET });
+    const [created] = await auditOf(app, id);
+    await completed((await erase('entity', id)).body.id);
+    const question = { subject: { name: 'nobody' }, action: 'look', resourceType: 'customer', resourceId: 'a' };
+    const { status, body } = await post('/policies/evaluate', { ...question, asOf: created?.sequence });
+    expect([status, body.effect]).toEqual([200, 'allow']);
+  });
+
   it('is found if its contents were taken by somebody else', async () => {
     const decision = await propose(app, (await createAgent(app, { name: `p ${Math.random()}`, capabilities: [] })).id);
     const [entry] = await auditOf(app, decision.id);
