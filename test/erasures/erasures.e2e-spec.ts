@@ -158,6 +158,24 @@ describe('An erasure', () => {
     expect((await get('/audit?limit=1&action=erasure.begun')).total).toBe(total);
   });
 
+  it('counts all that it has taken, also with the grants that came of many decisions', async () => {
+    const grant = { for: 'PT1H' };
+    await createPolicy(app, { effect: 'require_approval', actions: ['send'], approval: { riskLevel: 'low', grant } });
+    const { name } = await createAgent(app, { name: 'sender', capabilities: ['send'] });
+    const { id: approverId } = await createAgent(app, { name: 'giver', capabilities: [], kind: 'human' });
+    const granted = async (_unused: unknown, index: number): Promise<Parsed> => {
+      const body = { action: 'send', resourceType: 'letter', resourceId: `letters/${index}` };
+      const { id, decisionId } = (await post(`/agents/${name}/execute`, body)).body;
+      expect((await post(`/decisions/${decisionId}/approve`, { approverId, grant })).status).toBe(200);
+      await post(`/executions/${id}/cancel`);
+      return { type: 'execution', id };
+    };
+    const subjects = await Promise.all(Array.from({ length: 70 }, granted));
+    const { status, body } = await post('/erasures', { subjects, reason: REASON });
+    expect(status).toBe(201);
+    expect(await completed(body.id)).toMatchObject({ records: 210 });
+  });
+
   it('of an authorized execution means that no result is taken any more', async () => {
     const { id: executionId } = await asked('look');
     expect((await erase('execution', executionId)).status).toBe(201);
