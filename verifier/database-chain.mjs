@@ -21,7 +21,7 @@ const RESTORED =
   `SELECT entry."sequence", gone."sequence" AS "by" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ` +
   `ON entry."sequence" < gone."sequence" AND (entry."subjectId" = gone."subjectId" ` +
   `OR (gone."subjectType" = 'entity' AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim')) ` +
-  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased') ` +
+  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased', 'grant.erased') ` +
   `AND entry."erased" IS NULL AND entry."action" NOT LIKE '%.erased'`;
 const STILL_WAITING =
   `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS waiting ` +

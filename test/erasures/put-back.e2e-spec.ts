@@ -6,7 +6,7 @@ import { RetainedContents } from '../../src/evidence/erasures/retained-contents'
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { company, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { addClaim, createEntity } from '../support/application/factories';
+import { addClaim, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
@@ -83,14 +83,31 @@ describe('Contents that somebody has put back after they were erased', () => {
     return { type: 'execution', id: asked.id, decisionId: asked.decisionId };
   }
 
+  async function granted(): Promise<Parsed> {
+    const { bot, ann } = await company(app, ` ${Math.random()}`);
+    const grant = { for: 'PT1H' };
+    await createPolicy(app, {
+      ...{ name: bot.name, effect: 'require_approval', subjects: [bot.id], actions: ['send'] },
+      approval: { approvers: [{ subjects: [ann.id] }], grant },
+    });
+    const name = encodeURIComponent(bot.name);
+    const { id, decisionId } = await pending(app, { name }, { action: 'send', resourceId: SECRET });
+    const body = { approverId: ann.id, grant };
+    await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body });
+    await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
+    const { data } = await get(`/grants?decisionId=${decisionId}`);
+    return { type: 'execution', id: data[0].id, subject: id };
+  }
+
   it.each([
     ['an entity', entity],
     ['an execution', settled],
+    ['a grant', granted],
   ])('are found of %s, and taken when it is erased again, which leaves it as it was', async (_what, make) => {
-    const { type, id, decisionId } = await make();
+    const { type, id, decisionId, subject = id } = await make();
     const about = async (): Promise<Rows> => [...(await entriesAbout(id)), ...(await entriesAbout(decisionId ?? ''))];
     const before = await about();
-    const { id: first } = await erase(type, id);
+    const { id: first } = await erase(type, subject);
     const after = await about();
     expect(await verified()).toMatchObject({ valid: true, invalidHashes: 0 });
     await putBack(before);
@@ -101,7 +118,7 @@ describe('Contents that somebody has put back after they were erased', () => {
       firstInvalid: Math.min(...before.map(({ sequence }) => Number(sequence))),
     });
     expect(await exported()).toBe(1);
-    expect(await erase(type, id)).toEqual({ status: 200, id: first });
+    expect(await erase(type, subject)).toEqual({ status: 200, id: first });
     while (JSON.stringify(await about()).includes(SECRET)) await sleep(50);
     while ((await foreign.all('SELECT 1 FROM "ledger_leftovers"')).length > 0) await sleep(50);
     expect(await about()).toEqual(after);

@@ -116,7 +116,7 @@ export class ErasuresService implements OnModuleInit {
       standings.push(standing);
     }
     await this.refuseOpenOrYoung(transaction, found);
-    for (const { type, id } of found.gone) transaction.writeAside(emptyAgain(type, id));
+    await takeAgain(transaction, found.gone);
     const last = standings.includes('there') ? undefined : newestOf(standings);
     const known = last === undefined ? undefined : await transaction.find(ERASURE, last);
     if (known !== undefined) return { erasure: known, isNew: false };
@@ -176,6 +176,14 @@ async function findEntity(transaction: LedgerTransaction, id: string, found: Fou
   if (entity === undefined && (await transaction.lastEntryAt(ENTITY, id)) === undefined) return 'unknown';
   found.entities.set(id, entity ?? null);
   return 'there';
+}
+
+/** What was erased already may have been put back. */
+async function takeAgain(transaction: LedgerTransaction, gone: readonly ErasureSubject[]): Promise<void> {
+  const decisions = gone.flatMap(({ type, id }) => (type === 'decision' ? id : []));
+  const grants = await grantsOf(transaction, decisions);
+  for (const { type, id } of gone) transaction.writeAside(emptyAgain(type, id));
+  for (const { id } of grants) transaction.writeAside(emptyAgain(GRANT.subjectType, id));
 }
 
 /** Ids sort by creation. */

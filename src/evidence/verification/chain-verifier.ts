@@ -12,7 +12,8 @@ import type { SqlSessions } from '../../ledger/database/sql-connection';
 import { entryRanges } from '../../ledger/reading/chunks';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
-import { ERASABLE_TYPES, type ErasableType } from '../erasures/erasure.entity';
+import { ERASABLE_TYPES } from '../erasures/erasure.entity';
+import { GRANT } from '../../governance/decisions/grants/grant.entity';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
@@ -129,13 +130,16 @@ export function checkpointVerdict(
   return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
 }
 
+/** Kinds of record whose contents are erased: grants go with their decisions. */
+const ERASED_TYPES = [...ERASABLE_TYPES, GRANT.subjectType];
+
 /**
  * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
  * emptying entries there are none.
  */
 async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
-  for (const type of ERASABLE_TYPES) {
+  for (const type of ERASED_TYPES) {
     for await (const bounds of entryRanges(chain, { action: `${type}.erased` })) {
       for (const about of entriesAbout(type)) {
         const rows = await chain.all<{ sequence: number }>(restoredSql(type, about), bounds);
@@ -147,13 +151,13 @@ async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>>
 }
 
 /** Conditions for the entries about the record that is `gone`; of an entity also those about its claims. */
-function entriesAbout(type: ErasableType): string[] {
+function entriesAbout(type: string): string[] {
   const own = `entry."subjectId" = gone."subjectId"`;
   return type === 'entity' ? [own, `entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim'`] : [own];
 }
 
 /** Entries about the records that were erased after `$1`, up to `$2`, and hold contents although nothing more is to be done. */
-function restoredSql(type: ErasableType, about: string): string {
+function restoredSql(type: string, about: string): string {
   return (
     `SELECT entry."sequence" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ON ${about} ` +
     `AND entry."sequence" < gone."sequence" WHERE gone."action" = '${type}.erased' ` +
