@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, auditOf, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { faults, type Answer, type Parsed, send } from '../support/application/send';
@@ -207,6 +208,20 @@ describe('An erasure', () => {
     const question = { subject: { name: 'nobody' }, action: 'look', resourceType: 'customer', resourceId: 'a' };
     const { status, body } = await post('/policies/evaluate', { ...question, asOf: created?.sequence });
     expect([status, body.effect]).toEqual([200, 'allow']);
+  });
+
+  it('is no fault for a verification during which it begins', async () => {
+    const { id } = await createEntity(app, { name: SECRET });
+    const entries = app.application.get(EntryReader);
+    const chunk = entries.chunk.bind(entries);
+    jest.spyOn(entries, 'chunk').mockImplementationOnce(async (after, upTo) => {
+      await completed((await erase('entity', id)).body.id);
+      return chunk(after, upTo);
+    });
+    const { total } = await get('/audit?limit=1');
+    const { body } = await post('/provenance/verify');
+    expect(body).toMatchObject({ valid: true, invalidHashes: 0, firstInvalid: null, head: { sequence: total } });
+    expect(body.erased).toBeGreaterThan(0);
   });
 
   it('is found if its contents were taken by somebody else', async () => {
