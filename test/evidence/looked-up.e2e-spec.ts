@@ -125,11 +125,18 @@ describe('The verifier, on what conditions looked up', () => {
     expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
   });
 
-  it('has no file once what was looked up is erased', async () => {
+  it('has no file once what was looked up is erased, and one from before still holds against the log', async () => {
     const { id: entityId } = await createEntity(app);
     const conditions = [{ claim: 'limit', op: 'supports', parameter: '/limit', value: 0.5 }];
-    await createPolicy(app, { name: 'books', actions: ['look-up'], resourceTypes: ['account'], priority: 9, conditions });
+    await createPolicy(app, {
+      name: 'books',
+      actions: ['look-up'],
+      resourceTypes: ['account'],
+      priority: 9,
+      conditions,
+    });
     await addClaim(app, entityId, { predicate: 'limit', value: 'A', context: { confidence: 1 } });
+    await addClaim(app, entityId, { predicate: 'other', value: 'B' });
     const asked = { action: 'look-up', resourceType: 'account', resourceId: entityId, parameters: { limit: 'A' } };
     const booked = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked })).body;
     const earlier = (await send(app, 'GET', '/api/v1/executions?action=look-up&limit=1')).body.data[0];
@@ -141,6 +148,7 @@ describe('The verifier, on what conditions looked up', () => {
         }),
       );
     const gone = [410, 'CONTENT_ERASED'];
+    const kept = await decisionFileOf(app, booked);
     expect(await answers()).toEqual([200, 200].map((status) => [status, undefined]));
     const subjects = [
       { type: 'entity', id: entityId },
@@ -150,5 +158,9 @@ describe('The verifier, on what conditions looked up', () => {
     expect((await answers())[1]).toEqual(gone);
     while ((await send(app, 'GET', `/api/v1/erasures/${id}`)).body.completedAt === null) await sleep(20);
     expect(await answers()).toEqual([gone, gone]);
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const { output } = await verifyFile(kept, publicKey, log);
+    expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    expect(output).toMatch(/Of ent_\w+ the export has 1 erased claims that the file does not/);
   });
 });
