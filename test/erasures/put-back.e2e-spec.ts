@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { RetainedContents } from '../../src/evidence/erasures/retained-contents'
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { company, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { addClaim, createEntity, createPolicy } from '../support/application/factories';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
@@ -171,6 +172,32 @@ describe('Contents that somebody has put back after they were erased', () => {
     writeFileSync(file, first + second);
     expect(await runVerifier([file])).toMatchObject({ exitCode: 0 });
   });
+
+  it('are asked for where the erasure begins after the end of an export, or of what was read of a database', async () => {
+    const limits = [{ max: 5, per: 'month', by: 'agent' }];
+    const { name } = await createAgent(app, { name: 'limited', capabilities: ['look'] });
+    await createPolicy(app, { name: 'limited', actions: ['look'], limits });
+    const body = { action: 'look', resourceType: 'person', resourceId: SECRET };
+    const look = async (): Promise<Parsed> =>
+      (await send(app, 'POST', `/api/v1/agents/${name}/execute`, { body })).body;
+    const [{ id }] = [await look(), await look()];
+    const { hash, sequence } = (await get('/provenance?order=desc&limit=1')).data[0];
+    await erase('execution', id);
+    const text = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const lines = text.split('\n').slice(0, sequence);
+    const part = [...lines, JSON.stringify({ end: { sequence, hash } }), ''].join('\n');
+    const { exitCode, output } = await runVerifier(['-'], part);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining(`what follows (after=${sequence})`)]);
+    const rest = text.split('\n').slice(sequence).join('\n');
+    expect(await runVerifier(['-'], part + rest)).toMatchObject({ exitCode: 0 });
+    expect(await readInPart(text, sequence)).toBe('[]');
+  });
+
+  async function readInPart(text: string, upTo: number): Promise<string> {
+    const child = spawn(process.execPath, [join(__dirname, 'read-in-part.mjs'), String(upTo)]);
+    child.stdin.end(text);
+    return (await child.stdout.setEncoding('utf8').toArray()).join('');
+  }
 });
 
 describe('Contents of which RETAIN_CONTENT was over', () => {
