@@ -4,6 +4,7 @@ import { TakenUses } from './taken-uses.mjs';
 import { MerkleTree } from './merkle-tree.mjs';
 
 const HASH = /^[0-9a-f]{64}$/;
+const NOT_THERE = 'is to say what erased contents of others, and is not there';
 
 /** @typedef {import('./findings.mjs').Findings} Findings */
 
@@ -73,12 +74,22 @@ export class Chain {
    *   running service has written since
    */
   async requireErasures(later) {
-    for (const fault of this.uses.end()) this.findings.add('chain', `after entry ${this.sequence}`, fault);
     for (const sequence of this.erasures.awaited) {
       const entry = await later?.(sequence);
-      if (entry !== undefined && this.erasures.isNamed(entry)) continue;
-      this.findings.add('chain', `entry ${sequence}`, 'is to say what erased contents of others, and is not there');
+      const place = `entry ${sequence}`;
+      if (entry === undefined || !this.erasures.isNamed(entry)) {
+        const isBeyond = later === undefined && sequence > this.sequence;
+        this.findings.add('chain', place, isBeyond ? this.#missingPart() : NOT_THERE);
+        continue;
+      }
+      for (const fault of this.uses.add(entry)) this.findings.add('chain', place, fault);
     }
+    for (const fault of this.uses.end()) this.findings.add('chain', `after entry ${this.sequence}`, fault);
+  }
+
+  /** An erasure may have begun while the export was made. */
+  #missingPart() {
+    return `is to say what erased contents of others, and comes after the end: add the export of what follows (after=${this.sequence})`;
   }
 
   /** @param {string} fault of something that is not an entry */

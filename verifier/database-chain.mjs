@@ -21,7 +21,7 @@ const RESTORED =
   `SELECT entry."sequence", gone."sequence" AS "by" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ` +
   `ON entry."sequence" < gone."sequence" AND (entry."subjectId" = gone."subjectId" ` +
   `OR (gone."subjectType" = 'entity' AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim')) ` +
-  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased') ` +
+  `WHERE gone."action" IN ('entity.erased', 'decision.erased', 'execution.erased', 'grant.erased') ` +
   `AND entry."erased" IS NULL AND entry."action" NOT LIKE '%.erased'`;
 const STILL_WAITING =
   `AND NOT EXISTS (SELECT 1 FROM "ledger_leftovers" AS waiting ` +
@@ -112,14 +112,15 @@ function saltsOf(row) {
 }
 
 /**
- * What says which record an entry is about.
+ * What an entry says of the record it is about.
  * @param {import('./sqlite-file.mjs').SqliteFile} file
+ * @param {import('./chain.mjs').Chain} chain
  * @param {number} sequence
- * @returns {Promise<import('./sqlite-file.mjs').Row | undefined>}
  */
-export async function subjectAt(file, sequence) {
-  const sql = `SELECT "sequence", "action", "subjectType", "subjectId" FROM "ledger_entries" WHERE "sequence" = ?`;
-  return (await file.all(sql, [sequence]))[0];
+export async function saidAt(file, chain, sequence) {
+  const columns = `"sequence", "action", "subjectType", "subjectId", "details"`;
+  const [row] = await file.all(`SELECT ${columns} FROM "ledger_entries" WHERE "sequence" = ?`, [sequence]);
+  return row === undefined ? undefined : { ...row, audit: { details: stored(row, 'details', chain) } };
 }
 
 /**

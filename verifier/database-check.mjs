@@ -1,5 +1,5 @@
 import { Chain } from './chain.mjs';
-import { checkErased, readDatabaseChain, subjectAt } from './database-chain.mjs';
+import { checkErased, readDatabaseChain, saidAt } from './database-chain.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { checkRecords } from './live-records.mjs';
 import { SqliteFile } from './sqlite-file.mjs';
@@ -41,7 +41,7 @@ export async function checkDatabase(path, findings, sizes) {
     if (areFalse.has('ledger_entries') || areFalse.has('ledger_head')) return { chain, records: 0 };
     const head = (await file.all(EXTENT))[0] ?? {};
     await readDatabaseChain(file, chain, head['lastSequence']);
-    await chain.requireErasures((sequence) => subjectAt(file, sequence));
+    await chain.requireErasures((sequence) => saidAt(file, chain, sequence));
     await checkErased(file, findings);
     checkHead(head, chain, findings);
     if (await file.has('ledger_tree_nodes')) await checkTree(file, kept, chain.tree.size, findings);

@@ -186,7 +186,8 @@ export class RecordHistory {
     const [entry] = await points.all<{ timestamp: string; details: string }>(SELECT_ENTRY, [sequence]);
     if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
     const { timestamp: time } = entry;
-    const text = (JSON.parse(entry.details) as JsonObject)[member];
+    // Null once they were erased.
+    const text = (JSON.parse(entry.details) as JsonObject | null)?.[member];
     if (typeof text !== 'string') return { sequence, time };
     const pattern = `%"${member}":${JSON.stringify(text)}%`;
     const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [sequence, time, pattern]);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, auditOf, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { faults, type Answer, type Parsed, send } from '../support/application/send';
@@ -158,6 +159,24 @@ describe('An erasure', () => {
     expect((await get('/audit?limit=1&action=erasure.begun')).total).toBe(total);
   });
 
+  it('counts all that it has taken, also with the grants that came of many decisions', async () => {
+    const grant = { for: 'PT1H' };
+    await createPolicy(app, { effect: 'require_approval', actions: ['send'], approval: { riskLevel: 'low', grant } });
+    const { name } = await createAgent(app, { name: 'sender', capabilities: ['send'] });
+    const { id: approverId } = await createAgent(app, { name: 'giver', capabilities: [], kind: 'human' });
+    const granted = async (_unused: unknown, index: number): Promise<Parsed> => {
+      const body = { action: 'send', resourceType: 'letter', resourceId: `letters/${index}` };
+      const { id, decisionId } = (await post(`/agents/${name}/execute`, body)).body;
+      expect((await post(`/decisions/${decisionId}/approve`, { approverId, grant })).status).toBe(200);
+      await post(`/executions/${id}/cancel`);
+      return { type: 'execution', id };
+    };
+    const subjects = await Promise.all(Array.from({ length: 70 }, granted));
+    const { status, body } = await post('/erasures', { subjects, reason: REASON });
+    expect(status).toBe(201);
+    expect(await completed(body.id)).toMatchObject({ records: 210 });
+  });
+
   it('of an authorized execution means that no result is taken any more', async () => {
     const { id: executionId } = await asked('look');
     expect((await erase('execution', executionId)).status).toBe(201);
@@ -180,6 +199,29 @@ describe('An erasure', () => {
     await completed((await erase('entity', id)).body.id);
     const { status, body } = await send(app, 'GET', `/api/v1/entities/${id}?asOf=${moment}`);
     expect({ status, code: body.error.code }).toEqual({ status: 410, code: 'CONTENT_ERASED' });
+  });
+
+  it('still lets questions be asked as of an entry that it has emptied', async () => {
+    const { id } = await createEntity(app, { name: SECRET });
+    const [created] = await auditOf(app, id);
+    await completed((await erase('entity', id)).body.id);
+    const question = { subject: { name: 'nobody' }, action: 'look', resourceType: 'customer', resourceId: 'a' };
+    const { status, body } = await post('/policies/evaluate', { ...question, asOf: created?.sequence });
+    expect([status, body.effect]).toEqual([200, 'allow']);
+  });
+
+  it('is no fault for a verification during which it begins', async () => {
+    const { id } = await createEntity(app, { name: SECRET });
+    const entries = app.application.get(EntryReader);
+    const chunk = entries.chunk.bind(entries);
+    jest.spyOn(entries, 'chunk').mockImplementationOnce(async (after, upTo) => {
+      await completed((await erase('entity', id)).body.id);
+      return chunk(after, upTo);
+    });
+    const { total } = await get('/audit?limit=1');
+    const { body } = await post('/provenance/verify');
+    expect(body).toMatchObject({ valid: true, invalidHashes: 0, firstInvalid: null, head: { sequence: total } });
+    expect(body.erased).toBeGreaterThan(0);
   });
 
   it('is found if its contents were taken by somebody else', async () => {

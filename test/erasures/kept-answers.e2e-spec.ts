@@ -2,7 +2,7 @@ import { ErasuresService } from '../../src/evidence/erasures/erasures.service';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { approve, ask, company, type Company, order, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { createEntity } from '../support/application/factories';
+import { createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 
@@ -103,6 +103,21 @@ describe('Answers that are kept for keys', () => {
     expect((await ask(app, people.bot, asked, newKey())).body.error.rejection.comment).toContain(SECRET);
     expect(await answersWith(SECRET)).toBe(1);
     await erase('decision', String(decisionId));
+    expect(await answersWith(SECRET)).toBe(0);
+  });
+
+  it('go with a grant whose decision is erased', async () => {
+    const grant = { for: 'PT1H', resources: [SECRET] };
+    const approval = { approvers: [{ subjects: ['role:finance'] }], grant: { for: 'PT1H', wider: true } };
+    await createPolicy(app, { effect: 'require_approval', actions: ['send'], approval });
+    const { decisionId } = await pending(app, people.bot, { action: 'send', resourceId: SECRET });
+    await post(`/decisions/${decisionId}/approve`, { approverId: people.ann.id, grant });
+    const { id, executionId } = (await send(app, 'GET', `/api/v1/decisions/${decisionId}`)).body;
+    await post(`/executions/${executionId}/cancel`, {});
+    const { data } = (await send(app, 'GET', `/api/v1/grants?decisionId=${id}`)).body;
+    await post(`/grants/${data[0].id}/revoke`, {}, newKey());
+    expect(await answersWith(SECRET)).toBe(1);
+    await erase('decision', id);
     expect(await answersWith(SECRET)).toBe(0);
   });
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { RetainedContents } from '../../src/evidence/erasures/retained-contents'
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
 import { company, pending, reject, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { addClaim, createEntity } from '../support/application/factories';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { moveTime, restoreTime } from '../support/database/moved-time';
@@ -83,14 +84,31 @@ describe('Contents that somebody has put back after they were erased', () => {
     return { type: 'execution', id: asked.id, decisionId: asked.decisionId };
   }
 
+  async function granted(): Promise<Parsed> {
+    const { bot, ann } = await company(app, ` ${Math.random()}`);
+    const grant = { for: 'PT1H' };
+    await createPolicy(app, {
+      ...{ name: bot.name, effect: 'require_approval', subjects: [bot.id], actions: ['send'] },
+      approval: { approvers: [{ subjects: [ann.id] }], grant },
+    });
+    const name = encodeURIComponent(bot.name);
+    const { id, decisionId } = await pending(app, { name }, { action: 'send', resourceId: SECRET });
+    const body = { approverId: ann.id, grant };
+    await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body });
+    await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
+    const { data } = await get(`/grants?decisionId=${decisionId}`);
+    return { type: 'execution', id: data[0].id, subject: id };
+  }
+
   it.each([
     ['an entity', entity],
     ['an execution', settled],
+    ['a grant', granted],
   ])('are found of %s, and taken when it is erased again, which leaves it as it was', async (_what, make) => {
-    const { type, id, decisionId } = await make();
+    const { type, id, decisionId, subject = id } = await make();
     const about = async (): Promise<Rows> => [...(await entriesAbout(id)), ...(await entriesAbout(decisionId ?? ''))];
     const before = await about();
-    const { id: first } = await erase(type, id);
+    const { id: first } = await erase(type, subject);
     const after = await about();
     expect(await verified()).toMatchObject({ valid: true, invalidHashes: 0 });
     await putBack(before);
@@ -101,7 +119,7 @@ describe('Contents that somebody has put back after they were erased', () => {
       firstInvalid: Math.min(...before.map(({ sequence }) => Number(sequence))),
     });
     expect(await exported()).toBe(1);
-    expect(await erase(type, id)).toEqual({ status: 200, id: first });
+    expect(await erase(type, subject)).toEqual({ status: 200, id: first });
     while (JSON.stringify(await about()).includes(SECRET)) await sleep(50);
     while ((await foreign.all('SELECT 1 FROM "ledger_leftovers"')).length > 0) await sleep(50);
     expect(await about()).toEqual(after);
@@ -154,6 +172,32 @@ describe('Contents that somebody has put back after they were erased', () => {
     writeFileSync(file, first + second);
     expect(await runVerifier([file])).toMatchObject({ exitCode: 0 });
   });
+
+  it('are asked for where the erasure begins after the end of an export, or of what was read of a database', async () => {
+    const limits = [{ max: 5, per: 'month', by: 'agent' }];
+    const { name } = await createAgent(app, { name: 'limited', capabilities: ['look'] });
+    await createPolicy(app, { name: 'limited', actions: ['look'], limits });
+    const body = { action: 'look', resourceType: 'person', resourceId: SECRET };
+    const look = async (): Promise<Parsed> =>
+      (await send(app, 'POST', `/api/v1/agents/${name}/execute`, { body })).body;
+    const [{ id }] = [await look(), await look()];
+    const { hash, sequence } = (await get('/provenance?order=desc&limit=1')).data[0];
+    await erase('execution', id);
+    const text = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const lines = text.split('\n').slice(0, sequence);
+    const part = [...lines, JSON.stringify({ end: { sequence, hash } }), ''].join('\n');
+    const { exitCode, output } = await runVerifier(['-'], part);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining(`what follows (after=${sequence})`)]);
+    const rest = text.split('\n').slice(sequence).join('\n');
+    expect(await runVerifier(['-'], part + rest)).toMatchObject({ exitCode: 0 });
+    expect(await readInPart(text, sequence)).toBe('[]');
+  });
+
+  async function readInPart(text: string, upTo: number): Promise<string> {
+    const child = spawn(process.execPath, [join(__dirname, 'read-in-part.mjs'), String(upTo)]);
+    child.stdin.end(text);
+    return (await child.stdout.setEncoding('utf8').toArray()).join('');
+  }
 });
 
 describe('Contents of which RETAIN_CONTENT was over', () => {

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -96,6 +96,18 @@ describeOnSqlite('What was erased', () => {
     service = await start();
     const { body } = await ask('POST', 'provenance/verify', { state: true });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0, erased: 3 });
+  });
+
+  it('is compacted in a file next to the database, as a large one does not fit in memory', async () => {
+    await service.close();
+    const connection = await SqliteConnection.open(database(), 'write');
+    await connection.run('CREATE TABLE "filler" AS SELECT zeroblob(40000000) AS "bytes"');
+    await connection.close();
+    const made = new Set<string | null>();
+    const watcher = watch(join(folder, 'data'), (_event, name) => made.add(name));
+    expect((await compact()).exitCode).toBe(0);
+    watcher.close();
+    expect([...made].filter((name) => name?.startsWith('etilqs_'))).toHaveLength(1);
   });
 
   it('is not brought back by copies of the file and its log, however often they are restored', async () => {

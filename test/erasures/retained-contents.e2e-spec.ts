@@ -3,7 +3,7 @@ import { RetainedContents } from '../../src/evidence/erasures/retained-contents'
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, propose } from '../support/application/factories';
 import { moveTime, restoreTime } from '../support/database/moved-time';
-import { type Parsed, send } from '../support/application/send';
+import { type Answer, type Parsed, send } from '../support/application/send';
 
 const DAY = 86_400_000;
 
@@ -41,6 +41,9 @@ describe('RETAIN_CONTENT', () => {
     await moveTime(2 * DAY);
     const younger = await pending(app, bot, { resourceId: 'orders/4' });
     await reject(app, younger.decisionId, ann);
+    const revoke = (): Promise<Answer> =>
+      send(app, 'POST', `/api/v1/grants/${granted[0].id}/revoke`, { headers: { 'Idempotency-Key': 'revoked' } });
+    expect((await revoke()).body.resourceId).toBe('orders/5');
     await app.application.get(RetainedContents).eraseOld();
 
     expect(await get(`executions/${rejected.id}`)).toMatchObject({ erased: true, parameters: {}, resourceId: '' });
@@ -50,6 +53,7 @@ describe('RETAIN_CONTENT', () => {
       expect(await get(`executions/${id}`)).not.toHaveProperty('erased');
     for (const { id } of granted)
       expect(await get(`grants/${id}`)).toMatchObject({ status: 'revoked', resourceId: '' });
+    expect((await revoke()).status).toBe(409);
     const erased = (await auditOf(app, rejected.id)).at(-1);
     expect(erased).toMatchObject({
       action: 'execution.erased',

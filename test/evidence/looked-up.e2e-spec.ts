@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
@@ -13,7 +14,7 @@ describe('The verifier, on what conditions looked up', () => {
   let sent: Parsed;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
     await createAgent(app, { name: 'bot', capabilities: ['look-up', 'refund', 'send'] });
     await createPolicy(app, { name: 'look', actions: ['look-up'] });
     const conditions = [{ earlier: 'look*', resource: 'same', op: 'exists', value: true }];
@@ -122,5 +123,44 @@ describe('The verifier, on what conditions looked up', () => {
     expect((await verifyFile(text, key)).output).toMatch(/RECOMPUTED/);
     const found = await verifyFile(text, key, log);
     expect(found.output).toMatch(/DIFFERENCE entry \d+: ent_\w+ had 2 such claims, and 1 were looked at/);
+  });
+
+  it('has no file once what was looked up is erased, and one from before still holds against the log', async () => {
+    const { id: entityId } = await createEntity(app);
+    const conditions = [{ claim: 'limit', op: 'supports', parameter: '/limit', value: 0.5 }];
+    await createPolicy(app, {
+      name: 'books',
+      actions: ['look-up'],
+      resourceTypes: ['account'],
+      priority: 9,
+      conditions,
+    });
+    await addClaim(app, entityId, { predicate: 'limit', value: 'A', context: { confidence: 1 } });
+    await addClaim(app, entityId, { predicate: 'other', value: 'B' });
+    const asked = { action: 'look-up', resourceType: 'account', resourceId: entityId, parameters: { limit: 'A' } };
+    const booked = (await send(app, 'POST', '/api/v1/agents/bot/execute', { body: asked })).body;
+    const earlier = (await send(app, 'GET', '/api/v1/executions?action=look-up&limit=1')).body.data[0];
+    const answers = (): Promise<unknown[]> =>
+      Promise.all(
+        [booked, refund].map(async ({ id }: Parsed) => {
+          const { status, body } = await send(app, 'GET', `/api/v1/executions/${id}/evidence`);
+          return [status, body.error?.code];
+        }),
+      );
+    const gone = [410, 'CONTENT_ERASED'];
+    const kept = await decisionFileOf(app, booked);
+    expect(await answers()).toEqual([200, 200].map((status) => [status, undefined]));
+    const subjects = [
+      { type: 'entity', id: entityId },
+      { type: 'execution', id: earlier.id },
+    ];
+    const { id } = (await send(app, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for.' } })).body;
+    expect((await answers())[1]).toEqual(gone);
+    while ((await send(app, 'GET', `/api/v1/erasures/${id}`)).body.completedAt === null) await sleep(20);
+    expect(await answers()).toEqual([gone, gone]);
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const { output } = await verifyFile(kept, publicKey, log);
+    expect(output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    expect(output).toMatch(/Of ent_\w+ the export has 1 erased claims that the file does not/);
   });
 });

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical-json.mjs';
+import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { AUTHORISING } from './history.mjs';
@@ -18,6 +19,8 @@ export class AgainstLog {
   differences = [];
   /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
   later = [];
+  /** Claims of its entity that neither the log nor the file shows any more. */
+  erasedClaims = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
   /** What its agent was authorized to do in its run so far. @type {Json[]} */
@@ -54,8 +57,10 @@ export class AgainstLog {
 
   /** @param {Json} entry the next one of the log */
   add(entry) {
-    const { sequence, subjectType, subjectId, hash, state, action } = entry;
+    const { sequence, subjectType, subjectId, hash, action } = entry;
     const own = this.entries.get(sequence);
+    // What was erased since is still in the file.
+    const state = isErased(entry) ? own?.['state'] : entry['state'];
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
     if (own !== undefined) this.#expectNewest(own);
     if (own === undefined && this.subjects.has(subjectId)) {
@@ -65,6 +70,8 @@ export class AgainstLog {
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
     if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])
       this.#inRun.push(state);
+    if (action === 'claim.added' && isErased(entry) && !own && entry['audit'].entityId === this.target)
+      this.erasedClaims += 1;
     if (subjectType === 'claim' && state?.entityId === this.target) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
     if (subjectId === this.target && !state) this.#claims.clear();

@@ -51,7 +51,8 @@ export async function checkDecisionFile(text, keys, feedLog) {
     const log = new AgainstLog(file, history, checkpoint.size);
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
-    notes.splice(0, notes.length, ...laterThan(checkpoint.size, log.later), ONLY_THE_OPERATOR);
+    const found = [...laterThan(checkpoint.size, log.later), ...unknownClaims(log)];
+    notes.splice(0, notes.length, ...found, ONLY_THE_OPERATOR);
   }
   for (const note of [...report.notes, ...notes]) findings.note(note);
   const { origin, size, root } = checkpoint;
@@ -83,6 +84,14 @@ function laterThan(size, later) {
     ...(erased === undefined
       ? []
       : [`Its contents were erased by entry ${erased.sequence}: this file holds what was to be forgotten.`]),
+  ];
+}
+
+/** @param {AgainstLog} log */
+function unknownClaims({ erasedClaims, target }) {
+  if (erasedClaims === 0) return [];
+  return [
+    `Of ${target} the export has ${erasedClaims} erased claims that the file does not: what they were cannot be checked.`,
   ];
 }
 

@@ -20,7 +20,7 @@ import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
-import { evidenceNamedIn, type NamedAgent, type NamedRecord } from './named-evidence';
+import { evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
 
 /** Entries listed at once. */
 const LISTED = 1_000;
@@ -143,7 +143,11 @@ export class DecisionFiles {
 
   /** Of the entry by which a record came to count. */
   private async placeOf({ id, actions, sequence: before }: NamedRecord, leaving: AbortSignal): Promise<number> {
-    const first = (await this.entriesAbout(id, leaving)).find(({ action }) => actions.includes(action));
+    const entries = await this.entriesAbout(id, leaving);
+    const first = entries.find(({ action }) => actions.includes(action));
+    // Before anything is sent: later, it could only be cut short.
+    const erased = first?.erased ?? entries.find(isErasing)?.sequence;
+    if (erased !== undefined) throw contentErased(id, erased);
     if (first !== undefined && first.sequence < before) return first.sequence;
     throw new Error(
       `Before the entry ${before} there is no ${actions.join(' or ')} of ${id}: the database was altered.`,

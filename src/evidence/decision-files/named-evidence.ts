@@ -51,6 +51,11 @@ const DECIDING: ReadonlySet<string> = new Set([
 
 const ERASING: ReadonlySet<string> = new Set(['execution.erased', 'decision.erased', 'grant.erased']);
 
+/** Whether the entry says that its record was erased. The contents of older entries follow soon. */
+export function isErasing({ action }: Pick<Listed, 'action'>): boolean {
+  return ERASING.has(action);
+}
+
 /**
  * @param what the entries are about, for messages.
  * @param personId of the registered person on whose behalf it was, if there is one.
@@ -61,11 +66,10 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
   const records = new Map<string, NamedRecord>();
-  for (const { v, sequence, action, agentId, details, erased } of entries) {
+  for (const entry of entries) {
+    const { v, sequence, action, agentId, details, erased } = entry;
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
-    // The contents of older entries follow soon.
-    if (ERASING.has(action))
-      throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
+    if (isErasing(entry)) throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
     if (!DECIDING.has(action)) continue;
     const { rules: hash, stopId } = details;
     if (v === 1 || typeof hash !== 'string') throw conflict(tooOld(sequence));

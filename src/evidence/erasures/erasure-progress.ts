@@ -7,8 +7,11 @@ import { type ErasedCounts, ERASURE } from './erasure.entity';
 
 /** Average milliseconds between looks for erasures under way, whichever process began them. */
 const INTERVAL = 500;
-/** More entries than one erasure adds: two for each of 100 subjects, and its own. */
-const MOST_OWN_ENTRIES = 250;
+/**
+ * Most entries that an erasure adds after its own: for each of 100 subjects that an execution, its decision and the grant
+ * that came of it are erased, and before that the grant's end.
+ */
+const MOST_OWN_ENTRIES = 400;
 
 const SELECT_UNDER_WAY = `SELECT "id", "createdSequence" FROM "erasures" WHERE "completedAt" IS NULL ORDER BY "createdSequence"`;
 const SELECT_LEFT = `SELECT count(*) AS "count" FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`;

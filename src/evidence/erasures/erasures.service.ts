@@ -13,7 +13,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ErasedIds, lineOf } from './erased-ids';
-import { GRANT } from '../../governance/decisions/grants/grant.entity';
+import { type Grant, GRANT } from '../../governance/decisions/grants/grant.entity';
 import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
@@ -116,7 +116,7 @@ export class ErasuresService implements OnModuleInit {
       standings.push(standing);
     }
     await this.refuseOpenOrYoung(transaction, found);
-    for (const { type, id } of found.gone) transaction.writeAside(emptyAgain(type, id));
+    await takeAgain(transaction, found.gone);
     const last = standings.includes('there') ? undefined : newestOf(standings);
     const known = last === undefined ? undefined : await transaction.find(ERASURE, last);
     if (known !== undefined) return { erasure: known, isNew: false };
@@ -127,8 +127,8 @@ export class ErasuresService implements OnModuleInit {
     const unfinished = { completedAt: null, entries: null, records: null, unsalted: null };
     const record = { id: transaction.newId(ERASURE), subjects, reason, createdAt: transaction.now, ...unfinished };
     const erasure = transaction.insert(ERASURE, record, { action: 'erasure.begun' });
-    await takeAll(transaction, found, erasure.id);
-    const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys()];
+    const grants = await takeAll(transaction, found, erasure.id);
+    const ids = [...found.entities.keys(), ...found.executions.keys(), ...found.decisions.keys(), ...grants];
     // Answers to the record's own writes are older than RETAIN_AT_LEAST and gone, but a later refusal may repeat a
     // reviewer's words.
     transaction.writeAside(forgetAnswers(this.database.dialect, ids));
@@ -178,6 +178,14 @@ async function findEntity(transaction: LedgerTransaction, id: string, found: Fou
   return 'there';
 }
 
+/** What was erased already may have been put back. */
+async function takeAgain(transaction: LedgerTransaction, gone: readonly ErasureSubject[]): Promise<void> {
+  const decisions = gone.flatMap(({ type, id }) => (type === 'decision' ? id : []));
+  const grants = await grantsOf(transaction, decisions);
+  for (const { type, id } of gone) transaction.writeAside(emptyAgain(type, id));
+  for (const { id } of grants) transaction.writeAside(emptyAgain(GRANT.subjectType, id));
+}
+
 /** Ids sort by creation. */
 function newestOf(standings: readonly Standing[]): string | undefined {
   const ids = standings.flatMap((standing) => (typeof standing === 'object' ? (standing.erasedBy ?? []) : []));
@@ -218,8 +226,8 @@ function cancelOpen(transaction: LedgerTransaction, found: Found, reason: string
   }
 }
 
-/** The records themselves, each with the entry that says so. */
-async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: string | null): Promise<void> {
+/** The records themselves, each with the entry that says so. @returns the ids of the grants that go with them */
+async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: string | null): Promise<string[]> {
   const details = { erasureId };
   for (const [id, entity] of found.entities) {
     if (entity !== null) {
@@ -229,7 +237,7 @@ async function takeAll(transaction: LedgerTransaction, found: Found, erasureId: 
     transaction.eraseRemoved(ENTITY, id, { action: 'entity.erased', entityId: id, details });
   }
   for (const execution of found.executions.values()) await eraseExecution(transaction, execution, erasureId);
-  await eraseDecisions(transaction, [...found.decisions.values()], erasureId);
+  return eraseDecisions(transaction, [...found.decisions.values()], erasureId);
 }
 
 /** What it has taken from limits stays taken. */
@@ -245,15 +253,18 @@ export async function eraseExecution(
   transaction.erase(EXECUTION, erasedExecution(execution), note);
 }
 
-/** With the grants that they gave, each one at most, which end. */
+/** With the grants that they gave, each one at most, which end. @returns the ids of these */
 export async function eraseDecisions(
   transaction: LedgerTransaction,
   decisions: readonly Decision[],
   erasureId: string | null,
-): Promise<void> {
+): Promise<string[]> {
   const details = { erasureId };
-  const ids = decisions.map(({ id }) => [id]);
-  for (const grant of await transaction.findAmong(GRANT, ['decisionId'], ids)) {
+  const grants = await grantsOf(
+    transaction,
+    decisions.map(({ id }) => id),
+  );
+  for (const grant of grants) {
     const { agentId } = grant;
     const ended = grant.status === 'active' ? revokeGrant(transaction, grant, null) : grant;
     transaction.erase(GRANT, erasedGrant(ended), { action: 'grant.erased', agentId, details });
@@ -262,6 +273,15 @@ export async function eraseDecisions(
     const note = { action: 'decision.erased', agentId: decision.proposedBy, details };
     transaction.erase(DECISION, erasedDecision(decision), note);
   }
+  return grants.map(({ id }) => id);
+}
+
+function grantsOf(transaction: LedgerTransaction, decisionIds: readonly string[]): Promise<Grant[]> {
+  return transaction.findAmong(
+    GRANT,
+    ['decisionId'],
+    decisionIds.map((id) => [id]),
+  );
 }
 
 function erasedBy(details: Readonly<Record<string, unknown>> | undefined): Standing {

@@ -91,15 +91,11 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
         const decision = await transaction.find(DECISION, id);
         if (decision?.erased === false && !isOpen(decision)) found.push(decision);
       }
-      await eraseDecisions(transaction, found, null);
-      // A rejection binds for a day, and the refusals that repeat its words are kept for another one.
-      if (retainContent >= 2 * KEPT_FOR) return;
-      transaction.writeAside(
-        forgetAnswers(
-          this.database.dialect,
-          lookups.map(({ value }) => value),
-        ),
-      );
+      const grants = await eraseDecisions(transaction, found, null);
+      // A rejection binds for a day, and the refusals that repeat its words are kept for another one. A grant may have been
+      // revoked just now.
+      const ids = retainContent >= 2 * KEPT_FOR ? grants : [...lookups.map(({ value }) => value), ...grants];
+      if (ids.length > 0) transaction.writeAside(forgetAnswers(this.database.dialect, ids));
     });
     return executions.length + decisions.length >= AT_ONCE / 2;
   }

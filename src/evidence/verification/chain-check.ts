@@ -15,8 +15,15 @@ export interface ClaimedEnd extends ChainEnd {
   readonly entriesBeyond?: number;
 }
 
-/** What a check is asked: to take a chunk, or for its verdict. */
-export type HashingOrder = { readonly entries: string } | { readonly head: ClaimedEnd };
+/** What says that the contents of a record were erased. */
+export type ErasingEntry = Pick<StoredEntry, 'sequence' | 'action' | 'subjectType' | 'subjectId'>;
+
+/**
+ * What a check is asked: to take a chunk, or what was erased while the chunks were read, by entries after all of them; or
+ * for its verdict.
+ */
+export type HashingOrder =
+  { readonly entries: string } | { readonly erasing: readonly ErasingEntry[] } | { readonly head: ClaimedEnd };
 
 /** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
@@ -65,9 +72,13 @@ export class ChainCheck {
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
-  /** Null for a chunk, whose entries are added. */
+  /** Null if it is not asked for its verdict. */
   answer(order: HashingOrder): ChainVerdict | null {
     if ('head' in order) return this.finish(order.head);
+    if ('erasing' in order) {
+      for (const entry of order.erasing) this.noteUnnamed(this.erasures.endAt(entry));
+      return null;
+    }
     for (const entry of entriesFromJson(order.entries, this.order.columns)) this.add(entry);
     return null;
   }
@@ -146,7 +157,7 @@ class NamedErasures {
   }
 
   /** @returns those that name this entry wrongly. */
-  endAt({ sequence, action, subjectType, subjectId }: StoredEntry): Unnamed {
+  endAt({ sequence, action, subjectType, subjectId }: ErasingEntry): Unnamed {
     const named = this.expected.get(sequence);
     if (named === undefined) return NONE;
     this.expected.delete(sequence);

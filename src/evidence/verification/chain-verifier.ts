@@ -6,13 +6,14 @@ import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import { CHAIN_START, type ChainVerdict, treeVerdict, type TreeVerdict } from './chain-check';
+import { CHAIN_START, type ChainVerdict, type ErasingEntry, treeVerdict, type TreeVerdict } from './chain-check';
 import { type ChainHasher, openHasher } from './chain-hasher';
 import type { SqlSessions } from '../../ledger/database/sql-connection';
-import { entryRanges } from '../../ledger/reading/chunks';
+import { chunksOf, entryRanges } from '../../ledger/reading/chunks';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
-import { ERASABLE_TYPES, type ErasableType } from '../erasures/erasure.entity';
+import { ERASABLE_TYPES } from '../erasures/erasure.entity';
+import { GRANT } from '../../governance/decisions/grants/grant.entity';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
@@ -83,6 +84,7 @@ export class ChainVerifier implements OnModuleDestroy {
     const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, columns: ENTRY_NAMES, restored });
     try {
       if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
+      for await (const erasing of erasedSince(this.database.chain, lastSequence ?? 0)) await hasher.ask({ erasing });
       const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
       const found = await hasher.ask({ head });
       if (found === null) throw new Error('The thread that checks the chain gave no verdict.');
@@ -129,13 +131,27 @@ export function checkpointVerdict(
   return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
 }
 
+/** Most entries of a chunk. */
+const ERASING_AT_ONCE = 1_000;
+/** Kinds of record whose contents are erased: grants go with their decisions. */
+const ERASED_TYPES = [...ERASABLE_TYPES, GRANT.subjectType];
+
+/** In chunks, the entries after a sequence that say what was erased. */
+function erasedSince(chain: SqlSessions, sequence: number): AsyncGenerator<ErasingEntry[]> {
+  const actions = ERASED_TYPES.map((type) => `'${type}.erased'`).join(', ');
+  const sql =
+    `SELECT "sequence", "action", "subjectType", "subjectId" FROM "ledger_entries" WHERE "action" IN (${actions}) ` +
+    `AND "sequence" > $1 AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${ERASING_AT_ONCE}`;
+  return chunksOf<ErasingEntry>((last) => chain.all(sql, [last?.sequence ?? sequence]));
+}
+
 /**
  * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
  * emptying entries there are none.
  */
 async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
-  for (const type of ERASABLE_TYPES) {
+  for (const type of ERASED_TYPES) {
     for await (const bounds of entryRanges(chain, { action: `${type}.erased` })) {
       for (const about of entriesAbout(type)) {
         const rows = await chain.all<{ sequence: number }>(restoredSql(type, about), bounds);
@@ -147,13 +163,13 @@ async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>>
 }
 
 /** Conditions for the entries about the record that is `gone`; of an entity also those about its claims. */
-function entriesAbout(type: ErasableType): string[] {
+function entriesAbout(type: string): string[] {
   const own = `entry."subjectId" = gone."subjectId"`;
   return type === 'entity' ? [own, `entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim'`] : [own];
 }
 
 /** Entries about the records that were erased after `$1`, up to `$2`, and hold contents although nothing more is to be done. */
-function restoredSql(type: ErasableType, about: string): string {
+function restoredSql(type: string, about: string): string {
   return (
     `SELECT entry."sequence" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ON ${about} ` +
     `AND entry."sequence" < gone."sequence" WHERE gone."action" = '${type}.erased' ` +

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { configuredDatabase } from '../../core/config/configuration.module';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { messageOf } from '../../core/errors/domain-error';
@@ -14,7 +15,7 @@ const [FAILED, MISUSED] = [1, 2];
 const USAGE = `Usage: npm run compact
 
 Rewrites the SQLite database of DATABASE_URL, so that its file holds nothing any more that was deleted or erased. Stop the
-service first. It takes as much free space as the database, and no backup of before is changed.`;
+service first. It takes twice as much free space as the database, and no backup of before is changed.`;
 
 const ON_POSTGRES = 'DATABASE_URL is a PostgreSQL server: run VACUUM FULL there, as docs/privacy.md#erasure describes.';
 
@@ -41,6 +42,9 @@ async function main(words: readonly string[]): Promise<void> {
 async function compact(path: string): Promise<void> {
   const connection = await preparedConnection(SqliteConnection.open(path, 'write'), applyWriterSettings);
   try {
+    // The new file is a temporary one at first: not in memory, and on the disk of the database.
+    await connection.run('PRAGMA temp_store = FILE');
+    await connection.run(`PRAGMA temp_store_directory = '${dirname(path).replaceAll("'", "''")}'`);
     await connection.run('VACUUM');
     await connection.run('PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
