@@ -6,6 +6,7 @@ import { normaliseAgentName } from './agent-name';
 import {
   callerRefused,
   type DomainError,
+  found,
   invalidField,
   permissionDenied,
   scopeMissing,
@@ -111,6 +112,20 @@ export function suspension(agent: Agent): DomainError | null {
 /** A caller bound to an agent can only act as that agent. @throws PERMISSION_DENIED */
 export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string | undefined): void {
   if (agentId !== null && agentId !== id) throw callerRefused('not_this_agent');
+}
+
+/**
+ * The agent that a path names, for callers who may act on it.
+ * @param requireMay throws unless the caller may act on the agent with this id.
+ * @throws NOT_FOUND; what `requireMay` throws, also for an unknown agent if the caller may not see which exist.
+ */
+export function agentFor(
+  { grants }: Pick<Caller, 'grants'>,
+  agent: Agent | undefined,
+  requireMay: (id: string | undefined) => void,
+): Agent {
+  if (agent !== undefined || !grants.has('read')) requireMay(agent?.id);
+  return found(agent, 'agent');
 }
 
 /**

@@ -9,7 +9,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { findAgent } from '../agents/find-agent';
+import { agentFor, findAgent } from '../agents/find-agent';
 import {
   challengeOf,
   GOOD_FOR_MS,
@@ -86,7 +86,7 @@ export class PasskeysService {
 
   /** By the person with a signature, or by an admin. @returns it as it was */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
-    const { id: agentId } = await this.person(idOrName, ({ id }) => {
+    const { id: agentId } = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.grants.has('admin')) throw callerRefused('not_this_agent');
     });
     loadProtocol();
@@ -103,22 +103,21 @@ export class PasskeysService {
 
   /** Whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
   async listed(caller: Caller, idOrName: string): Promise<string> {
-    const { id } = await this.person(idOrName, (agent) => {
-      if (caller.agentId !== agent.id && !caller.grants.has('read')) throw scopeMissing(['read']);
+    const person = await this.person(caller, idOrName, (id) => {
+      if (caller.agentId !== id && !caller.grants.has('read')) throw scopeMissing(['read']);
     });
-    return id;
+    return person.id;
   }
 
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
-    return this.person(idOrName, ({ id }) => {
+    return this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id) throw callerRefused('not_this_agent');
     });
   }
 
   /** Who is a person never changes. */
-  private async person(idOrName: string, requireMay: (agent: Agent) => void): Promise<Agent> {
-    const agent = found(await findAgent(this.records, idOrName), 'agent');
-    requireMay(agent);
+  private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
+    const agent = agentFor(caller, await findAgent(this.records, idOrName), requireMay);
     if (agent.kind !== 'human')
       throw conflict(`The ${AGENT.subjectType} "${agent.name}" is a machine; only people have passkeys.`);
     return agent;
