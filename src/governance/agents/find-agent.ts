@@ -164,18 +164,17 @@ export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: st
   return observeUntil !== null && at < observeUntil;
 }
 
-/**
- * Only admins may let an agent act without a policy, and only machines can be observed.
- * @param until the end of the observation; null ends it at once.
- * @throws PERMISSION_DENIED, VALIDATION_ERROR
- */
-export function requireMayObserve(
-  { grants }: Pick<Caller, 'grants'>,
-  { kind }: Pick<Agent, 'kind'>,
-  until: string | null,
-  now: Date,
-): void {
+/** Only admins may let an agent act without a policy. @throws PERMISSION_DENIED */
+export function requireMayObserve({ grants }: Pick<Caller, 'grants'>): void {
   if (!grants.has('admin')) throw scopeMissing(['admin']);
+}
+
+/**
+ * Only machines can be observed, and not for long.
+ * @param until the end of the observation; null ends it at once.
+ * @throws VALIDATION_ERROR
+ */
+export function requireObservable({ kind }: Pick<Agent, 'kind'>, until: string | null, now: Date): void {
   if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
   const latest = new Date(now.getTime() + MOST_DAYS * DAY).toISOString();
   if (until === null || (until > now.toISOString() && until <= latest)) return;
