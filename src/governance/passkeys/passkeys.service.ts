@@ -65,12 +65,13 @@ export class PasskeysService {
     const now = this.ledger.clockTime.getTime();
     const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
     const made = await madeCredential(credential, party, isExpected);
-    if (made === null)
-      throw invalidField(
-        'credential',
-        'must be a credential that was just made by the options, for this person and this service',
-      );
     return this.ledger.write(caller, async (transaction) => {
+      // Only here: a request repeated with its `Idempotency-Key` gets its first answer, also when the challenge is too old.
+      if (made === null)
+        throw invalidField(
+          'credential',
+          'must be a credential that was just made by the options, for this person and this service',
+        );
       const held = await transaction.findAll(PASSKEY, { agentId });
       if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys. Remove one first.`);
       const { credentialId } = made;
