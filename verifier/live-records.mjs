@@ -120,6 +120,9 @@ function recordFault(row, subjectType) {
     return 'principal is not the subject of onBehalfOf';
   if (subjectType === 'execution' && (row['resourceKey'] ?? null) !== resourceKeyOf(row))
     return 'resourceKey is not that of its resource';
+  const predicate = String(row['predicate']).normalize();
+  if (subjectType === 'claim' && (row['predicateKey'] ?? predicate) !== predicate)
+    return 'predicateKey is not that of its predicate';
   if (subjectType === 'erasure' && !isCompletedAsSaid(row)) return 'what it took is not what its entry says';
   return undefined;
 }

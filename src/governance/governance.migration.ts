@@ -1,5 +1,6 @@
 import { type MigrationInterface, type QueryRunner, TableIndex, Table } from 'typeorm';
 import { byCreation, governedTable, optionalTexts, texts, primary, noWayBack } from '../ledger/schema/table-shapes';
+import { predicateKeyOf } from './entities/claim.entity';
 import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../ledger/database/columns';
 
 // What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts
@@ -81,5 +82,37 @@ export class MailRecipients1765620000000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.dropTable('mail_recipients');
+  }
+}
+
+/** Claims that are read at a time. */
+const CLAIMS = 5_000;
+
+/** By what conditions find claims, in whichever Unicode form their predicates were sent. */
+export class PredicateKeys1765630000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`ALTER TABLE "claims" ADD COLUMN "predicateKey" text NOT NULL DEFAULT ''`);
+    await queryRunner.query('UPDATE "claims" SET "predicateKey" = "predicate"');
+    await normalisePredicates(queryRunner);
+    await queryRunner.createIndex('claims', new TableIndex(byCreation('entityId', 'predicateKey')));
+  }
+
+  /** A version without it would add claims that conditions do not find after the next upgrade. */
+  readonly down = noWayBack('predicates in normal form');
+}
+
+/** Of those in ASCII alone there is one form. */
+async function normalisePredicates(queryRunner: QueryRunner): Promise<void> {
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const claims = (await queryRunner.query(
+      `SELECT "id", "predicate" FROM "claims" WHERE "id" > $1 AND octet_length("predicate") > length("predicate") ORDER BY "id" LIMIT ${CLAIMS}`,
+      [after],
+    )) as { id: string; predicate: string }[];
+    for (const { id, predicate } of claims) {
+      const key = predicateKeyOf(predicate);
+      if (key !== predicate)
+        await queryRunner.query('UPDATE "claims" SET "predicateKey" = $1 WHERE "id" = $2', [key, id]);
+    }
+    after = claims.at(-1)?.id;
   }
 }

@@ -53,6 +53,26 @@ describe('A caller that is bound to an agent', () => {
     expect(total).toBe(0);
   });
 
+  it('cannot tell which agents exist from routes of a person, unless it sees agents', async () => {
+    const routes: [method: string, path: string, reason: string, body?: object][] = [
+      ['PUT', 'email', 'not_this_agent', { email: 'a@example.com' }],
+      ['DELETE', 'email', 'not_this_agent'],
+      ['GET', 'passkeys', 'scope_missing'],
+      ['POST', 'passkeys/options', 'not_this_agent'],
+      ['POST', 'passkeys', 'not_this_agent', { credential: {}, name: 'x' }],
+      ['POST', 'passkeys/psk_1/remove', 'not_this_agent'],
+    ];
+    const [blind, seeing] = [await keyFor(own, 'review'), await keyFor(own, 'review', 'read')];
+    for (const [method, path, reason, body] of routes) {
+      for (const agent of [other, 'other-bot', 'nobody', 'agt_01ARZ3NDEKTSV4RRFFQ69G5FAV'])
+        expect(refusalOf(await ask(blind, method, `agents/${agent}/${path}`, body))).toEqual([403, reason]);
+      expect((await ask(seeing, method, `agents/nobody/${path}`, body)).status).toBe(404);
+    }
+    const unbound = await keyFor(null, 'execute');
+    for (const agent of [other, 'nobody'])
+      expect(refusalOf(await ask(unbound, 'DELETE', `agents/${agent}/email`))).toEqual([403, 'scope_missing']);
+  });
+
   it('resumes, cancels and reports executions of that agent only, and cancels its decisions only', async () => {
     const actions = ['look'];
     const approval = { approvers: [{ subjects: ['a person'] }] };

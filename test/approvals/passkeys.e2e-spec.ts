@@ -3,6 +3,7 @@ import { ORIGIN, RP_ID, SoftwareAuthenticator } from '../support/application/aut
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
+import { moveTime, restoreTime } from '../support/database/moved-time';
 
 /** A person, with a key of their own. */
 interface Person {
@@ -140,6 +141,22 @@ describe('Passkeys', () => {
     const huge = await register(who, { credential: { id: 'x'.repeat(1_048_576) } });
     expect(huge.status).toBe(413);
     expect((await send(app, 'GET', path(who))).body.total).toBe(0);
+  });
+
+  describe('registered with an Idempotency-Key', () => {
+    afterEach(restoreTime);
+
+    it('are answered as the first time when the challenge is over', async () => {
+      const who = await person();
+      const body = { name: 'Phone', credential: await created(who, new SoftwareAuthenticator()) };
+      const repeat = (name: string): Promise<Answer> =>
+        send(app, 'POST', path(who), { key: who.key, body, headers: { 'Idempotency-Key': name } });
+      const first = await repeat('once');
+      await moveTime(6 * 60_000);
+      const again = await repeat('once');
+      expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
+      expect(Object.keys(faults(await repeat('another')))).toEqual(['credential']);
+    });
   });
 
   it('are added and removed by the person with one that the person has', async () => {

@@ -1,6 +1,6 @@
 import { createTestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
-import { type Parsed, send } from '../support/application/send';
+import { type Answer, type Parsed, send } from '../support/application/send';
 import { stageOf } from '../support/application/stage';
 import { entryOf, forge } from './forged-file';
 import { decisionFileOf, verifyFile } from './verified-file';
@@ -40,6 +40,24 @@ describe('The decision file of an observed agent', () => {
   it('says nothing of it where a policy allowed it', async () => {
     const output = await verify(await fileOf('read'));
     expect(output).not.toContain('observed');
+    expect(output).toMatch(/RECOMPUTED: authorized as recorded\n$/);
+  });
+
+  it('recomputes a repeated resume, which policies allowed before it was observed', async () => {
+    const { app, bot } = stage;
+    const { id: policyId } = await createPolicy(app, { effect: 'require_approval', actions: ['pay'] });
+    const body = { action: 'pay', resourceType: 'doc', resourceId: 'a', parameters: {} };
+    const { body: asked } = await send(app, 'POST', `/api/v1/agents/${bot.id}/execute`, { body });
+    const { id: approverId } = await createAgent(app, { name: 'ann', kind: 'human' });
+    await send(app, 'POST', `/api/v1/decisions/${asked.decisionId}/approve`, { body: { approverId } });
+    const resume = (): Promise<Answer> =>
+      send(app, 'POST', `/api/v1/executions/${asked.id}/resume`, { headers: { 'Idempotency-Key': 'once' } });
+    const { status, body: resumed } = await resume();
+    expect([status, resumed.observed, (await resume()).body]).toEqual([200, undefined, resumed]);
+    await send(app, 'POST', `/api/v1/policies/${policyId}/deactivate`);
+    const refused = await resume();
+    expect([refused.status, refused.body.error?.reason]).toEqual([403, 'no_policy_allows']);
+    const output = await verify(await decisionFileOf(app, resumed));
     expect(output).toMatch(/RECOMPUTED: authorized as recorded\n$/);
   });
 

@@ -135,7 +135,7 @@ describe('The checker', () => {
     [
       'a record without an entry',
       'claims',
-      `INSERT INTO claims SELECT 'clm_0', -1, "entityId", 'p', '1', '{}', "createdAt" FROM claims LIMIT 1`,
+      `INSERT INTO claims SELECT 'clm_0', -1, "entityId", 'p', '1', '{}', "createdAt", 'p' FROM claims LIMIT 1`,
     ],
     ['an entry that is gone', 'ledger_entries', 'DELETE FROM ledger_entries WHERE sequence = 20'],
     ['an end that is gone', 'ledger_entries', 'DELETE FROM ledger_entries WHERE sequence > 100'],

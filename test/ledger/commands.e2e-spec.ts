@@ -182,7 +182,7 @@ describe('Commands in one batch', () => {
 
   it('that leave a dangling reference fail alone', async () => {
     const before = notes.ledger.head.sequence;
-    const claim = { entityId: 'ent_none', predicate: 'p', value: 1, context: {}, createdAt: 'now' };
+    const claim = { entityId: 'ent_none', predicate: 'p', predicateKey: 'p', value: 1, context: {}, createdAt: 'now' };
     const results = await Promise.allSettled([
       notes.add(newSlug()),
       notes.write(async (transaction) =>

@@ -129,6 +129,24 @@ describe('Conditions on claims', () => {
     expect((await evaluate('pay', { resourceId: `caf\u00e9/${entityId}` })).effect).toBe('allow');
   });
 
+  it.each([
+    ['Kind', '\u212aind'],
+    ['\u00c5-\u00e9', '\u212b-e\u0301'],
+    ['\u00e5-\u00e9', '\u00e5-e\u0301'],
+    ['\u1e69', 's\u0307\u0323'],
+  ])('find the claims on %s in every other spelling, now and as it was', async (predicate, other) => {
+    const action = `pay-${predicate}`;
+    await send(app, 'PATCH', '/api/v1/agents/bot', { body: { capabilities: ['*'] } });
+    await createPolicy(app, { actions: [action], conditions: [{ ...SURE, claim: predicate }] });
+    await claim(IBAN, 1, predicate);
+    expect((await evaluate(action)).effect).toBe('allow');
+    const { id } = await claim('DE03', 1, other);
+    expect((await evaluate(action)).effect).toBe('deny');
+    const added = (await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`)).body.data[0].sequence;
+    const past = [added - 1, added].map(async (asOf) => (await evaluate(action, { asOf })).effect);
+    expect(await Promise.all(past)).toEqual(['allow', 'deny']);
+  });
+
   it('are asked at a resume, named in the details, and read as it was', async () => {
     const { body: pending } = await (async () => {
       expect((await execute('ask')).status).toBe(202);

@@ -58,6 +58,25 @@ describe('agents', () => {
       expect((await patch('3', 'd')).status).toBe(400);
     });
 
+    it('of another revision is refused as such, whatever else is wrong with it', async () => {
+      const person = await createAgent(stage.app, { name: newName(), kind: 'human' });
+      const machine = await createAgent(stage.app, { name: newName() });
+      const other = await createAgent(stage.app, { name: newName(), kind: 'human' });
+      await send(stage.app, 'PATCH', `${AGENTS}/${other.id}`, { body: { slackId: 'T1/U1' } });
+      const faulty: [id: string, body: object, status: number][] = [
+        [person.id, { slackId: 'T1/U1' }, 409],
+        [machine.id, { slackId: 'T1/U2' }, 400],
+        [person.id, { observeUntil: new Date(Date.now() + 60_000).toISOString() }, 400],
+        [machine.id, { observeUntil: '2026-01-01T00:00:00Z' }, 400],
+      ];
+      for (const [id, body, status] of faulty) {
+        const patch = async (revision: number): Promise<number> =>
+          (await send(stage.app, 'PATCH', `${AGENTS}/${id}`, { body, headers: { 'If-Match': `"${revision}"` } }))
+            .status;
+        expect({ body, statuses: [await patch(7), await patch(1)] }).toEqual({ body, statuses: [412, status] });
+      }
+    });
+
     it('refuses immutable members, and an empty body', async () => {
       const { id } = await createAgent(stage.app, { name: newName() });
       const patch = (body: unknown): ReturnType<typeof send> => send(stage.app, 'PATCH', `${AGENTS}/${id}`, { body });

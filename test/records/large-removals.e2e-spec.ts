@@ -45,7 +45,8 @@ describe('Removing an entity with many claims', () => {
       await transaction.find(ENTITY, owner);
       for (let count = 0; count < COMMAND; count += 1) {
         const id = transaction.newId(CLAIM);
-        const claim = { id, entityId: owner, predicate: 'size', value: count, context: {}, createdAt: transaction.now };
+        const said = { predicate: 'size', predicateKey: 'size', value: count, context: {} };
+        const claim = { id, entityId: owner, ...said, createdAt: transaction.now };
         transaction.insert(CLAIM, claim, { action: 'claim.added', entityId: owner });
       }
     });

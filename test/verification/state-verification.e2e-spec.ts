@@ -147,7 +147,7 @@ describe('Verification of the records', () => {
       [id, entityId],
     );
     await foreign.run(
-      `INSERT INTO claims ("id", "createdSequence", "entityId", "predicate", "value", "context", "createdAt") VALUES ($1, $2, $3, $4, $5, '{}', $6)`,
+      `INSERT INTO claims ("id", "createdSequence", "entityId", "predicate", "predicateKey", "value", "context", "createdAt") VALUES ($1, $2, $3, $4, $4, $5, '{}', $6)`,
       [claim.id, last?.sequence ?? null, id, claim.predicate, JSON.stringify(claim.value), claim.createdAt],
     );
     expect((await found()).firstInvalidRecords).toEqual([{ subjectType: 'entity', subjectId: id, fault: 'added' }]);

@@ -85,7 +85,9 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   const kept = keptByLimits(details);
   const known = found({ state, audit, sequence }, rules.policies, history, report);
   const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
-  const asker = asAgent(agent);
+  // A resume that is repeated is refused where policies allowed it at first, and only the observation would do so now.
+  const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';
+  const asker = asAgent(isRepeated ? { ...agent, observeUntil: undefined } : agent);
   const { stopId } = details;
   const stop = stopId === undefined ? undefined : history.stop(stopId, sequence);
   const isStopped = stop !== undefined && isStopping(stop, asker, action);

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { newEpoch } from '../../ledger/chain/random';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { callerRefused, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
+import { callerRefused, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import type { SideWrite } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Agent, AGENT } from './agent.entity';
-import { agentLookup, findAgent } from './find-agent';
+import { agentFor, agentLookup, findAgent } from './find-agent';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
 const OF_AGENT = 'WHERE "agentId" = $1';
@@ -31,7 +31,7 @@ export class AgentEmails {
 
   /** The address of a person, for whoever may know it; undefined for others, and for a machine, which never has one. */
   async shownTo(caller: Caller, agent: Agent): Promise<string | null | undefined> {
-    if (agent.kind !== 'human' || !mayKnow(caller, agent)) return undefined;
+    if (agent.kind !== 'human' || !mayKnow(caller, agent.id)) return undefined;
     return this.emailOf(agent);
   }
 
@@ -41,8 +41,7 @@ export class AgentEmails {
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
     await this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = found(await findAgent(transaction, idOrName), 'agent');
-      requireMaySet(caller, agent);
+      const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireMaySet(caller, id));
       if (email !== null && agent.kind !== 'human')
         throw invalidField('email', 'must be of a person, not of a machine');
       // A batch ends with a command that writes aside, so what was written before is seen here.
@@ -65,12 +64,12 @@ function changeOf(agentId: string, email: string | null, head: number): SideWrit
   return { sql: SET, parameters: [agentId, email, head, newEpoch()], proof };
 }
 
-function mayKnow({ agentId, grants }: Caller, { id }: Agent): boolean {
+function mayKnow({ agentId, grants }: Caller, id: string | undefined): boolean {
   return agentId === id || grants.has('admin');
 }
 
-function requireMaySet(caller: Caller, agent: Agent): void {
-  if (mayKnow(caller, agent)) return;
+function requireMaySet(caller: Caller, id: string | undefined): void {
+  if (mayKnow(caller, id)) return;
   throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
 }
 

@@ -6,7 +6,14 @@ import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transacti
 import { LedgerService } from '../../ledger/ledger.service';
 import { byKey } from '../../ledger/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
-import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireMayObserve } from './find-agent';
+import {
+  agentLookup,
+  findAgent,
+  requireMayChange,
+  requireMayKeep,
+  requireMayObserve,
+  requireObservable,
+} from './find-agent';
 import { type Agent, AGENT, type AgentStatus } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
 
@@ -35,9 +42,10 @@ export class AgentsService {
       const agent = await existing(transaction, idOrName);
       requireMayChange(caller, agent);
       const { observeUntil } = update;
-      if (observeUntil !== undefined) requireMayObserve(caller, agent, observeUntil, this.ledger.clockTime);
-      await requireMayBeInSlack(transaction, agent, update);
+      if (observeUntil !== undefined) requireMayObserve(caller);
       precondition.require(agent.revision);
+      if (observeUntil !== undefined) requireObservable(agent, observeUntil, this.ledger.clockTime);
+      await requireMayBeInSlack(transaction, agent, update);
       const changes = changedMembers(agent, update, CHANGEABLE);
       const fields = Object.keys(changes);
       if (fields.length === 0) return agent;

@@ -6,6 +6,7 @@ import { normaliseAgentName } from './agent-name';
 import {
   callerRefused,
   type DomainError,
+  found,
   invalidField,
   permissionDenied,
   scopeMissing,
@@ -114,6 +115,20 @@ export function requireActsAs({ agentId }: Pick<Caller, 'agentId'>, id: string |
 }
 
 /**
+ * The agent that a path names, for callers who may act on it.
+ * @param requireMay throws unless the caller may act on the agent with this id.
+ * @throws NOT_FOUND; what `requireMay` throws, also for an unknown agent if the caller may not see which exist.
+ */
+export function agentFor(
+  { grants }: Pick<Caller, 'grants'>,
+  agent: Agent | undefined,
+  requireMay: (id: string | undefined) => void,
+): Agent {
+  if (agent !== undefined || !grants.has('read')) requireMay(agent?.id);
+  return found(agent, 'agent');
+}
+
+/**
  * The agent that a caller says it acts as, by id or name.
  * @throws PERMISSION_DENIED when the caller is bound to another; VALIDATION_ERROR when the agent does not exist.
  */
@@ -149,18 +164,17 @@ export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: st
   return observeUntil !== null && at < observeUntil;
 }
 
-/**
- * Only admins may let an agent act without a policy, and only machines can be observed.
- * @param until the end of the observation; null ends it at once.
- * @throws PERMISSION_DENIED, VALIDATION_ERROR
- */
-export function requireMayObserve(
-  { grants }: Pick<Caller, 'grants'>,
-  { kind }: Pick<Agent, 'kind'>,
-  until: string | null,
-  now: Date,
-): void {
+/** Only admins may let an agent act without a policy. @throws PERMISSION_DENIED */
+export function requireMayObserve({ grants }: Pick<Caller, 'grants'>): void {
   if (!grants.has('admin')) throw scopeMissing(['admin']);
+}
+
+/**
+ * Only machines can be observed, and not for long.
+ * @param until the end of the observation; null ends it at once.
+ * @throws VALIDATION_ERROR
+ */
+export function requireObservable({ kind }: Pick<Agent, 'kind'>, until: string | null, now: Date): void {
   if (kind === 'human') throw invalidField('observeUntil', 'must be left out: only machines are observed');
   const latest = new Date(now.getTime() + MOST_DAYS * DAY).toISOString();
   if (until === null || (until > now.toISOString() && until <= latest)) return;

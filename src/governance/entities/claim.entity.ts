@@ -9,6 +9,7 @@ import { ENTITY } from './governed-entity.entity';
 @Entity('claims')
 @Index(['entityId', 'createdSequence'])
 @Index(['entityId', 'predicate', 'createdSequence'])
+@Index(['entityId', 'predicateKey', 'createdSequence'])
 export class Claim {
   @PrimaryColumn('text')
   @ApiProperty({ example: sampleId('clm') })
@@ -25,6 +26,10 @@ export class Claim {
   @Column('text')
   @ApiProperty({ example: 'data_classification' })
   readonly predicate!: string;
+
+  /** The predicate as conditions compare it: in Unicode normal form C. Not hashed. */
+  @Column('text', { default: '' })
+  readonly predicateKey!: string;
 
   @Column('simple-json')
   @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }], example: 'confidential' })
@@ -46,4 +51,10 @@ export const CLAIM: RecordKind<Claim> = {
   hashedMembers: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
   counter: 'claims',
   owner: { kind: ENTITY, column: 'entityId' },
+  unhashedAgree: ({ predicate, predicateKey }) => predicateKey === predicateKeyOf(String(predicate)),
 };
+
+/** What `predicateKey` has to hold. */
+export function predicateKeyOf(predicate: string): string {
+  return predicate.normalize('NFC');
+}

@@ -3,7 +3,7 @@ import { notFound } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId, existence } from '../../ledger/lookup';
-import { CLAIM, type Claim } from './claim.entity';
+import { CLAIM, type Claim, predicateKeyOf } from './claim.entity';
 import type { CreateClaimRequest } from './dto/entity.dto';
 import { ENTITY } from './governed-entity.entity';
 import type { Page, PageRequest } from '../../ledger/record-page';
@@ -38,7 +38,8 @@ export class ClaimsService {
     return this.ledger.prefetching(existence(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
-      const claim = { id, entityId, predicate, value, context, createdAt: transaction.now };
+      const said = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
+      const claim = { id, entityId, ...said, createdAt: transaction.now };
       return transaction.insert(CLAIM, claim, { action: 'claim.added', entityId });
     });
   }

@@ -6,13 +6,14 @@ import { EntitiesController } from './entities.controller';
 import { ClaimsService } from './claims.service';
 import { EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
+import { PredicateKeys1765630000000 } from '../governance.migration';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [ENTITY, CLAIM],
       // Its tables are in the migration of the first release; a new feature lists its own.
-      migrations: [],
+      migrations: [PredicateKeys1765630000000],
     }),
   ],
   controllers: [EntitiesController, ClaimsController],

@@ -5,7 +5,7 @@ import type { Dialect } from '../../ledger/database/dialect';
 import type { AskedRows, RowsAsked } from '../../ledger/records/rows-asked';
 import { RecordHistory } from '../../ledger/record-history';
 import type { ClaimKey, KnownClaim } from '../policies/conditions/condition';
-import { CLAIM } from './claim.entity';
+import { CLAIM, predicateKeyOf } from './claim.entity';
 import { ENTITY } from './governed-entity.entity';
 
 /** Of more claims of one predicate nothing is known. */
@@ -14,7 +14,7 @@ const MOST_CLAIMS = 100;
 const MOST_PAST = 1_000;
 const PAST =
   `SELECT "subjectId" AS "id", "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
-  `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR "state" LIKE $4) ` +
+  `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR octet_length("state") > length("state")) ` +
   `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
   `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MOST_PAST}`;
 
@@ -52,22 +52,23 @@ export class KnownClaims {
       { kind: ENTITY, values: { id: entityId } },
       { kind: CLAIM, values: { entityId } },
     ];
-    return { name: 'claims', sql: this.now, key: [entityId, ...formsOf(predicate)], dependsOn };
+    return { name: 'claims', sql: this.now, key: [entityId, predicate], dependsOn };
   }
 
   /** What was known. @param upTo the sequence of an entry. */
   async findPast({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
     if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
-    // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character.
-    const members = formsOf(predicate).map((form) => `%"predicate":${JSON.stringify(form).replaceAll('\\', '_')}%`);
+    // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character. In another spelling the
+    // predicate has characters beyond ASCII.
+    const member = `%"predicate":${JSON.stringify(predicate).replaceAll('\\', '_')}%`;
     const { points } = this.database;
-    const rows = await points.all<{ id: string; state: string | null }>(PAST, [entityId, upTo, ...members]);
+    const rows = await points.all<{ id: string; state: string | null }>(PAST, [entityId, upTo, member]);
     const claims: KnownClaim[] = [];
     for (const { id, state } of rows) {
       // It was erased, so nobody can tell what it said.
       if (state === null) return null;
       const claim = JSON.parse(state) as PastClaim;
-      if (claim.predicate.normalize('NFC') === predicate) claims.push(knownClaim(id, claim.value, claim.context));
+      if (predicateKeyOf(claim.predicate) === predicate) claims.push(knownClaim(id, claim.value, claim.context));
     }
     return rows.length === MOST_PAST || claims.length > MOST_CLAIMS ? null : claims;
   }
@@ -89,23 +90,18 @@ interface PastClaim {
   readonly context: JsonObject;
 }
 
-/** Stored predicates are as they were sent. */
-function formsOf(predicate: string): [composed: string, decomposed: string] {
-  return [predicate.normalize('NFC'), predicate.normalize('NFD')];
-}
-
 function knownClaim(id: string, value: JsonScalar, { confidence }: JsonObject): KnownClaim {
   return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
 function claimsSql(dialect: Dialect): string {
-  const columns = ['entityId', 'composed', 'decomposed'].map(
+  const columns = ['entityId', 'predicateKey'].map(
     (name, index) => `${dialect.jsonAt(index + 1, { name, type: 'text' })} AS "${name}"`,
   );
   const place = `${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
   const items = `SELECT ${[place, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
   const meets = (claim: string): string =>
-    `${claim}."entityId" = key."entityId" AND ${claim}."predicate" IN (key."composed", key."decomposed")`;
+    `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
   const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MOST_CLAIMS + 1}`;
   const counted =
     `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
+import { agentFor, agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { type DomainError, found } from '../../core/errors/domain-error';
+import type { DomainError } from '../../core/errors/domain-error';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
@@ -171,11 +171,9 @@ async function requiredAsker(
   idOrName: string,
   { onBehalfOf }: ActionRequest,
 ): Promise<Asker> {
-  const agent = await findAgent(transaction, idOrName);
   const { caller } = transaction;
-  // Who may not see agents learns no names from the answer.
-  if (agent !== undefined || !caller.grants.has('read')) requireActsAs(caller, agent?.id);
-  return { agent: found(agent, 'agent'), principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
+  const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireActsAs(caller, id));
+  return { agent, principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
 }
 
 function recordRefused(

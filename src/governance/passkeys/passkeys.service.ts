@@ -9,7 +9,7 @@ import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from '../agents/agent.entity';
-import { findAgent } from '../agents/find-agent';
+import { agentFor, findAgent } from '../agents/find-agent';
 import {
   challengeOf,
   GOOD_FOR_MS,
@@ -65,12 +65,13 @@ export class PasskeysService {
     const now = this.ledger.clockTime.getTime();
     const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
     const made = await madeCredential(credential, party, isExpected);
-    if (made === null)
-      throw invalidField(
-        'credential',
-        'must be a credential that was just made by the options, for this person and this service',
-      );
     return this.ledger.write(caller, async (transaction) => {
+      // Only here: a request repeated with its `Idempotency-Key` gets its first answer, also when the challenge is too old.
+      if (made === null)
+        throw invalidField(
+          'credential',
+          'must be a credential that was just made by the options, for this person and this service',
+        );
       const held = await transaction.findAll(PASSKEY, { agentId });
       if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys. Remove one first.`);
       const { credentialId } = made;
@@ -86,7 +87,7 @@ export class PasskeysService {
 
   /** By the person with a signature, or by an admin. @returns it as it was */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
-    const { id: agentId } = await this.person(idOrName, ({ id }) => {
+    const { id: agentId } = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.grants.has('admin')) throw callerRefused('not_this_agent');
     });
     loadProtocol();
@@ -103,22 +104,21 @@ export class PasskeysService {
 
   /** Whose passkeys a caller may list. @throws NOT_FOUND; PERMISSION_DENIED; CONFLICT for a machine. */
   async listed(caller: Caller, idOrName: string): Promise<string> {
-    const { id } = await this.person(idOrName, (agent) => {
-      if (caller.agentId !== agent.id && !caller.grants.has('read')) throw scopeMissing(['read']);
+    const person = await this.person(caller, idOrName, (id) => {
+      if (caller.agentId !== id && !caller.grants.has('read')) throw scopeMissing(['read']);
     });
-    return id;
+    return person.id;
   }
 
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
-    return this.person(idOrName, ({ id }) => {
+    return this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id) throw callerRefused('not_this_agent');
     });
   }
 
   /** Who is a person never changes. */
-  private async person(idOrName: string, requireMay: (agent: Agent) => void): Promise<Agent> {
-    const agent = found(await findAgent(this.records, idOrName), 'agent');
-    requireMay(agent);
+  private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
+    const agent = agentFor(caller, await findAgent(this.records, idOrName), requireMay);
     if (agent.kind !== 'human')
       throw conflict(`The ${AGENT.subjectType} "${agent.name}" is a machine; only people have passkeys.`);
     return agent;

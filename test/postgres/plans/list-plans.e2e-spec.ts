@@ -22,7 +22,7 @@ const ROWS = 20_000;
 /** Copies the only row of each table with different values. `n` in steps of 1,000 makes twenty rows of each value. */
 const COPIES: Readonly<Record<string, string>> = {
   entities: `'id', 'ent_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000`,
-  claims: `'id', 'clm_' || n, 'createdSequence', 1000 + n, 'entityId', 'ent_' || n, 'predicate', 'predicate-' || n % 1000`,
+  claims: `'id', 'clm_' || n, 'createdSequence', 1000 + n, 'entityId', 'ent_' || n, 'predicate', 'predicate-' || n % 1000, 'predicateKey', 'predicate-' || n % 1000`,
   agents: `'id', 'agt_' || n, 'createdSequence', 1000 + n, 'name', 'agent-' || n`,
   ledger_list_items: `'item', 'agents:roles:role-' || n % 1000, 'createdSequence', 1000 + n, 'recordId', 'agt_' || n`,
   executions: `'id', 'exe_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'action', 'action-' || n % 1000`,

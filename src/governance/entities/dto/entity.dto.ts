@@ -99,6 +99,6 @@ export class EntityResponse extends OmitType(GovernedEntity, ['createdSequence']
   static readonly from: ShownAs<EntityResponse> = shownAs(EntityResponse);
 }
 
-export class ClaimResponse extends OmitType(Claim, ['createdSequence'] as const) {
+export class ClaimResponse extends OmitType(Claim, ['createdSequence', 'predicateKey'] as const) {
   static readonly from: ShownAs<ClaimResponse> = shownAs(ClaimResponse);
 }

@@ -66,6 +66,8 @@ export class ActionRunner {
     const { signal } = controller;
     const timer = this.abortLater(controller, request.action);
     this.controllers.set(controller, request);
+    // One may have been made while those before it were held against the agent.
+    void this.endCovered(controller, request, this.stops.active);
     try {
       return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
     } catch (error) {
@@ -82,8 +84,8 @@ export class ActionRunner {
     for (const controller of this.controllers.keys()) controller.abort(this.stopped);
   }
 
-  private async endCovered(controller: AbortController, asked: Stoppable, added: readonly Stop[]): Promise<void> {
-    const failure = await this.stopOf(asked, added);
+  private async endCovered(controller: AbortController, asked: Stoppable, stops: readonly Stop[]): Promise<void> {
+    const failure = await this.stopOf(asked, stops);
     if (failure !== null) controller.abort(failure);
   }
 
