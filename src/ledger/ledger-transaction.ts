@@ -115,7 +115,7 @@ export interface LedgerTransaction {
    */
   lastEntryAt(kind: AnyRecordKind, id: string): Promise<string | undefined>;
   /** @internal The details of the last entry about the record with one of the actions. Flushes as `findAll` does. */
-  detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | undefined>;
+  detailsOf(kind: AnyRecordKind, id: string, actions: readonly string[]): Promise<JsonObject | null | undefined>;
   /** Writes an entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */

@@ -10,11 +10,13 @@ const DAY = 86_400_000;
 describe('RETAIN_CONTENT', () => {
   let app: TestApp;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     app = await createTestApp({ environment: { RETAIN_CONTENT: 'P1D', MAX_CLOCK_STEP: String(10 * DAY) } });
   });
-  afterEach(restoreTime);
-  afterAll(() => app.close());
+  afterEach(async () => {
+    await restoreTime();
+    await app.close();
+  });
 
   const get = async (path: string): Promise<Parsed> => (await send(app, 'GET', `/api/v1/${path}`)).body;
 
@@ -62,5 +64,28 @@ describe('RETAIN_CONTENT', () => {
     });
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
+  });
+
+  it('takes at most 200 executions and decisions in a commit', async () => {
+    const { bot } = await company(app);
+    await requireApproval(app);
+    for (let count = 0; count < 60; count += 1) {
+      const { id } = await pending(app, bot, { resourceId: `many/${count}` });
+      await send(app, 'POST', `/api/v1/executions/${id}/cancel`);
+    }
+    for (let count = 0; count < 100; count += 1) {
+      const { id } = await propose(app, bot.id);
+      await send(app, 'POST', `/api/v1/decisions/${id}/cancel`);
+    }
+    await moveTime(4 * DAY);
+    const before = (await get('stats')).provenanceEntries;
+    await app.application.get(RetainedContents).eraseOld();
+    const { data } = await get(`provenance?limit=1000&offset=${before}`);
+    // All entries of a commit have one time.
+    const sizes = new Map<string, number>();
+    for (const { action, timestamp } of data)
+      if (/^(execution|decision).erased$/.test(action)) sizes.set(timestamp, (sizes.get(timestamp) ?? 0) + 1);
+    expect([...sizes.values()].reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(220);
+    expect(Math.max(...sizes.values())).toBeLessThanOrEqual(200);
   });
 });

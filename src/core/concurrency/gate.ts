@@ -117,7 +117,7 @@ export class Gate {
   private admitWaiting(): void {
     for (let next = this.next(); next !== undefined; next = this.next()) {
       const [who, queue, { weight, admit }] = next;
-      // None of less weight may overtake it.
+      // A lighter one must not overtake it.
       if (this.inside + weight > this.settings.most) return;
       this.queues.delete(who);
       this.queues.set(who, queue);

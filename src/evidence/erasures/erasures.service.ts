@@ -10,6 +10,7 @@ import { cancelConflict, endedExecution } from '../../governance/executions/exec
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
+import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ErasedIds, lineOf } from './erased-ids';
@@ -284,7 +285,7 @@ function grantsOf(transaction: LedgerTransaction, decisionIds: readonly string[]
   );
 }
 
-function erasedBy(details: Readonly<Record<string, unknown>> | undefined): Standing {
+function erasedBy(details: JsonObject | null | undefined): Standing {
   const id = details?.['erasureId'];
   return { erasedBy: typeof id === 'string' ? id : null };
 }

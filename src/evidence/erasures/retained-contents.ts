@@ -14,8 +14,10 @@ import { eraseDecisions, eraseExecution } from './erasures.service';
 
 /** Average milliseconds between looks: at least one a minute. */
 const INTERVAL = 20_000;
-/** Records of one commit; an execution takes its decision with it. */
+/** Most executions and decisions of one commit. */
 const AT_ONCE = 200;
+/** Most executions: each may take its decision with it. */
+const EXECUTIONS_AT_ONCE = AT_ONCE / 2;
 
 const HAS_YOUNGER = `SELECT 1 FROM "ledger_entries" WHERE "subjectId" = ID AND "timestamp" > $1`;
 
@@ -26,12 +28,12 @@ const OLD_EXECUTIONS =
   `WHERE live.${NOT_ERASED} AND live."createdAt" <= $1 ` +
   `AND live."outcome" NOT IN ('pending_approval', 'approved', 'running') ` +
   `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'live."id"')}) ` +
-  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'about."id"')}) ORDER BY live."createdSequence" LIMIT ${AT_ONCE / 2}`;
+  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'about."id"')}) ORDER BY live."createdSequence" LIMIT ${EXECUTIONS_AT_ONCE}`;
 /** Those of executions go with them. */
 const OLD_DECISIONS =
   `SELECT "id", NULL AS "other" FROM "decisions" AS live WHERE ${NOT_ERASED} AND "createdAt" <= $1 ` +
   `AND "executionId" IS NULL AND "status" <> 'proposed' ` +
-  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'live."id"')}) ORDER BY "createdSequence" LIMIT ${AT_ONCE / 2}`;
+  `AND NOT EXISTS (${HAS_YOUNGER.replace('ID', 'live."id"')}) ORDER BY "createdSequence" LIMIT $2`;
 
 interface OldRecord {
   readonly id: string;
@@ -74,9 +76,11 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
     if (retainContent === null || !this.ledger.isHealthy) return false;
     const before = new Date(Date.parse(this.ledger.now) - retainContent).toISOString();
     const executions = await this.database.points.all<OldRecord>(OLD_EXECUTIONS, [before]);
-    const decisions = await this.database.points.all<OldRecord>(OLD_DECISIONS, [before]);
+    const theirs = executions.flatMap(({ other }) => other ?? []);
+    const room = AT_ONCE - executions.length - theirs.length;
+    const decisions = await this.database.points.all<OldRecord>(OLD_DECISIONS, [before, room]);
     if (executions.length + decisions.length === 0) return false;
-    const decisionIds = [...decisions.map(({ id }) => id), ...executions.flatMap(({ other }) => other ?? [])];
+    const decisionIds = [...decisions.map(({ id }) => id), ...theirs];
     const lookups = [
       ...executions.map(({ id }) => byId(EXECUTION, id)),
       ...decisionIds.map((id) => byId(DECISION, id)),
@@ -97,6 +101,6 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
       const ids = retainContent >= 2 * KEPT_FOR ? grants : [...lookups.map(({ value }) => value), ...grants];
       if (ids.length > 0) transaction.writeAside(forgetAnswers(this.database.dialect, ids));
     });
-    return executions.length + decisions.length >= AT_ONCE / 2;
+    return executions.length === EXECUTIONS_AT_ONCE || decisions.length === room;
   }
 }

@@ -110,7 +110,8 @@ export class DecisionReviewsService {
       const reviews: AdmittedReview[] = [];
       for (const { id, actionHash } of decisions) {
         const decision = found(await transaction.findVisible(DECISION, id), `decision ${id}`);
-        if (decision.actionHash !== actionHash) throw conflict(`The action of the decision ${id} is another one.`);
+        if (decision.actionHash !== actionHash)
+          throw conflict(`The decision ${id} is about another action than the one you saw.`);
         const admitted = await this.admitted(transaction, decision, { ...request, verdict: 'approve' }, true);
         if (admitted instanceof Refusal) return admitted;
         reviews.push(admitted);

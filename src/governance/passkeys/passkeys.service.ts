@@ -8,7 +8,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { byId } from '../../ledger/lookup';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { type Agent, AGENT } from '../agents/agent.entity';
+import type { Agent } from '../agents/agent.entity';
 import { agentFor, findAgent } from '../agents/find-agent';
 import {
   challengeOf,
@@ -119,8 +119,7 @@ export class PasskeysService {
   /** Who is a person never changes. */
   private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
     const agent = agentFor(caller, await findAgent(this.records, idOrName), requireMay);
-    if (agent.kind !== 'human')
-      throw conflict(`The ${AGENT.subjectType} "${agent.name}" is a machine; only people have passkeys.`);
+    if (agent.kind !== 'human') throw conflict(`The agent "${agent.name}" is a machine; only people have passkeys.`);
     return agent;
   }
 

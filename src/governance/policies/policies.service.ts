@@ -112,7 +112,7 @@ function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
   const difference = firstDifference(policy, content);
   if (difference !== undefined)
     throw conflict(
-      `The policy "${name}" has a version ${version} already, with another ${difference}. Give the new one another version.`,
+      `The policy "${name}" has a version ${version} already, which differs in: ${difference}. Give the new one another version.`,
     );
   if (status !== 'active')
     throw conflict(

@@ -114,7 +114,7 @@ function digestOf(secret: string): Buffer {
 
 /**
  * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
- * ignored, and on a route for gateways whichever, where there is a key.
+ * ignored; on a route for gateways, `Authorization` is ignored altogether if there is a key.
  */
 function presentedCredential(request: ServiceRequest): Credential | undefined {
   const { [KEY_HEADER]: key, authorization } = request.headers;

@@ -219,13 +219,13 @@ export class CommandDraft implements LedgerTransaction {
     { subjectType }: AnyRecordKind,
     id: string,
     actions: readonly string[],
-  ): Promise<JsonObject | undefined> {
+  ): Promise<JsonObject | null | undefined> {
     const places = actions.map((_, index) => `$${index + 3}`).join(', ');
     const sql =
       `SELECT "details" FROM "ledger_entries" WHERE "subjectId" = $1 AND "subjectType" = $2 ` +
       `AND "action" IN (${places}) ORDER BY "sequence" DESC LIMIT 1`;
     const [entry] = await this.query<{ details: string }>(sql, [id, subjectType, ...actions]);
-    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject);
+    return entry === undefined ? undefined : (JSON.parse(entry.details) as JsonObject | null);
   }
 
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {

@@ -54,7 +54,7 @@ describeInBrowser('The inbox of the console', () => {
     await page.getByLabel('Action').blur();
     await shown('release/7');
     await page.getByLabel('Risk').selectOption('low');
-    await page.getByText('Nothing of it matches.').first().waitFor();
+    await page.getByText('Nothing here matches.').first().waitFor();
     await page.getByLabel('Action').fill('');
     await page.getByLabel('Action').blur();
     await shown('all@example.com');

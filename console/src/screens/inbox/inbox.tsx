@@ -144,7 +144,7 @@ interface RowsProps {
 }
 
 function Rows({ decisions, executions, isMine, areWhole = false }: RowsProps): JSX.Element {
-  if (decisions.length === 0) return <p class="quiet">Nothing of it matches.</p>;
+  if (decisions.length === 0) return <p class="quiet">Nothing here matches.</p>;
   return (
     <ul class="rows">
       {decisions.map((decision) => (

@@ -84,8 +84,8 @@ export function UsedByAgent({ agentId, policies }: AgentUseProps): JSX.Element {
             </ul>
             {all.every(({ isWhole }) => isWhole) && policies.length === asked.length ? null : (
               <p class="notice warn">
-                Looked through are {counted(MOST_POLICIES, 'policy', 'policies')}, and of each the {MOST_ROWS} agents
-                that have used most.
+                This covers {counted(MOST_POLICIES, 'policy', 'policies')} and, for each, the {MOST_ROWS} agents that
+                have used most.
               </p>
             )}
           </>
@@ -119,7 +119,7 @@ function Bar({ policy, of: { limit, key, used, max, resetsAt }, isNamed = false 
       {isNamed ? <PolicyName policy={policy} /> : <bdi>{who}</bdi>}
       {isNamed && key === null ? <span>{who}</span> : null}
       <small>
-        anew <At at={resetsAt} />
+        resets <At at={resetsAt} />
       </small>
     </li>
   );

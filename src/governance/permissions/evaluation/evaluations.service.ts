@@ -4,7 +4,7 @@ import { ActionGuards } from '../action-guards';
 import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
-import { type FieldFault, invalid, invalidField, notFound, present } from '../../../core/errors/domain-error';
+import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
 import type { Caller, Vouching } from '../../../ledger/caller';
 import { type Moment, RecordHistory } from '../../../ledger/record-history';
 import { ActivePolicies } from '../../policies/active-policies';
@@ -117,7 +117,7 @@ export class Evaluations {
   async askAsOf<Answer>(list: QuestionList<Answer>, asOf: Moment, leaving: AbortSignal): Promise<Answers<Answer>> {
     const { sequence, time } = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
     // Nothing existed before the first entry.
-    if (sequence === 0) throw notFound('ledger at that time');
+    if (sequence === 0) throw new DomainError('NOT_FOUND', 'There were no entries yet at that time.');
     const { caller, questions, field } = list;
     requireMayAsk(caller, questions, await agentsOf(this.history, caller, questions));
     const agents = await agentsOf(this.history, caller, questions, sequence);

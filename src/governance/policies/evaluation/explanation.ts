@@ -45,7 +45,7 @@ export interface Explanation {
   /** The deciding policies first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
-  readonly nearMisses: (answered: PolicyEffect) => readonly NearPolicy[];
+  readonly nearMisses: (effect: PolicyEffect) => readonly NearPolicy[];
   /** What the limits of policies are asked for that match otherwise; the oldest policy first. */
   readonly limits: readonly LimitUse[];
 }
@@ -74,7 +74,7 @@ export function explanationOf(
   return {
     inForce: policies.size,
     matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
-    nearMisses: (answered) => nearestOf(near, rank, answered),
+    nearMisses: (effect) => nearestOf(near, rank, effect),
   };
 }
 
@@ -141,11 +141,11 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
 function nearestOf(
   near: ReadonlyMap<CompiledPolicy, readonly PolicyPart[]>,
   highest: number,
-  answered: PolicyEffect,
+  effect: PolicyEffect,
 ): NearPolicy[] {
   const strength = (effect: PolicyEffect): number => POLICY_EFFECTS.indexOf(effect);
   return [...near]
-    .filter(([{ rank, reference }]) => rank > highest && strength(reference.effect) < strength(answered))
+    .filter(([{ rank, reference }]) => rank > highest && strength(reference.effect) < strength(effect))
     .sort(([left], [right]) => priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right))
     .slice(0, MOST_NEAREST)
     .map(([{ reference: policy }, missing]) => ({ policy, missing }));
