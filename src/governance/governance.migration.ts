@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner, TableIndex, Table } from 'typeorm';
 import { byCreation, governedTable, optionalTexts, texts, primary, noWayBack } from '../ledger/schema/table-shapes';
-import { predicateKeyOf } from './entities/claim.entity';
 import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../ledger/database/columns';
 
 // What the tables of governance have gained since the first release, in this order, besides what executions.migration.ts
@@ -109,7 +108,7 @@ async function normalisePredicates(queryRunner: QueryRunner): Promise<void> {
       [after],
     )) as { id: string; predicate: string }[];
     for (const { id, predicate } of claims) {
-      const key = predicateKeyOf(predicate);
+      const key = predicate.normalize('NFC');
       if (key !== predicate)
         await queryRunner.query('UPDATE "claims" SET "predicateKey" = $1 WHERE "id" = $2', [key, id]);
     }

@@ -109,7 +109,8 @@ describeOnSqlite('A folder of the project', () => {
       for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
         cpSync(join(ROOT, file), join(folder, file));
       linkPackages();
-      mkdirSync(join(folder, 'src', 'operations', 'console', 'assets'), { recursive: true });
+      for (const served of ['operations/console/assets', 'http/openapi/page'])
+        mkdirSync(join(folder, 'src', served), { recursive: true });
     });
 
     /** Linked one by one: an install in the folder would empty a linked `node_modules`. */

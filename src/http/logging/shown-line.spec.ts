@@ -2,21 +2,14 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, readableLines } from './log';
-import type { Configuration } from '../../core/config/configuration';
+import { readConfiguration } from '../../core/config/read-configuration';
 
 /** C0 and C1 controls, what writes from right to left, separators of lines, a language tag, and a line of its own. */
 const HOSTILE = 'a\u001b[2K\u0085\u009b2K\u007f\u202e\u2066\u2028\u2029\u200b\u{e0041}\r\nVALID';
 /** What text by others must not bring to a terminal. */
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-const CONFIGURATION = {
-  logLevel: 'info',
-  database: { kind: 'sqlite', path: '' },
-  apiKey: '',
-  apiKeyPrevious: null,
-  signingKey: null,
-  redisUrl: null,
-} as unknown as Configuration;
+const CONFIGURATION = readConfiguration({});
 
 describe('a log line', () => {
   it('is one line of JSON that holds every text, and nothing that acts on a terminal', () => {
