@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, readableLines } from './log';
-import { readConfiguration } from '../../core/config/read-configuration';
+import { readConfiguration } from '../../../test/support/application/configuration-faults';
 
 /** C0 and C1 controls, what writes from right to left, separators of lines, a language tag, and a line of its own. */
 const HOSTILE = 'a\u001b[2K\u0085\u009b2K\u007f\u202e\u2066\u2028\u2029\u200b\u{e0041}\r\nVALID';
