@@ -1,9 +1,11 @@
-import { printHeading, printLine, reportedRatios } from './support/report';
+import { printHeading, printLine, takeReportedRatios } from './support/report';
 import { readOptions } from './options';
 import { machine } from './support/machine';
 import { writePerformanceTable } from './support/performance-table';
 import { PARTS } from './parts';
 import { Workplace } from './support/workplace';
+
+const TITLES = Object.values(PARTS).map(({ title }) => title);
 
 /** Runs the requested parts, one after another; what they started is stopped in any case. */
 async function main(): Promise<void> {
@@ -15,11 +17,12 @@ async function main(): Promise<void> {
   for (const line of lines) printLine(line);
   try {
     for (const name of options.parts) {
-      printHeading(PARTS[name].title);
-      await PARTS[name].run(workplace, options);
+      const part = PARTS[name];
+      printHeading(part.title);
+      await part.run(workplace, options);
       await workplace.clear();
+      if (options.write) writePerformanceTable(part.title, TITLES, lines, takeReportedRatios());
     }
-    if (options.write) writePerformanceTable(lines, reportedRatios());
   } finally {
     await workplace.clear();
   }

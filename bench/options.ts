@@ -4,7 +4,7 @@ import type { Effort } from './support/effort';
 
 export interface Options extends Effort {
   readonly parts: readonly PartName[];
-  /** Whether the figures of this run are written to docs/performance-figures.txt. */
+  /** Whether the figures of its parts are written to docs/performance-figures.txt, in place of their earlier ones. */
   readonly write: boolean;
 }
 

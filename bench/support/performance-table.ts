@@ -1,24 +1,39 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeBar, describeSpread, figure, isMet, type ReportedRatio } from './report';
 
 /** Seen from where the compiled benchmark lies. */
 const FIGURES = join(__dirname, '../../../../../docs/performance-figures.txt');
-const HEADER = ['Part', 'Ratio', 'median', 'spread', 'bar', ''];
+const HEADER = ['Ratio', 'median', 'spread', 'bar', ''];
 
-/** Writes the figures of this run in place of those of the previous one. */
-export function writePerformanceTable(machine: readonly string[], ratios: readonly ReportedRatio[]): void {
-  writeFileSync(FIGURES, performanceTable(machine, ratios));
+/**
+ * Writes the figures of a part that was measured in place of its earlier ones. The other parts keep theirs, each with the
+ * machine that it was measured on.
+ * @param titles of all parts, in the order of the file.
+ */
+export function writePerformanceTable(
+  title: string,
+  titles: readonly string[],
+  machine: readonly string[],
+  ratios: readonly ReportedRatio[],
+): void {
+  const known = existsSync(FIGURES) ? readFileSync(FIGURES, 'utf8').trim().split('\n\n') : [];
+  const sections = new Map(known.map((section) => [section.split('\n')[0] ?? '', section]));
+  sections.set(title, [title, ...machine, ...tableOf(ratios)].join('\n'));
+  writeFileSync(FIGURES, `${titles.flatMap((each) => sections.get(each) ?? []).join('\n\n')}\n`);
 }
 
-function performanceTable(machine: readonly string[], ratios: readonly ReportedRatio[]): string {
-  const rows = ratios.map(({ part, name, ratio, bar }, index) => {
-    const title = part === ratios[index - 1]?.part ? '' : part;
+function tableOf(ratios: readonly ReportedRatio[]): string[] {
+  const rows = ratios.map(({ name, ratio, bar }) => {
     const verdict = bar === null ? ['', ''] : [describeBar(bar), isMet(ratio, bar) ? 'met' : 'MISSED'];
-    return [title, name, figure(ratio.median), describeSpread(ratio), ...verdict];
+    return [name, figure(ratio.median), describeSpread(ratio), ...verdict];
   });
   const table = [HEADER, ...rows];
   const widths = HEADER.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  const lines = table.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  return `${[...machine, '', ...lines].map((line) => line.trimEnd()).join('\n')}\n`;
+  return table.map((cells) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }

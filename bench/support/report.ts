@@ -9,18 +9,16 @@ export type Bar = number | AtMost;
 
 /** A ratio as docs/performance-figures.txt shows it. */
 export interface ReportedRatio {
-  readonly part: string;
   readonly name: string;
   readonly ratio: Ratio;
   readonly bar: Bar | null;
 }
 
 const reported: ReportedRatio[] = [];
-let part = '';
 
-/** All ratios printed so far. */
-export function reportedRatios(): readonly ReportedRatio[] {
-  return reported;
+/** The ratios printed since the last call. */
+export function takeReportedRatios(): readonly ReportedRatio[] {
+  return reported.splice(0);
 }
 
 export function printLine(text = ''): void {
@@ -28,7 +26,6 @@ export function printLine(text = ''): void {
 }
 
 export function printHeading(title: string): void {
-  part = title;
   printLine(`\n${title}\n${'='.repeat(title.length)}`);
 }
 
@@ -45,7 +42,7 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
 
 /** A ratio, its spread over the rounds, and its limit, if it has one. */
 export function printRatio(name: string, ratio: Ratio, bar: Bar | null = null): void {
-  reported.push({ part, name, ratio, bar });
+  reported.push({ name, ratio, bar });
   const verdict = bar === null ? '' : `   bar ${describeBar(bar)}: ${isMet(ratio, bar) ? 'met' : 'MISSED'}`;
   printLine(`${name.padEnd(58)} ${figure(ratio.median)}  (${describeSpread(ratio)})${verdict}`);
 }
