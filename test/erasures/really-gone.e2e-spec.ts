@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, watch } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  watch,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -69,8 +79,8 @@ describeOnSqlite('What was erased', () => {
     }
   }
 
-  function compact(): ReturnType<typeof run> {
-    return run(process.execPath, [COMPACT], { folder, environment: { NODE_ENV: '', DATABASE_URL: '' } });
+  function compact(url = ''): ReturnType<typeof run> {
+    return run(process.execPath, [COMPACT], { folder, environment: { NODE_ENV: '', DATABASE_URL: url } });
   }
 
   /** The files of the database that hold one of the texts. */
@@ -147,6 +157,13 @@ describeOnSqlite('What was erased', () => {
       [],
     );
     await foreign.close();
+  });
+
+  it('is not compacted under a second name either, where the lock of the service is not found', async () => {
+    const second = join(folder, 'second.db');
+    linkSync(database(), second);
+    const { exitCode, errors } = await compact(`sqlite:${second}`);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('2 hard links')]);
   });
 
   it('is not compacted while the service runs', async () => {

@@ -13,6 +13,7 @@ import { startCommand, type StartedProgram } from '../support/processes/started-
 
 const WEBHOOKS = '/api/v1/webhooks';
 const SILENT = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}.silent.example`);
+const MANY_SILENT = Array.from({ length: 9 }, (_unused, index) => `${index}.silent.example`);
 /** The system takes two seconds to find out that a name server is silent. */
 const RESOLVER = `nameserver ${NAME_SERVER}\nsearch corp.example\noptions timeout:2 attempts:1\n`;
 /** Together they would take longer than one attempt lasts, if each asked for itself. */
@@ -95,6 +96,16 @@ describeOnSqlite('The names of endpoints', () => {
     while (!names.asked.includes('silent.example')) await sleep(20);
     expect(await statusAt('hooks.example')).toBe(204);
     expect((await Promise.all(tests)).map(({ body }) => body.status)).toEqual(tests.map(() => null));
+  });
+
+  it('found before are found in time, however many others have silent servers', async () => {
+    if (names === null) return;
+    expect(await statusAt('hooks.example')).toBe(204);
+    const silent = await Promise.all(MANY_SILENT.map((host) => webhookAt(host, 'none')));
+    const tests = silent.map((path) => program.send('POST', `${path}/test`));
+    await names.until(1);
+    expect(await statusAt('hooks.example')).toBe(204);
+    await Promise.all(tests);
   });
 
   it(

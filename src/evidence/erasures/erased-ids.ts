@@ -1,5 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { appendFile, readFile } from 'node:fs/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { appendFile, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
 import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
@@ -12,13 +12,25 @@ import { ERASABLE_TYPES, type Erasure, type ErasureSubject } from './erasure.ent
  */
 @Injectable()
 export class ErasedIds {
+  private readonly logger = new Logger('Erasures');
+
   constructor(private readonly files: CheckpointFiles) {}
 
   get path(): string {
     return this.files.erasures;
   }
 
-  /** Those that are not kept yet. @throws UNAVAILABLE when they cannot be kept: what was erased could come back. */
+  /** @throws UNAVAILABLE when none could be added now: what would be erased could come back. */
+  async requireFile(): Promise<void> {
+    try {
+      await (await open(this.path, 'a', OWNER_ONLY)).close();
+    } catch (error) {
+      this.logger.error(`Nothing can be erased, as its ids cannot be kept in ${this.path}: ${String(error)}`);
+      throw unavailable('The ids of what is erased cannot be kept now.');
+    }
+  }
+
+  /** Those that are not kept yet. @throws when they cannot be kept: what was erased could come back. */
   async add(erasures: readonly Pick<Erasure, 'subjects'>[]): Promise<void> {
     if (erasures.length === 0) return;
     try {
@@ -33,7 +45,7 @@ export class ErasedIds {
       await appendFile(this.path, added, { mode: OWNER_ONLY, flush: true });
       await syncToDisk(dirname(this.path));
     } catch (error) {
-      throw unavailable(`The ids of what was erased cannot be kept in ${this.path}: ${String(error)}`);
+      throw new Error(`The ids of what was erased cannot be kept in ${this.path}: ${String(error)}`, { cause: error });
     }
   }
 

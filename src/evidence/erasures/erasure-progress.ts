@@ -3,6 +3,8 @@ import { Repeated } from '../../core/lifecycle/repeated';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ErasedIds } from './erased-ids';
 import { type ErasedCounts, ERASURE } from './erasure.entity';
 
 /** Average milliseconds between looks for erasures under way, whichever process began them. */
@@ -33,19 +35,22 @@ interface ErasedRecord {
   readonly sequence: number;
 }
 
-/** Completes erasures once no entry holds anything of them. */
+/** Completes erasures once no entry holds anything of them, and their ids are kept. */
 @Injectable()
 export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Erasures');
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.look(),
-    (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),
+    (error) => this.report(error),
   );
+  private hasFailed = false;
 
   constructor(
     private readonly ledger: LedgerService,
     private readonly database: Database,
+    private readonly records: RecordReader,
+    private readonly ids: ErasedIds,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -67,10 +72,20 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
       return;
     }
     for (const erasure of underWay) await this.complete(erasure);
+    this.hasFailed = false;
+  }
+
+  /** Once, until nothing hinders them any more. */
+  private report(error: unknown): void {
+    if (!this.hasFailed) this.logger.error(`Erasures are not completed yet: ${String(error)}`);
+    this.hasFailed = true;
   }
 
   private async complete(underWay: UnderWay): Promise<void> {
     const counts = await this.counts(underWay);
+    // Its request may not have been able to, or its process has ended before.
+    const begun = await this.records.find(ERASURE, underWay.id);
+    if (begun !== undefined) await this.ids.add([begun]);
     await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
       const erasure = await transaction.find(ERASURE, underWay.id);
       // Another process may have been first.

@@ -85,11 +85,16 @@ export class ErasuresService implements OnModuleInit {
     }
   }
 
-  /** @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young. */
+  /**
+   * @throws VALIDATION_ERROR for an unknown subject; CONFLICT for an open one, or one that is too young; UNAVAILABLE when
+   * its ids could not be kept.
+   */
   async erase(caller: Caller, request: NewErasure): Promise<ErasureAnswer> {
+    await this.ids.requireFile();
     const answer = await this.ledger.write(caller, (transaction) => this.begin(transaction, request));
-    // Before the answer: a backup that is restored must not bring it back.
-    await this.ids.add([answer.erasure]);
+    // Before the answer: a backup that is restored must not bring it back. Where that fails, the erasure has begun
+    // nevertheless, and is not completed until they are kept.
+    await this.ids.add([answer.erasure]).catch((error: unknown) => this.logger.error(String(error)));
     return answer;
   }
 

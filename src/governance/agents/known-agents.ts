@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import { LiveRows } from '../../ledger/live-rows';
+import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type Agent, AGENT } from './agent.entity';
 import { findAgent } from './find-agent';
@@ -54,6 +54,11 @@ export class KnownAgents implements OnModuleInit {
       // Otherwise it may have been read before the change, and would be held after it.
       if (changes === this.changes) return this.hold(agent);
     }
+  }
+
+  /** What is to be caught up with other processes before a question is answered. */
+  get memory(): FollowingRows {
+    return this.rows;
   }
 
   /** Resolves when every change is known that another process made before the call. */

@@ -96,6 +96,7 @@ export class Approvers {
     const proposer = await this.records.find(AGENT, decision.proposedBy);
     const isProposerSuspended = proposer?.status === 'suspended';
     const canBeDecided = isOpen(decision) && !isExpired(decision, this.ledger.now);
+    await this.policies.catchUp();
     const shown: ApproverResponse[] = [];
     const able: FillableGroups[] = [];
     const turn = new Turn();
@@ -159,6 +160,7 @@ export class Approvers {
       return this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden }) === null;
     };
     return async (decisions) => {
+      await this.policies.catchUp(this.agents.memory);
       if (decisions.some(hasSignedGroup)) signing ??= await this.holders.among(agents.map(({ id }) => id));
       return judge;
     };

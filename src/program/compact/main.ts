@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors/domain-error';
 import { shownText } from '../../core/values/shown-text';
 import { preparedConnection } from '../../ledger/database/sql-connection';
 import { SqliteConnection } from '../../ledger/database/sqlite/sqlite-connection';
-import { lockedDatabase, resolveDatabaseFile } from '../../ledger/database/sqlite/sqlite-file';
+import { lockedDatabase, refuseHardLinks, resolveDatabaseFile } from '../../ledger/database/sqlite/sqlite-file';
 import { applyWriterSettings } from '../../ledger/database/sqlite/sqlite-settings';
 
 /** Exit codes. */
@@ -28,6 +28,8 @@ async function main(words: readonly string[]): Promise<void> {
   if (statSync(database.path, { throwIfNoEntry: false }) === undefined)
     throw new MisuseError(`There is no database ${database.path}.`);
   const path = resolveDatabaseFile(database.path);
+  // Under another name it has another lock.
+  refuseHardLinks(path);
   // No other process may have the file open meanwhile: it would go on with the pages that it knows.
   const lock = await lockedDatabase(path);
   try {

@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy } from '../../support/application/factories';
-import { type Answer, send } from '../../support/application/send';
+import { type Answer, type Parsed, send } from '../../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
 
 const POLICIES = '/api/v1/policies';
@@ -55,5 +55,30 @@ describe('Evaluate on two replicas', () => {
     expect(data).toHaveLength(2 * CHANGES);
     for (const { id } of data)
       expect((await send(replicas[0], 'GET', `/api/v1/executions/${id}/evidence`)).status).toBe(200);
+  });
+
+  it('and so do the lists of who can approve a decision, and of the decisions that await somebody', async () => {
+    const [writer, reader] = replicas;
+    const proposer = await createAgent(writer, { name: 'proposer' });
+    const reviewer = await createAgent(writer, { name: 'reviewer' });
+    const asked = { type: 'loan', title: 'A loan', proposedBy: proposer.id, riskLevel: 'low' };
+    const { id } = (await send(writer, 'POST', '/api/v1/decisions', { body: asked })).body;
+    const ability = async (): Promise<unknown[]> => {
+      const { data } = (await send(reader, 'GET', `/api/v1/decisions/${id}/approvers`)).body;
+      const { total } = (await send(reader, 'GET', `/api/v1/decisions?awaiting=${reviewer.id}`)).body;
+      return [data.find((one: Parsed) => one.agentId === reviewer.id).why, total];
+    };
+    const review = { actions: ['decision:approve'], resources: ['decisions/low/loan'], subjects: [reviewer.id] };
+    const deny = await createPolicy(writer, { effect: 'deny', ...review });
+    expect(await ability()).toEqual(['policy_denied', 0]);
+    for (let change = 0; change < CHANGES; change += 1) {
+      await send(writer, 'POST', `${POLICIES}/${deny.id}/deactivate`);
+      expect(await ability()).toEqual([null, 1]);
+      await send(writer, 'POST', `/api/v1/agents/${proposer.id}/suspend`);
+      expect(await ability()).toEqual(['suspended', 0]);
+      await send(writer, 'POST', `/api/v1/agents/${proposer.id}/resume`);
+      await send(writer, 'POST', `${POLICIES}/${deny.id}/activate`);
+      expect(await ability()).toEqual(['policy_denied', 0]);
+    }
   });
 });

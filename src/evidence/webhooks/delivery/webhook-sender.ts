@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
+import { Gate } from '../../../core/concurrency/gate';
 import { Configuration } from '../../../core/config/configuration';
 import { refusedTargetFault, webhookUrlFault, isRefusedAddress } from '../webhook-url';
 import { signatures, type SignedContent } from '../signing-secrets';
@@ -173,27 +174,52 @@ function refusal(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error('The address is refused.'), { code });
 }
 
+/** A look-up, and what aborts each attempt that waits for it. */
+interface AskedName {
+  readonly answer: Promise<LookupAddress[]>;
+  readonly attempts: AbortSignal[];
+}
+
+/** Names that were not found the last time, or never asked for, take turns with the others as if they were one. */
+const NOT_FOUND = '';
+
 /**
  * Asks the system for the addresses of endpoints, for one name at a time. A look-up cannot be cancelled: until the name
  * servers have answered, it occupies one of the two threads that look up names for the whole process. An attempt has a
- * time limit; when it is repeated, it waits for the same look-up.
+ * time limit; when it is repeated, it waits for the same look-up. Names whose servers are silent, however many, hold up
+ * the look-up of one that was found before for as long as two of them take.
  */
 class NameLookup {
-  private readonly asked = new Map<string, Promise<LookupAddress[]>>();
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly asked = new Map<string, AskedName>();
+  private readonly found = new Set<string>();
+  private readonly gate = new Gate({
+    what: 'look-ups',
+    most: 1,
+    mostEach: 1,
+    mostWaiting: Infinity,
+    longest: Infinity,
+  });
 
-  /** @param over aborted when nobody needs the addresses any more: then the system is not asked. */
+  /** @param over aborted when this attempt no longer needs the addresses: once none does, the system is not asked. */
   addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {
-    const pending = this.asked.get(name);
-    if (pending !== undefined) return pending;
-    const answer = this.last
-      .then(() => {
-        over.throwIfAborted();
-        return lookup(name, { all: true });
-      })
-      .finally(() => this.asked.delete(name));
-    this.asked.set(name, answer);
-    this.last = answer.catch(() => undefined);
+    const { answer, attempts } = this.asked.get(name) ?? this.ask(name);
+    attempts.push(over);
     return answer;
+  }
+
+  private ask(name: string): AskedName {
+    const attempts: AbortSignal[] = [];
+    const lookUp = (): Promise<LookupAddress[]> => {
+      if (attempts.every(({ aborted }) => aborted)) throw refusal('ECANCELED');
+      return lookup(name, { all: true });
+    };
+    const answer = this.gate.run(this.found.has(name) ? name : NOT_FOUND, async () => lookUp());
+    const asked = { answer: answer.finally(() => this.asked.delete(name)), attempts };
+    answer.then(
+      () => this.found.add(name),
+      () => this.found.delete(name),
+    );
+    this.asked.set(name, asked);
+    return asked;
   }
 }
