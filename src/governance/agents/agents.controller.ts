@@ -90,7 +90,8 @@ export class AgentsController {
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
     const agent = found(await findAgentAsOf(this.history, id, asOf), 'agent');
-    const email = await this.emails.shownTo(caller, agent);
+    // Nothing keeps which address it was.
+    const email = asOf === undefined ? await this.emails.shownTo(caller, agent) : undefined;
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }
 
