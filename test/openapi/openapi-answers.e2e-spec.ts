@@ -360,6 +360,16 @@ describe('Answers match the document', () => {
     expect(check.faults(operation('evaluate_action'), before)).toEqual([]);
   });
 
+  it('when a Slack id is taken', async () => {
+    await createAgent(app, { name: 'Ann', kind: 'human' });
+    await createAgent(app, { name: 'Ben', kind: 'human' });
+    const body = { slackId: 'T012AB3C4/U012AB3C4' };
+    const update = (name: string): Promise<Answer> => send(app, 'PATCH', `/api/v1/agents/${name}`, { body });
+    const [first, second] = [await update('Ann'), await update('Ben')];
+    expect([first.status, second.status]).toEqual([200, 409]);
+    for (const answer of [first, second]) expect(check.faults(operation('agents_update'), answer)).toEqual([]);
+  });
+
   it('when a reviewer has rejected the action', async () => {
     const asking = await createTestApp();
     await createAgent(asking, { name: 'bot', capabilities: ['*'] });

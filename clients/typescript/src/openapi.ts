@@ -6461,6 +6461,7 @@ export interface operations {
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             412: components["responses"]["PRECONDITION_FAILED"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
