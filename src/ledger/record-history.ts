@@ -10,7 +10,7 @@ import { CounterReader } from './reading/counter-reader';
 import { RecordReader } from './reading/record-reader';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import { RecordCatalog } from './records/record-catalog';
-import { type Viewer, visibilityOf, visibleTo } from './records/visibility';
+import { onlyAgentSeen, type Viewer, visibilityOf } from './records/visibility';
 
 const SELECT_STATE =
   `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -110,7 +110,10 @@ export class RecordHistory {
     sequence: number,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    return visibleTo(viewer, kind, (await this.stand(kind, id, sequence))?.record);
+    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
+    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
+      return undefined;
+    return (await this.stand(kind, id, sequence))?.record;
   }
 
   /** The record as it was, with the sequence since which it has been in that state. */

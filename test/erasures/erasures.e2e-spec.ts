@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { addClaim, auditOf, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
+import {
+  addClaim,
+  auditOf,
+  createAgent,
+  createEntity,
+  createPolicy,
+  issueKey,
+  propose,
+} from '../support/application/factories';
 import { faults, type Answer, type Parsed, send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import type { SqlConnection } from '../../src/ledger/database/sql-connection';
@@ -199,6 +207,18 @@ describe('An erasure', () => {
     await completed((await erase('entity', id)).body.id);
     const { status, body } = await send(app, 'GET', `/api/v1/entities/${id}?asOf=${moment}`);
     expect({ status, code: body.error.code }).toEqual({ status: 410, code: 'CONTENT_ERASED' });
+  });
+
+  it('is not found in reads of the past by who may not see the record', async () => {
+    const [{ id, agentId }, other] = [await asked('look'), await createAgent(app, { name: `other ${Math.random()}` })];
+    const [authorized] = await auditOf(app, id);
+    await completed((await erase('execution', id)).body.id);
+    const path = `/api/v1/executions/${id}?asOf=${authorized?.sequence}`;
+    const statuses = [agentId, other.id].map(async (agent) => {
+      const { secret: key } = await issueKey(app, { agentId: agent, scopes: ['execute'] });
+      return (await send(app, 'GET', path, { key })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([410, 404]);
   });
 
   it('still lets questions be asked as of an entry that it has emptied', async () => {

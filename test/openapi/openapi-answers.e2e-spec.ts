@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ShutdownGuard } from '../../src/http/shutdown/shutdown';
 import { LedgerService } from '../../src/ledger/ledger.service';
@@ -11,7 +12,7 @@ import {
 } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { ORIGIN, SoftwareAuthenticator } from '../support/application/authenticator';
-import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { createAgent, createEntity, createPolicy, issueKey, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { SwaggerSession } from './swagger-session';
@@ -323,6 +324,68 @@ describe('Answers match the document', () => {
     expect([first.status, again.status, young.status]).toEqual([201, 200, 409]);
     for (const answer of [first, again, young]) expect(check.faults(operation('erasures_create'), answer)).toEqual([]);
     expect(check.faults(operation('erasures_get'), read)).toEqual([]);
+  });
+
+  it('when what is asked for was erased, or was not there yet', async () => {
+    const erasing = await createTestApp({ environment: { RETAIN_AT_LEAST: 'PT0S' } });
+    const agent = await createAgent(erasing, { name: 'bot', capabilities: ['*'] });
+    await createPolicy(erasing, { effect: 'allow', resources: ['customers/*'] });
+    const claimed = { claim: 'IBAN', op: 'supports', parameter: '/iban', value: 0.9 };
+    await createPolicy(erasing, { effect: 'deny', resources: ['accounts/*'], conditions: [claimed] });
+    const entity = await createEntity(erasing);
+    const decision = await propose(erasing, agent.id);
+    await send(erasing, 'POST', `/api/v1/decisions/${decision.id}/reject`);
+    const action = { action: 'look', resourceType: 'record', resourceId: 'customers/1' };
+    const { body: execution } = await send(erasing, 'POST', '/api/v1/agents/bot/execute', { body: action });
+    const { total: asOf } = (await send(erasing, 'GET', '/api/v1/audit')).body;
+    const subjects = Object.entries({ entity, decision, execution }).map(([type, { id }]) => ({ type, id }));
+    const { body } = await send(erasing, 'POST', '/api/v1/erasures', { body: { subjects, reason: 'Asked for' } });
+    const erasure = `/api/v1/erasures/${body.id}`;
+    while ((await send(erasing, 'GET', erasure)).body.completedAt === null) await sleep(50);
+    const question = { agent: agent.id, ...action, resourceId: `accounts/${entity.id}`, parameters: { iban: 'DE1' } };
+    const answers = {
+      entities_get: await send(erasing, 'GET', `/api/v1/entities/${entity.id}?asOf=${asOf}`),
+      decisions_get: await send(erasing, 'GET', `/api/v1/decisions/${decision.id}?asOf=${asOf}`),
+      approvals_get: await send(erasing, 'GET', `/api/v1/executions/${execution.id}?asOf=${asOf}`),
+      evaluate_action: await send(erasing, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } }),
+    };
+    const early = { ...question, asOf: '2000-01-01' };
+    const before = await send(erasing, 'POST', '/api/v1/policies/evaluate', { body: early });
+    await erasing.close();
+    for (const [id, answer] of Object.entries(answers)) {
+      expect([id, answer.status]).toEqual([id, 410]);
+      expect(check.faults(operation(id), answer)).toEqual([]);
+    }
+    expect(before.status).toBe(404);
+    expect(check.faults(operation('evaluate_action'), before)).toEqual([]);
+  });
+
+  it('when a Slack id is taken', async () => {
+    await createAgent(app, { name: 'Ann', kind: 'human' });
+    await createAgent(app, { name: 'Ben', kind: 'human' });
+    const body = { slackId: 'T012AB3C4/U012AB3C4' };
+    const update = (name: string): Promise<Answer> => send(app, 'PATCH', `/api/v1/agents/${name}`, { body });
+    const [first, second] = [await update('Ann'), await update('Ben')];
+    expect([first.status, second.status]).toEqual([200, 409]);
+    for (const answer of [first, second]) expect(check.faults(operation('agents_update'), answer)).toEqual([]);
+  });
+
+  it('when a reviewer has rejected the action', async () => {
+    const asking = await createTestApp();
+    await createAgent(asking, { name: 'bot', capabilities: ['*'] });
+    await createAgent(asking, { name: 'Ann', kind: 'human', capabilities: [] });
+    await createPolicy(asking, { effect: 'require_approval' });
+    const execute = (): Promise<Answer> => {
+      const body = { action: 'look', resourceType: 'record', resourceId: 'customers/1' };
+      return send(asking, 'POST', '/api/v1/agents/bot/execute', { body });
+    };
+    const { decisionId } = (await execute()).body;
+    const body = { approverId: 'Ann', comment: 'Not these.', instead: { parameters: { last: 10 } } };
+    await send(asking, 'POST', `/api/v1/decisions/${decisionId}/reject`, { body });
+    const refused = await execute();
+    await asking.close();
+    expect(refused.body.error).toMatchObject({ reason: 'approval_rejected', rejection: { comment: 'Not these.' } });
+    expect(check.faults(operation('execute_action'), refused)).toEqual([]);
   });
 
   it('when other policies are in force than those of the plan', async () => {

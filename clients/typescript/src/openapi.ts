@@ -5526,6 +5526,17 @@ export interface components {
                 reason: components["schemas"]["DenialReason"];
                 /** @description The decision that it waits for, or that rejected it. */
                 decisionId?: string;
+                /** @description What the reviewer who rejected it said. */
+                rejection?: {
+                    comment: string | null;
+                    /** @description What would be approved instead, and the grant for it. */
+                    instead: {
+                        parameters: {
+                            [key: string]: unknown;
+                        };
+                        grantId: string | null;
+                    } | null;
+                };
             };
         };
         PolicyDeniedError: {
@@ -5779,19 +5790,6 @@ export interface components {
                 "application/json": components["schemas"]["NotFoundError"];
             };
         };
-        /** @description The record has another revision than `If-Match` names. */
-        PRECONDITION_FAILED: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["PreconditionFailedError"];
-            };
-        };
         /** @description What is asked for was erased; the entries that it had remain, without their contents. */
         CONTENT_ERASED: {
             headers: {
@@ -5803,6 +5801,19 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["ContentErasedError"];
+            };
+        };
+        /** @description The record has another revision than `If-Match` names. */
+        PRECONDITION_FAILED: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PreconditionFailedError"];
             };
         };
     };
@@ -5971,6 +5982,7 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            410: components["responses"]["CONTENT_ERASED"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -6449,6 +6461,7 @@ export interface operations {
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            409: components["responses"]["CONFLICT"];
             412: components["responses"]["PRECONDITION_FAILED"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
@@ -7357,7 +7370,9 @@ export interface operations {
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
             408: components["responses"]["REQUEST_TIMEOUT"];
+            410: components["responses"]["CONTENT_ERASED"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];
@@ -7824,6 +7839,7 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            410: components["responses"]["CONTENT_ERASED"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];
@@ -8292,6 +8308,7 @@ export interface operations {
             401: components["responses"]["UNAUTHORIZED"];
             403: components["responses"]["PERMISSION_DENIED"];
             404: components["responses"]["NOT_FOUND"];
+            410: components["responses"]["CONTENT_ERASED"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
             503: components["responses"]["UNAVAILABLE"];

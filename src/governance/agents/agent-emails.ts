@@ -6,7 +6,7 @@ import type { Caller } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import type { SideWrite } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { type Agent, AGENT } from './agent.entity';
+import { type Agent, AGENT, nextRevision } from './agent.entity';
 import { agentFor, agentLookup, findAgent } from './find-agent';
 
 const SELECT = 'SELECT "agentId", "email", "sequence", "epoch", "term", "mailedAt" FROM "mail_recipients"';
@@ -48,7 +48,9 @@ export class AgentEmails {
       if ((await this.emailOf(agent)) === email) return;
       transaction.writeAside(changeOf(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
-      transaction.record(AGENT, agent, { action: 'agent.updated', agentId: agent.id, details });
+      // Its own `ETag`, for whoever has a copy with the address that was.
+      const changed = { ...agent, ...nextRevision(agent, transaction.now) };
+      transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details });
     });
   }
 

@@ -87,3 +87,8 @@ export const AGENT: RecordKind<Agent> = {
   listColumns: ['capabilities', 'roles'],
   decisive: { capabilities: 'texts', roles: 'texts', status: AGENT_STATUSES },
 };
+
+/** What every change of an agent changes. */
+export function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
+  return { updatedAt: now, revision: revision + 1 };
+}

@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiParam, ApiTags } from '@nestjs/swagger'
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples } from '../../http/openapi/documentation.decorators';
 import { found } from '../../core/errors/domain-error';
-import { AnyScope, RequiresScope, Revisioned } from '../../http/request/routes';
+import { AnyScope, ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -90,7 +90,8 @@ export class AgentsController {
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
     const agent = found(await findAgentAsOf(this.history, id, asOf), 'agent');
-    const email = await this.emails.shownTo(caller, agent);
+    // Nothing keeps which address it was.
+    const email = asOf === undefined ? await this.emails.shownTo(caller, agent) : undefined;
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }
 
@@ -121,6 +122,7 @@ export class AgentsController {
   @ApiRoute('Update an agent', 'Absent members stay as they are; a list is replaced as a whole.')
   @ApiIdOrName()
   @Answers({ type: AgentResponse, description: 'The updated agent.' })
+  @ApiErrors('CONFLICT')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -14,7 +14,7 @@ import {
   requireMayObserve,
   requireObservable,
 } from './find-agent';
-import { type Agent, AGENT, type AgentStatus } from './agent.entity';
+import { type Agent, AGENT, type AgentStatus, nextRevision } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
 
 @Injectable()
@@ -92,7 +92,3 @@ function noteOn(agentId: string, action: string): EntryNote {
 }
 
 const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
-
-function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
-  return { updatedAt: now, revision: revision + 1 };
-}

@@ -84,6 +84,7 @@ export class DecisionsController {
   @ApiRoute('Read a decision', 'Includes its reviews so far.')
   @ApiRecordId(DECISION)
   @Answers({ type: DecisionResponse, description: 'The decision.' })
+  @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,

@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { Answers, AnswersNothing, ApiRoute } from '../../http/openapi/answer-members';
 import { ApiExamples, ApiRecordId } from '../../http/openapi/documentation.decorators';
 import { found, invalidField } from '../../core/errors/domain-error';
-import { RequiresScope, Revisioned } from '../../http/request/routes';
+import { ApiErrors, RequiresScope, Revisioned } from '../../http/request/routes';
 import { Caller } from '../../http/input/caller.decorator';
 import { IfMatch, type Precondition } from '../../http/conditional/precondition';
 import { AsOfQuery } from '../../http/as-of/as-of.query';
@@ -56,6 +56,7 @@ export class EntitiesController {
   @ApiRoute('Read an entity', 'Its `ETag` names its revision, for changes with `If-Match`.')
   @ApiRecordId(ENTITY)
   @Answers({ type: EntityResponse, description: 'The entity.' })
+  @ApiErrors('CONTENT_ERASED')
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
     return EntityResponse.from(found(await this.history.find(ENTITY, id, asOf), 'entity'));
   }

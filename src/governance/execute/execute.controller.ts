@@ -142,6 +142,7 @@ export class ApprovalsController {
   )
   @ApiRecordId(EXECUTION)
   @Answers({ type: ExecutionResponse, description: 'The execution.' })
+  @ApiErrors('CONTENT_ERASED')
   async get(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,

@@ -209,13 +209,35 @@ const POLICY: SchemaObject = {
   properties: { id: { type: 'string' }, name: { type: 'string' }, version: { type: 'string' } },
 };
 
+const REJECTION: SchemaObject = {
+  type: 'object',
+  description: 'What the reviewer who rejected it said.',
+  required: ['comment', 'instead'],
+  properties: {
+    comment: { type: 'string', nullable: true },
+    instead: {
+      type: 'object',
+      nullable: true,
+      description: 'What would be approved instead, and the grant for it.',
+      required: ['parameters', 'grantId'],
+      properties: {
+        parameters: { type: 'object', additionalProperties: true },
+        grantId: { type: 'string', nullable: true },
+      },
+    },
+  },
+};
+
 const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
   VALIDATION_ERROR: { sometimes: { details: FAULTS } },
   PERMISSION_DENIED: {
     always: {
       reason: { description: 'Why it was denied, for machines.', allOf: [{ $ref: `#/components/schemas/${REASONS}` }] },
     },
-    sometimes: { decisionId: { type: 'string', description: 'The decision that it waits for, or that rejected it.' } },
+    sometimes: {
+      decisionId: { type: 'string', description: 'The decision that it waits for, or that rejected it.' },
+      rejection: REJECTION,
+    },
   },
   POLICY_DENIED: { always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY } },
 };

@@ -3,7 +3,7 @@ import { ApiExtraModels, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../../http/openapi/answer-members';
 import { ClientLeft } from '../../../http/answers/answer-end';
 import { Caller } from '../../../http/input/caller.decorator';
-import { RequiresScope, Marked } from '../../../http/request/routes';
+import { ApiErrors, RequiresScope, Marked } from '../../../http/request/routes';
 import { ApiExamples } from '../../../http/openapi/documentation.decorators';
 import { askedPermissions } from './questions';
 import { EvaluateRequest } from './dto/evaluate.request';
@@ -39,6 +39,7 @@ export class EvaluateController {
     description: 'The answer, or with `requests` the answers.',
     schema: { anyOf: [{ $ref: getSchemaPath(EvaluationResponse) }, { $ref: getSchemaPath(EvaluationsResponse) }] },
   })
+  @ApiErrors('NOT_FOUND', 'CONTENT_ERASED')
   async action(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
