@@ -111,6 +111,18 @@ describe('Conditions on the run', () => {
     expect((await resume(ids[1])).body.error.reason).toBe('policy_denied');
   });
 
+  it('are read as of one of several executions of the same millisecond', async () => {
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const first = (await execute('look-up', 'o/6')).body;
+    await execute('look-up', 'o/7');
+    clock.mockRestore();
+    const { data } = (await send(app, 'GET', `/api/v1/provenance?subjectId=${first.id}`)).body;
+    const asOf: number = data[0].sequence;
+    expect((await evaluate(asked('refund', 'o/6', { asOf }))).effect).toBe('allow');
+    expect((await evaluate(asked('refund', 'o/7', { asOf }))).effect).toBe('deny');
+    expect((await evaluate(asked('refund', 'o/7', { asOf: asOf + 1 }))).effect).toBe('allow');
+  });
+
   it('name what was found in the details, and are read as it was', async () => {
     const sequenceOf = async (id: string): Promise<number> =>
       (await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`)).body.data.at(-1).sequence;

@@ -1,5 +1,12 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
+import {
+  addClaim,
+  chainIsValid,
+  createAgent,
+  createEntity,
+  createPolicy,
+  issueKey,
+} from '../support/application/factories';
 import { type Answer, faults, type Parsed, send } from '../support/application/send';
 
 const MAY_READ = {
@@ -13,7 +20,7 @@ describe('A plan with replay', () => {
   let bot: Parsed;
 
   beforeEach(async () => {
-    app = await createTestApp({ environment: { REPLAY_LIMIT: '3' } });
+    app = await createTestApp({ environment: { REPLAY_LIMIT: '3', RETAIN_AT_LEAST: 'PT0S' } });
     bot = await createAgent(app, { name: 'bot', roles: ['reader'], capabilities: ['read', 'write'] });
   });
   afterEach(async () => {
@@ -87,6 +94,18 @@ describe('A plan with replay', () => {
     expect(body.replay.examples).toMatchObject([
       { executionId: asked.id, recorded: 'pending_approval', was: 'require_approval', now: 'allow' },
     ]);
+  });
+
+  it('passes over what depended on claims that were erased', async () => {
+    const { id } = await createEntity(app);
+    await addClaim(app, id, { predicate: 'state', value: 'open' });
+    const conditions = [{ claim: 'state', op: 'supports', parameter: '/state', value: 0 }];
+    await createPolicy(app, { ...MAY_READ, conditions });
+    await execute(id, { parameters: { state: 'open' } });
+    await execute('a');
+    await send(app, 'POST', '/api/v1/erasures', { body: { subjects: [{ type: 'entity', id }], reason: 'asked for' } });
+    const unconditional = { ...MAY_READ, version: '2' };
+    expect(await replayed([unconditional])).toMatchObject({ executions: 2, changed: 1, skipped: 1, cut: false });
   });
 
   it('begins with the newest, and says if a limit ended it', async () => {

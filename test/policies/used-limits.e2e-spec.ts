@@ -167,6 +167,25 @@ describe('Policies with limits', () => {
     expect((await pay(name, 6, { key: `limit-${name}` })).body.error.reason).toBe('no_policy_allows');
   });
 
+  it('say nothing of a repeated resume that took nothing from them: its approval has to hold', async () => {
+    const { name } = await buyer('asks');
+    const { id: annId } = (await send(app, 'GET', '/api/v1/agents/ann')).body;
+    const rules = { ...SPEND, subjects: ['role:asks'] };
+    await createPolicy(app, { ...rules, limits: [DAILY], priority: 1 });
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    await createPolicy(app, { ...rules, effect: 'require_approval', approval });
+    const { id, decisionId } = (await pay(name, 5_000)).body;
+    await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: { approverId: annId } });
+    const headers = { 'Idempotency-Key': `resume-${id}` };
+    const resume = (): Promise<Answer> => send(app, 'POST', `/api/v1/executions/${id}/resume`, { headers });
+    const first = await resume();
+    expect((await resume()).body).toEqual(first.body);
+    await send(app, 'POST', `/api/v1/agents/${annId}/suspend`);
+    expect((await resume()).body.error.reason).toBe('approval_insufficient');
+    await send(app, 'POST', `/api/v1/agents/${annId}/resume`);
+    expect((await resume()).body).toEqual(first.body);
+  });
+
   it('go on counting in a new version, each limit by itself, and begin anew in the next window', async () => {
     const { name } = await buyer('versions');
     const rules = { ...SPEND, name: 'versions', subjects: ['role:versions'] };

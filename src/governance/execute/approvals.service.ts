@@ -123,10 +123,10 @@ export class ApprovalsService {
     const execution = await requiredExecution(transaction, first.id);
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
-    // It has taken from limits what it takes. What policies have allowed is another answer than what is only observed.
+    // What policies have allowed has taken from limits what it takes, and is another answer than what is only observed.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
       const asked = first.observed ? agent : { ...agent, observeUntil: null };
-      return this.permissions.of(transaction, asked, execution, principal, execution.id);
+      return this.permissions.of(transaction, asked, execution, principal, first);
     };
     const held = await this.held(transaction, execution, permissionNow);
     return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);

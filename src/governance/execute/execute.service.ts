@@ -136,8 +136,8 @@ export class ExecuteService {
     const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
     const { agent, principal } = asker;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
-    // It has taken from limits what it takes.
-    const permission = await this.permissions.of(transaction, agent, request, principal, first.id);
+    // What policies allowed has taken from limits what it takes.
+    const permission = await this.permissions.of(transaction, agent, request, principal, first);
     const { refusal, requirement, basis } = permission;
     // What policies have allowed is another answer than what is only observed.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);

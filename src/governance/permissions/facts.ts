@@ -57,13 +57,17 @@ export class FactReader {
 
   /**
    * Inside a command.
-   * @param replayedId of the execution that is replayed, which is not earlier than itself, as if no limit had been reached.
+   * @param except.besides id of an execution that does not count as earlier
+   * @param except.limitsAside as if no limit had been reached
    */
-  within(transaction: Pick<LedgerTransaction, 'sums' | 'asked'>, replayedId?: string): FactSource {
+  within(
+    transaction: Pick<LedgerTransaction, 'sums' | 'asked'>,
+    { besides, limitsAside }: { readonly besides: string | undefined; readonly limitsAside: boolean },
+  ): FactSource {
     const read: AskedRows = (asked) => transaction.asked(asked);
     return {
-      ...(replayedId === undefined && { sums: (keys) => transaction.sums(keys) }),
-      earlier: (keys) => this.earlier.find(read, keys, { besides: replayedId }),
+      ...(!limitsAside && { sums: (keys) => transaction.sums(keys) }),
+      earlier: (keys) => this.earlier.find(read, keys, { besides }),
       claims: (keys) => this.claims.find(read, keys),
     };
   }

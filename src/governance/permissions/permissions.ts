@@ -21,7 +21,7 @@ import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transactio
 import { FactReader, gatheredFacts, recordedFacts } from './facts';
 import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
-import type { DecisionBasis } from '../executions/execution.entity';
+import type { DecisionBasis, Execution } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
 import { ActiveStops } from '../stops/active-stops';
 import { type Stop, stopCovering, type StopScope } from '../stops/stop.entity';
@@ -254,6 +254,11 @@ function allowedByNone(
   );
 }
 
+/** Whether an approval or a grant authorised it, which takes nothing from limits. */
+function wasApproved({ policies }: Pick<Execution, 'policies'>): boolean {
+  return policies.some(({ effect }) => effect === 'require_approval');
+}
+
 /** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
 export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
   /** What it takes from limits if it acts. */
@@ -277,21 +282,22 @@ export class Permissions {
   ) {}
 
   /**
-   * By what was used of limits up to now; for a replay, as if no limit had been reached.
-   * @param replayedId of the execution that is replayed, which is not earlier than itself.
+   * By what was used of limits up to now; for the replay of what policies allowed, as if no limit had been reached.
+   * @param replayed the execution as it was first answered, which is not earlier than itself.
    */
   async of(
     transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
     agent: Agent,
     asked: RequestedAction,
     principal: Principal | null,
-    replayedId?: string,
+    replayed?: Pick<Execution, 'id' | 'policies'>,
   ): Promise<Permission> {
     const { inForce } = this.policies;
     const { now: at } = transaction;
     const question = { ...asked, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
     const asks = inForce.asks(question);
-    const facts = await gatheredFacts([asks], this.facts.within(transaction, replayedId));
+    const exceptions = { besides: replayed?.id, limitsAside: replayed !== undefined && !wasApproved(replayed) };
+    const facts = await gatheredFacts([asks], this.facts.within(transaction, exceptions));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
     const { active: stops } = this.stops;

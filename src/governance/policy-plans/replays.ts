@@ -4,6 +4,7 @@ import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
 import { answerFor, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
+import { DomainError } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
@@ -42,6 +43,11 @@ const MOST_AGENTS = 5_000;
 
 type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 
+interface Compared {
+  readonly before: PolicyEvaluator;
+  readonly after: PolicyEvaluator;
+}
+
 /** Evaluates recorded executions again, with the policies in force and with the planned ones. */
 @Injectable()
 export class Replays {
@@ -64,7 +70,7 @@ export class Replays {
     planned: readonly PlannedPolicy[],
     leaving: AbortSignal,
   ): Promise<PolicyReplayResponse> {
-    const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
+    const { replayLimit } = this.configuration;
     const end = performance.now() + LONGEST;
     const before = await PolicyEvaluator.of(planned.filter(({ isBefore }) => isBefore));
     const after = await PolicyEvaluator.of(planned.filter(({ isAfter }) => isAfter));
@@ -80,26 +86,12 @@ export class Replays {
         if (executions >= replayLimit || performance.now() > end)
           return { executions, changed, skipped, cut: true, examples };
         executions += 1;
-        if (execution.erased) {
+        const answers = await this.answers(execution, agents, { before, after });
+        if (answers === null) {
           skipped += 1;
           continue;
         }
-        const agent = await agents.of(execution.agentId, execution);
-        const principal = await agents.principalOf(execution);
-        const { createdAt: at, createdSequence } = execution;
-        const request = { ...execution, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
-        const source = this.facts.at(createdSequence - 1);
-        const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
-        const facts = await gatheredFacts([asksBefore, asksAfter], source);
-        const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
-          answerFor({ agent, subject: request.subject }, execution, principal, {
-            evaluate: (asked) => policies.evaluate(asked, facts, asks),
-            defaultEffect,
-            at,
-            // Policies are compared, not what stood above them.
-            stops: [],
-          });
-        const [was, now] = [answer(before, asksBefore), answer(after, asksAfter)];
+        const { was, now } = answers;
         if (was.effect === now.effect) continue;
         changed += 1;
         if (examples.length < MOST_EXAMPLES)
@@ -113,6 +105,33 @@ export class Replays {
       }
     }
     return { executions, changed, skipped, cut: false, examples };
+  }
+
+  /** By the policies before and after; null if something they depend on was erased. */
+  private async answers(
+    execution: AskedExecution,
+    agents: AgentsThen,
+    { before, after }: Compared,
+  ): Promise<{ readonly was: PermissionAnswer; readonly now: PermissionAnswer } | null> {
+    if (execution.erased) return null;
+    const agent = await agents.of(execution.agentId, execution);
+    const principal = await agents.principalOf(execution);
+    const { createdAt: at, createdSequence } = execution;
+    const request = { ...execution, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
+    const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
+    const gathering = gatheredFacts([asksBefore, asksAfter], this.facts.at(createdSequence - 1));
+    const facts = await gathering.catch(unlessErased);
+    if (facts === null) return null;
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
+    const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
+      answerFor({ agent, subject: request.subject }, execution, principal, {
+        evaluate: (asked) => policies.evaluate(asked, facts, asks),
+        defaultEffect,
+        at,
+        // Policies are compared, not what stood above them.
+        stops: [],
+      });
+    return { was: answer(before, asksBefore), now: answer(after, asksAfter) };
   }
 
   private newestFirst(caller: Caller, period: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
@@ -149,6 +168,11 @@ class AgentsThen {
     this.known.set(agentId, { agent: stood.record, since: stood.since });
     return stood.record;
   }
+}
+
+function unlessErased(error: unknown): null {
+  if (error instanceof DomainError && error.code === 'CONTENT_ERASED') return null;
+  throw error;
 }
 
 function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReferenceResponse[] {
