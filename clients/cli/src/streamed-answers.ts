@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { pathSegment } from '../../typescript/src/path-segment.js';
 import { Transport } from '../../typescript/src/transport.js';
 import { GovernanceError } from '../../typescript/src/index.js';
+import { findingFetch } from './finding-fetch.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -38,7 +39,8 @@ export async function writeNewFile(file: string, write: (to: NodeJS.WritableStre
 /** @param end that is not reached if the connection breaks, and what that means. */
 async function write(settings: Settings, path: string, to: NodeJS.WritableStream, end: string): Promise<void> {
   // Its body is read outside of `send`, which would start again if the connection breaks.
-  const { body } = await new Transport(settings).send({ method: 'get', path }, (response) => Promise.resolve(response));
+  const transport = new Transport({ ...settings, fetch: findingFetch(settings.url) });
+  const { body } = await transport.send({ method: 'get', path }, (response) => Promise.resolve(response));
   try {
     await pipeline(Readable.from(body ?? []), to, { end: to !== process.stdout });
   } catch (cause) {

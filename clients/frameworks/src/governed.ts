@@ -148,6 +148,11 @@ function refusal(tool: string, error: GovernanceError): NotPermittedError {
   return new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error);
 }
 
+/** Whether a call waits for its approval by itself. */
+export function waits({ wait = 0 }: Pick<GovernedOptions, 'wait'>): boolean {
+  return wait > 0;
+}
+
 /**
  * Whether a framework should stop and wait for people before it calls a tool: whether the call needs an approval that is not given
  * yet. The request for it is made, so that reviewers see it. A refused call does not need one: its error explains the refusal.

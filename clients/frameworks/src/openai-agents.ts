@@ -1,6 +1,13 @@
 import type { RunContext } from '@openai/agents';
 import type { GovernanceClient } from 'agent-governance-client';
-import { governedRun, type GovernedOptions, isNotReported, needsApproval, NotPermittedError } from './governed.js';
+import {
+  governedRun,
+  type GovernedOptions,
+  isNotReported,
+  needsApproval,
+  NotPermittedError,
+  waits,
+} from './governed.js';
 
 export { currentPermit, type GovernedOptions, type ToolRequest } from './governed.js';
 
@@ -25,10 +32,7 @@ export function governed<Options extends { readonly name: string; readonly execu
   const asks: NeedsApproval = async (context, input, callId) => {
     const isOwn = typeof own === 'function' ? await (own as NeedsApproval)(context, input, callId) : own === true;
     // A call that waits by itself need not interrupt the run.
-    return (
-      isOwn ||
-      (options.wait === undefined && (await needsApproval(governance, options, { tool: name, input, context })))
-    );
+    return isOwn || (!waits(options) && (await needsApproval(governance, options, { tool: name, input, context })));
   };
   const runs: Execute = async (input, context, details) => {
     const run = (asked: unknown): unknown => execute(asked, context, details);

@@ -1,6 +1,6 @@
 import type { GovernanceClient } from 'agent-governance-client';
 import type { ToolSet } from 'ai';
-import { governedRun, type GovernedOptions, isNotReported, needsApproval } from './governed.js';
+import { governedRun, type GovernedOptions, isNotReported, needsApproval, waits } from './governed.js';
 
 export { currentPermit, NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
@@ -54,7 +54,7 @@ function governedTool(
       // The SDK asks again about what its user answered; the call itself finds out whether it is approved.
       if (isAnswered(context)) return true;
       // A call that waits by itself need not stop the framework.
-      return options.wait === undefined && (await needsApproval(governance, options, { tool: name, input, context }));
+      return !waits(options) && (await needsApproval(governance, options, { tool: name, input, context }));
     },
     execute: async (input: unknown, context: CallContext) => {
       const run = (asked: unknown): Promise<unknown> => lastOf(execute(asked, context));

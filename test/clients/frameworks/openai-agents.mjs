@@ -6,8 +6,10 @@ import { approveAll, governance, refund, runs, print } from './shop.mjs';
 
 const seen = [];
 const parameters = z.object({ amount: z.number() });
+// The default, said: a call that needs an approval stops the framework.
+const options = { wait: 0 };
 const tools = ['refund', 'wipe', 'fail'].map((name) =>
-  tool(governed(governance, { name, description: name, parameters, execute: refund })),
+  tool(governed(governance, { name, description: name, parameters, execute: refund }, options)),
 );
 const agentOf = (name) => new Agent({ name: 'seller', tools, model: callOnce(name, { amount: 5 }, seen) });
 

@@ -7,7 +7,8 @@ import { approveAll, governance, refund, runs, print } from './shop.mjs';
 const seen = [];
 const inputSchema = z.object({ amount: z.number() });
 const made = tool({ description: 'Refund', inputSchema, execute: refund });
-const tools = governedTools(governance, { refund: made, wipe: made, fail: made });
+// The default, said: a call that needs an approval stops the framework.
+const tools = governedTools(governance, { refund: made, wipe: made, fail: made }, { wait: 0 });
 const generate = (name, messages) =>
   generateText({
     model: callOnce(name, { amount: 5 }, seen),

@@ -157,4 +157,16 @@ describeOnSqlite('gov erase', () => {
     expect(await runGov(['erase', 'execution', id, ...REASON, '--yes'], own)).toMatchObject({ exitCode: 1 });
     expect((await send(app, 'GET', `${EXECUTIONS}/${id}`)).body).not.toHaveProperty('erased');
   });
+
+  it('shows and counts the grant that a decision gave', async () => {
+    await requireApproval(app, { grant: { for: 'PT1H' } }, { name: 'granting', actions: ['send'] });
+    const { id, decisionId } = await pending(app, people.bot, { action: 'send', resourceId: 'mails/1' });
+    const body = { approverId: people.ann.id, grant: { for: 'PT1H' } };
+    await send(app, 'POST', `/api/v1/decisions/${String(decisionId)}/approve`, { body });
+    await resume(app, id);
+    await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body: { outcome: 'executed' } });
+    const { output } = await gov('erase', 'decision', String(decisionId), ...REASON, '--yes');
+    expect(output).toMatch(/\n {2}grant {6}grt_\w+ {2}send on \w+\/mails\/1, with the same parameters, active\n/);
+    expect(output).toMatch(/\n(\d+) entries lose their [^]*: \1 entries and 3 records lost their contents\./);
+  });
 });

@@ -164,6 +164,16 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect((await gov(['inbox', '--approve'])).output).toBe('Nothing.\n');
   });
 
+  it('inbox --approve: says how many wait that it has not approved', async () => {
+    const asked = Array.from({ length: 51 }, (_, index) => ({ resourceId: `orders/many-${index}`, run: 'of many' }));
+    await Promise.all(asked.map((one) => pending(app, people.bot, one)));
+    const words = ['inbox', '--run', 'of many', '--approve', '--yes'];
+    const first = await gov(words);
+    expect([first.exitCode, first.errors]).toEqual([0, '1 more wait: repeat the command for them.\n']);
+    expect(first.output.match(/ is approved\./g)).toHaveLength(50);
+    expect((await gov(words)).errors).toBe('');
+  });
+
   it('says that two different people are needed where one fills both groups', async () => {
     const both = [{ subjects: ['role:finance'] }, { subjects: ['role:security'] }];
     await createPolicy(app, {
@@ -217,6 +227,7 @@ describeOnSqlite('What gov shows a reviewer', () => {
     const plain = await pending(app, people.bot, { ...refund, resourceId: 'orders/18' });
     const together = await gov(['inbox', '--approve', '--yes', '--as', people.ann.id]);
     expect(together.output).toMatch(new RegExp(`${String(plain.decisionId)} is approved\\.`));
+    expect((await gov(['inbox', '--approve', '--yes', '--json'])).output).toBe('[]\n');
     expect((await gov(['reject', id, '--yes'])).exitCode).toBe(0);
   });
 });

@@ -30,17 +30,39 @@ describeOnSqlite('gov where no service answers', () => {
     );
   });
 
-  it('says at once that what listens there does not speak TLS', async () => {
+  const permit = Array.from({ length: 3 }, () => Buffer.from('{}').toString('base64url')).join('.');
+  it.each([
+    [['whoami']],
+    [['export']],
+    [['evidence', 'exe_1']],
+    [['tamper']],
+    [['seed']],
+    [['permit', 'inspect', permit]],
+  ])('says at once that what listens there does not speak TLS: %j', async (words) => {
     let connections = 0;
     const server = createServer((_, response) => void response.end('{}')).on('connection', () => (connections += 1));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { errors } = await whoami(url);
+    const { exitCode, errors } = await gov(words, {
+      environment: { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'any' },
+    });
     server.closeAllConnections();
     server.close();
     const fault = 'what listens there does not speak TLS, as https:// needs';
     expect(errors).toBe(`The governance service at ${url} cannot be reached: ${fault}.${SAY}`);
-    expect(connections).toBe(1);
+    expect([exitCode, connections]).toEqual([1, 1]);
+  });
+
+  it('says that what answers lists no keys of permits', async () => {
+    const server = createServer((_, response) => void response.end('<html>'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { exitCode, errors } = await gov(['permit', 'inspect', permit], { environment: { GOVERNANCE_URL: url } });
+    server.close();
+    expect([exitCode, errors]).toEqual([
+      1,
+      `${url}/.well-known/jwks.json does not list keys: it is not that of the service.\n`,
+    ]);
   });
 
   it('says once that it tries again, while connections break', async () => {

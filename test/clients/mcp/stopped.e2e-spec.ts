@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lift, stop } from '../../stops/support';
 import { valueOf } from '../../support/application/metric';
+import { issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { connectThroughProxy, textOf } from './mcp-clients';
@@ -30,6 +31,25 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     expect(failureReason).toContain('Somebody stopped the agent');
     for (const active of [other, covering]) await lift(shop.app, active);
     expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
+    await close();
+  });
+
+  it.each([['execute'], ['execute read']])('cancels what a suspended agent still runs (key: %s)', async (scopes) => {
+    const customer = await shop.customer(`suspended ${scopes}`);
+    const { environment, runs } = customer;
+    const { secret } = await issueKey(shop.app, { name: scopes, scopes: scopes.split(' ') });
+    const { client, close } = await connectThroughProxy({
+      ...{ way: 'stdio', era: 'legacy', runs },
+      environment: { ...environment, GOVERNANCE_API_KEY: secret },
+      words: ['--agent', `suspended ${scopes}`],
+    });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    await send(shop.app, 'POST', `/api/v1/agents/${agentId}/suspend`);
+    const others = await stop(shop.app, { actions: ['echo'] });
+    const covering = await stop(shop.app, { agentId, actions: ['sl*'] });
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    for (const active of [others, covering]) await lift(shop.app, active);
     await close();
   });
 

@@ -67,6 +67,29 @@ const SOUND: readonly object[] = [
   { claim: 'iban', op: 'supports', parameter: POINTER, value: 0.9 },
   { earlier: 'web.*', resource: 'same', op: 'exists', value: false },
 ];
+const FAULTY_PATTERNS: readonly object[] = [
+  ...['role:', 'role: ', ' ', '**', 'role:a*', 'bot*', 'u*:*', 'kind:person', 'kind:', 'role:cafe\u0301'].map(
+    (one) => ({
+      subjects: ['role:a', one],
+    }),
+  ),
+  ...[' ', 'a*b', '**', '*a', 'cafe\u0301'].map((action) => ({ actions: ['a', action] })),
+  ...['a*', '*a', 'a/*/b', 'a//b', 'a/', '//a', '.', 'a/../b', 'a /b', 'a\\b', 'a/b?c', 'https://h/a*', '//*'].map(
+    (one) => ({
+      resources: ['a', one],
+    }),
+  ),
+  ...['a*', 'a/b', '.', ' a', 'cafe\u0301'].map((type) => ({ resourceTypes: ['a', type] })),
+  { effect: 'require_approval', approval: { approvers: [{ subjects: ['role:a', 'role:a*'] }] } },
+];
+const SOUND_PATTERNS: readonly object[] = [
+  { subjects: ['*', 'role:*', 'agent:*', 'user:*', 'user:x', 'kind:human', 'kind:machine', ':x', 'caf\u00e9 bot'] },
+  { actions: ['*', 'read*', 'github.*', 'decision:approve'] },
+  { resources: ['*', '/*', '/a', 'a/*', 'https://h/a', 'https://h/*', 'What is this?', '50% off', 'a:b/c', '...'] },
+  { resourceTypes: ['a.b', 'decision'] },
+  { resourceTypes: null, approval: null },
+  { effect: 'require_approval', approval: { approvers: [{ subjects: ['role:a'] }] } },
+];
 
 describeOnSqlite('gov policies lint', () => {
   let app: TestApp;
@@ -141,14 +164,17 @@ describeOnSqlite('gov policies lint', () => {
     expect([exitCode, lines.map((line) => line.replace(/^\S+: /, ''))]).toEqual([1, [said]]);
   });
 
-  it('refuses each condition that the service refuses', async () => {
-    const conditioned = policies(...[...FAULTY, ...SOUND].map((condition) => ({ conditions: [condition] })));
+  it.each([
+    ['condition', [...FAULTY].map((one) => ({ conditions: [one] })), [...SOUND].map((one) => ({ conditions: [one] }))],
+    ['pattern', FAULTY_PATTERNS, SOUND_PATTERNS],
+  ])('refuses each %s that the service refuses', async (_, faulty, sound) => {
+    const all = policies(...faulty, ...sound);
     const places = (texts: readonly string[]): string[] =>
-      [...new Set(texts.map((text) => /policies\[\d+\]\.conditions\[0\]/.exec(text)?.[0] ?? text))].sort();
-    const { body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: conditioned } });
+      [...new Set(texts.map((text) => /policies\[\d+\]\.[^ ]*?\[\d\]/.exec(text)?.[0] ?? text))].sort();
+    const { body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: all } });
     const refused = places(body.error.details.map(({ field }: Parsed) => field));
-    expect(refused).toEqual(places(FAULTY.map((_, index) => `policies[${index}].conditions[0]`)));
-    const { exitCode, errors } = await lint({ policies: conditioned });
+    expect(refused).toHaveLength(faulty.length);
+    const { exitCode, errors } = await lint({ policies: all });
     expect(exitCode).toBe(1);
     expect(places(errors.trim().split('\n'))).toEqual(refused);
   });

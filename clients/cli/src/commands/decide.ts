@@ -89,6 +89,7 @@ async function showInbox(options: InboxOptions): Promise<void> {
   });
   if (approve === true && data.length > 0) {
     await approveTogether(governance, data, { ...options, approverId: agent });
+    if (total > data.length) printError(`${total - data.length} more wait: repeat the command for them.`);
     return;
   }
   if (json === true) {
@@ -114,7 +115,10 @@ async function approveTogether(
   if (as !== undefined) await warnOfSigningForOthers(governance, as);
   const waiting = all.filter((decision) => !isSigned(decision));
   for (const { id } of all.filter(isSigned)) printError(`${id} takes a signature: ${consoleLink(id)}`);
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) {
+    if (json === true) printJson([]);
+    return;
+  }
   if (yes !== true) {
     const executions = await executionsOf(governance, waiting);
     const names = await reviewersOf(governance, waiting);

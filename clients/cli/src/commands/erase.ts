@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { askedText } from '../decision-text.js';
+import { grantText } from '../grant-text.js';
 import { counted, plain, printError, printJson, printLine } from '../output.js';
 import { requireWanted } from '../question.js';
 import { client } from '../settings.js';
@@ -24,13 +25,13 @@ interface EraseOptions {
 
 /** A record that goes. */
 interface Going {
-  readonly type: ErasableType;
+  readonly type: ErasableType | 'grant';
   readonly id: string;
   /** What it is, for people. */
   readonly text: string;
   readonly isErased: boolean;
-  /** An entity that is there: it is deleted, and that is an entry too. */
-  readonly isDeleted?: true;
+  /** An entity that is there is deleted, and a grant that is in force is ended: that is an entry too. */
+  readonly isEnded?: true;
 }
 
 export function addEraseCommand(program: Command): void {
@@ -80,14 +81,24 @@ async function goingWith(governance: GovernanceClient, type: ErasableType, id: s
   if (type === 'entity') return [await goingEntity(governance, id)];
   if (type === 'execution') {
     const execution = await goingExecution(governance, id);
-    return execution.decisionId === null
-      ? [execution]
-      : [execution, await goingDecision(governance, execution.decisionId)];
+    if (execution.decisionId === null) return [execution];
+    const { decisionId } = execution;
+    return [execution, await goingDecision(governance, decisionId), ...(await goingGrants(governance, decisionId))];
   }
   const decision = await goingDecision(governance, id);
-  return decision.executionId === null
-    ? [decision]
-    : [await goingExecution(governance, decision.executionId), decision];
+  const execution = decision.executionId === null ? [] : [await goingExecution(governance, decision.executionId)];
+  return [...execution, decision, ...(await goingGrants(governance, decision.id))];
+}
+
+/** What the decision gave. */
+async function goingGrants(governance: GovernanceClient, decisionId: string): Promise<readonly Going[]> {
+  const { data } = await governance.get('/api/v1/grants', { query: { decisionId } });
+  return data.map((grant) => {
+    const { id, status, resourceId } = grant;
+    const isErased = resourceId === '';
+    const text = isErased ? 'is erased already' : `${grantText(grant)}, ${status}`;
+    return { type: 'grant', id, text, isErased, ...(status === 'active' && { isEnded: true }) };
+  });
 }
 
 async function goingExecution(
@@ -118,7 +129,7 @@ async function goingEntity(governance: GovernanceClient, id: string): Promise<Go
     const what = `${entity.type} ${entity.name}`;
     const text =
       total === 0 ? `${what}, which is deleted` : `${what} and ${counted(total, 'claim')}, which are deleted`;
-    return { type: 'entity', id: entity.id, text, isErased: false, isDeleted: true };
+    return { type: 'entity', id: entity.id, text, isErased: false, isEnded: true };
   } catch (error) {
     if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
     const [newest] = (await governance.get('/api/v1/audit', { query: { subjectId: id, limit: 1 } })).data;
@@ -139,7 +150,7 @@ async function earlierErasure(governance: GovernanceClient, type: ErasableType, 
 
 /** How many entries have contents to lose, as far as they can be counted in a moment. */
 async function countEntries(governance: GovernanceClient, going: readonly Going[]): Promise<number> {
-  let count = going.filter(({ isDeleted }) => isDeleted === true).length;
+  let count = going.filter(({ isEnded }) => isEnded === true).length;
   for (const { type, id } of going) {
     const query = { ...(type === 'entity' ? { entityId: id } : { subjectId: id }), limit: PAGE };
     for await (const { subjectType, details } of governance.pages('/api/v1/audit', { query })) {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { overlap } from '../action-patterns.js';
 import { type Asked, matchedConditions, missingLines, nearText } from '../condition-text.js';
+import { isCovering } from '../covering-stops.js';
 import { seenBy } from '../decision-text.js';
 import { jsonObject } from '../json-option.js';
 import { plain, printJson, printLine, styled } from '../output.js';
@@ -91,12 +91,7 @@ async function printRefusal(
     return;
   }
   const { data } = await governance.get('/api/v1/stops', { query: { status: 'active', limit: MOST_STOPS } });
-  const covering = data.filter(
-    ({ agentId, role, actions }) =>
-      (agentId === null || agentId === agent.id) &&
-      (role === null || agent.roles.includes(role)) &&
-      (actions.length === 0 || actions.some((pattern) => overlap(pattern, action))),
-  );
+  const covering = data.filter((stop) => isCovering(stop, agent, action));
   for (const { id, reason: why } of covering) printLine(plain(`  stopped by ${id}: ${why}`));
 }
 

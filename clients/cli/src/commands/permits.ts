@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { duration, printJson, printLine } from '../output.js';
 import { serviceUrl, SettingsError } from '../settings.js';
+import { GovernanceError } from '../../../typescript/src/index.js';
+import { unreachableText } from '../../../typescript/src/never-connected.js';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -59,13 +61,16 @@ async function inspectedPermit(token: string): Promise<Inspected> {
 
 /** Null where the service issues no permits. No key is needed to ask. */
 async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: string })[] | null> {
-  const url = `${serviceUrl()}/.well-known/jwks.json`;
+  const service = serviceUrl();
+  const url = `${service}/.well-known/jwks.json`;
   const answer = await fetch(url).catch((cause: unknown) => {
-    throw new SettingsError(`${url} cannot be reached: ${String(cause)}.`);
+    throw new GovernanceError(unreachableText(service, cause), { code: 'UNREACHABLE', status: null, cause });
   });
   if (answer.status === 404) return null;
   if (!answer.ok) throw new SettingsError(`${url} answered ${answer.status}.`);
-  return ((await answer.json()) as { readonly keys: readonly JsonWebKey[] }).keys;
+  const { keys } = Object(await answer.json().catch(() => null)) as { readonly keys?: readonly JsonWebKey[] };
+  if (!Array.isArray(keys)) throw new SettingsError(`${url} does not list keys: it is not that of the service.`);
+  return keys as readonly JsonWebKey[];
 }
 
 function rowsOf(claims: Part): [name: string, text: string][] {

@@ -12,11 +12,13 @@ const PATHS = {
   agt: '/api/v1/agents/{id}',
   dec: '/api/v1/decisions/{id}',
   ent: '/api/v1/entities/{id}',
+  ers: '/api/v1/erasures/{id}',
   exe: '/api/v1/executions/{id}',
   grt: '/api/v1/grants/{id}',
   key: '/api/v1/api-keys/{id}',
   pol: '/api/v1/policies/{id}',
   stp: '/api/v1/stops/{id}',
+  whk: '/api/v1/webhooks/{id}',
 } as const;
 
 /** Scopes with which a key that is bound to nobody acts as whomever it names. */

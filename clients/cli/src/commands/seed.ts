@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { beforeEarlyEnd } from '../early-end.js';
+import { findingFetch } from '../finding-fetch.js';
 import { printError, printJson, printLine, printTable } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
 import { type DemoCompany, type IssuedDemoKey, makeDemoCompany } from '../../../typescript/src/demo-company.js';
@@ -34,7 +35,8 @@ async function make(company: DemoCompany, { json }: { json?: boolean }, interrup
   const issued: IssuedDemoKey[] = [];
   const show = (title: string): void => (json === true ? printJson(issued) : printKeys(title, issued));
   try {
-    const connection = { ...settings(), fetch: until(interrupted) };
+    const own = settings();
+    const connection = { ...own, fetch: until(interrupted, findingFetch(own.url)) };
     await makeDemoCompany(connection, company, { onPart, onKey: (key) => void issued.push(key) });
   } catch (error) {
     // They are valid, and the service does not return them again.
@@ -47,10 +49,10 @@ async function make(company: DemoCompany, { json }: { json?: boolean }, interrup
 }
 
 /** Between two requests: the answer to one that was sent may hold a key, which would be lost. */
-function until(interrupted: AbortSignal): typeof fetch {
+function until(interrupted: AbortSignal, send: typeof fetch): typeof fetch {
   return async (...request) => {
     if (interrupted.aborted) throw new GovernanceError('It was interrupted.', { code: 'INTERRUPTED', status: null });
-    return fetch(...request);
+    return send(...request);
   };
 }
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+import { isCovering } from '../covering-stops.js';
 import type { ToolRequest } from './mapping.js';
 
 /** Seconds for which the service holds a question for its stops. */
 const WAIT = 60;
 /** Milliseconds after a question that was not answered, or not held. */
 const PAUSE = 5_000;
+const LONGEST_PAGE = 1_000;
 
 type Asked = ToolRequest & { readonly agent: string };
 
@@ -78,17 +80,33 @@ export class StopWatch {
     return fetch(asked, { headers, signal: this.ending.signal });
   }
 
-  /** The service says which calls a stop covers. */
   private async cancelStopped(): Promise<void> {
     await Promise.all(
-      [...this.calls].map(async ([controller, { agent, action, resourceType, resourceId }]) => {
-        const body = { agent, open: true, requests: [{ action, resourceType, resourceId }] };
-        const { results } = (await this.governance.post('/api/v1/policies/evaluate', {
-          body,
-        })) as Schemas['EvaluationsResponse'];
-        if (results[0]?.reason !== 'stopped') return;
-        controller.abort(new StoppedError());
+      [...this.calls].map(async ([controller, asked]) => {
+        if (await this.isStopped(asked)) controller.abort(new StoppedError());
       }),
     );
+  }
+
+  /** As the service says. Of an agent that is suspended it says nothing more than that. */
+  private async isStopped({ agent, action, resourceType, resourceId }: Asked): Promise<boolean> {
+    const body = { agent, open: true, requests: [{ action, resourceType, resourceId }] };
+    const { results } = (await this.governance.post('/api/v1/policies/evaluate', {
+      body,
+    })) as Schemas['EvaluationsResponse'];
+    const reason = results[0]?.reason;
+    return reason === 'stopped' || (reason === 'agent_suspended' && (await this.isCovered(agent, action)));
+  }
+
+  private async isCovered(id: string, action: string): Promise<boolean> {
+    const agent = await this.governance.get('/api/v1/agents/{id}', { path: { id } }).catch((error: unknown) => {
+      // The key may not read agents.
+      if (error instanceof GovernanceError && error.status === 403) return null;
+      throw error;
+    });
+    const query = { status: 'active', limit: LONGEST_PAGE } as const;
+    for await (const stop of this.governance.pages('/api/v1/stops', { query }))
+      if (isCovering(stop, agent, action)) return true;
+    return false;
   }
 }

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { conditionFaults } from './condition-faults.js';
 import { formFaults } from './form-faults.js';
 import { limitFaults } from './limit-faults.js';
+import { patternFaults } from './pattern-faults.js';
 import type { PolicyFiles } from './policy-files.js';
 
 /** The build puts `policies.schema.json` here. */
@@ -14,7 +15,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 /** Of one file: each is looked for in the file, to name its place. */
 const MOST_FAULTS = 100;
 
-/** Faults of form in policy files, each with its place, found without a service; only the service can check patterns. */
+/** Faults of form in policy files, each with its place, found without a service. */
 export function lintFaults(set: PolicyFiles): string[] {
   const formats = { 'date-time': TIME };
   const isValid = new Ajv({ allErrors: true, verbose: true, strict: false, formats }).compile(
@@ -33,10 +34,16 @@ export function lintFaults(set: PolicyFiles): string[] {
   });
   return [
     ...faults,
-    ...(faults.length === 0 ? [...faultsOfConditions(set), ...faultsOfLimits(set)] : []),
+    ...(faults.length === 0 ? [...faultsOfPatterns(set), ...faultsOfConditions(set), ...faultsOfLimits(set)] : []),
     ...namedTwice(set, 'policies', 'a set contains one version of a policy'),
     ...namedTwice(set, 'agents', 'names are unique'),
   ];
+}
+
+function faultsOfPatterns(set: PolicyFiles): string[] {
+  return set.policies.flatMap((policy, index) =>
+    patternFaults(policy).map(({ at, message }) => set.located({ field: `policies[${index}]${at}`, message })),
+  );
 }
 
 function faultsOfConditions(set: PolicyFiles): string[] {

@@ -1,0 +1,15 @@
+import { overlap } from './action-patterns.js';
+import type { Schemas } from '../../typescript/src/index.js';
+
+type Stop = Pick<Schemas['StopResponse'], 'agentId' | 'role' | 'actions'>;
+type Agent = Pick<Schemas['AgentResponse'], 'id' | 'roles'>;
+
+/**
+ * Whether a stop covers an action of an agent.
+ * @param agent null where it is not known: whoever a stop is for may then be this one
+ */
+export function isCovering({ agentId, role, actions }: Stop, agent: Agent | null, action: string): boolean {
+  const isMeant =
+    agent === null || ((agentId === null || agentId === agent.id) && (role === null || agent.roles.includes(role)));
+  return isMeant && (actions.length === 0 || actions.some((pattern) => overlap(pattern, action)));
+}
