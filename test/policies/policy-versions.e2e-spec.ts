@@ -12,7 +12,7 @@ describe('policies', () => {
       await version(name, '1.0');
       const taken = await create({ ...RULES, name, version: '1.0' });
       expect(taken).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
-      expect(taken.body.error.message).toContain('another subjects');
+      expect(taken.body.error.message).toContain('differs in: subjects');
       expect((await create({ ...RULES, name, version: '1.0.0' })).status).toBe(201);
       expect((await create({ ...RULES, name: newName(), version: '1.0' })).status).toBe(201);
     });
@@ -43,7 +43,7 @@ describe('policies', () => {
       })) {
         const answer = await create({ ...body, [member]: value });
         expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
-        expect(answer.body.error.message).toContain(`another ${member}`);
+        expect(answer.body.error.message).toContain(`differs in: ${member}`);
       }
       expect(await entries()).toBe(before);
     });

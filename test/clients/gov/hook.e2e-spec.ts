@@ -234,7 +234,8 @@ describeOnSqlite('gov hook claude-code', () => {
       exitCode: BLOCKED,
       errors: expect.stringContaining('gov login'),
     });
-    expect(await hook('{"tool_name"')).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('JSON') });
+    for (const text of ['{"tool_name"', 'null', '"PreToolUse"'])
+      expect(await hook(text)).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('not the JSON') });
     const other = await hook(event('SessionStart', 'Read', {}, 'toolu_10'));
     expect(other).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('SessionStart') });
     expect(await hook(usual, {}, ['--unheard-of'])).toMatchObject({ exitCode: BLOCKED });

@@ -152,6 +152,8 @@ describeOnSqlite('What gov shows a reviewer', () => {
     const statuses = (): Promise<string[]> =>
       Promise.all(asked.map(async ({ id }) => (await send(app, 'GET', `/api/v1/executions/${id}`)).body.outcome));
     expect((await gov(['inbox'])).output).toContain('gov inbox --approve');
+    const undecided = await gov(['inbox', '--yes', '--comment', 'Both.']);
+    expect([undecided.exitCode, undecided.errors]).toEqual([1, expect.stringContaining('belong to --approve')]);
     const silent = await gov(['inbox', '--approve']);
     expect(silent).toMatchObject({ exitCode: 1, output: expect.stringContaining('x'.repeat(300)) });
     expect(silent.errors).toContain('Nothing was approved');

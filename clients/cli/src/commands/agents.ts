@@ -69,7 +69,7 @@ async function change(
   const body = { ...bodyOf(members), ...(observe === undefined ? {} : { observeUntil: endOf(observe) }) };
   if (Object.keys(body).length === 0)
     throw new SettingsError('Nothing to change: give --roles, --capabilities, --description or --observe.');
-  show(await client().patch('/api/v1/agents/{id}', { path: { id: agent }, body }), json, 'is kept as');
+  show(await client().patch('/api/v1/agents/{id}', { path: { id: agent }, body }), json, 'is now');
 }
 
 async function toggle(

@@ -79,7 +79,9 @@ interface InboxOptions extends DecideOptions {
 }
 
 async function showInbox(options: InboxOptions): Promise<void> {
-  const { as, run, json, approve } = options;
+  const { as, run, json, approve, comment, yes } = options;
+  if (approve !== true && (comment !== undefined || yes === true))
+    throw new SettingsError('--comment and --yes belong to --approve: without it, nothing is decided.');
   const governance = client();
   if (as !== undefined && (await seenBy(governance))('read')) await requireAgent(governance, as);
   const agent = as ?? (await governance.get('/api/v1/me')).agentId;

@@ -65,7 +65,7 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
   }
   const entries = await countEntries(governance, going);
   say(
-    `What ${going.length === 1 ? 'this record contains' : 'these records contain'} is erased, and cannot be brought back:`,
+    `What ${going.length === 1 ? 'this record contains' : 'these records contain'} will be erased, and cannot be brought back:`,
   );
   for (const one of going) say(plain(`  ${one.type.padEnd(10)} ${one.id}  ${one.text}`));
   say(`${entriesText(entries)} Who did what when stays, and so does every hash.`);

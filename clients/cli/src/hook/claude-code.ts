@@ -140,13 +140,18 @@ function denied(reason: string): PreToolUseAnswer {
   };
 }
 
-function eventOf(text: string): HookEvent {
-  let event: Partial<HookEvent>;
+function parsed(text: string): Partial<HookEvent> {
   try {
-    event = JSON.parse(text) as Partial<HookEvent>;
+    const event: unknown = JSON.parse(text);
+    if (typeof event === 'object' && event !== null) return event;
   } catch {
-    throw new TypeError('What came on standard input is not the JSON of a hook.');
+    // Said below.
   }
+  throw new TypeError('What came on standard input is not the JSON of a hook.');
+}
+
+function eventOf(text: string): HookEvent {
+  const event = parsed(text);
   const { session_id: session, hook_event_name: name, tool_name: tool, tool_input: given } = event;
   for (const [member, value] of Object.entries({ session_id: session, hook_event_name: name, tool_name: tool })) {
     if (typeof value !== 'string') throw new TypeError(`The hook's event has no ${member}.`);
