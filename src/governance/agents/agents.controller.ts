@@ -90,8 +90,8 @@ export class AgentsController {
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
     const agent = found(await findAgentAsOf(this.history, id, asOf), 'agent');
-    // Nothing keeps which address it was.
-    const email = asOf === undefined ? await this.emails.shownTo(caller, agent) : undefined;
+    // No state has the address: next to a past one, too, it is the one of today.
+    const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };
   }
 
