@@ -32,8 +32,8 @@ describeInBrowser("The console's limits", () => {
     const bars = page.getByRole('region', { name: 'Used of its limits' }).getByRole('listitem');
     await bars.nth(1).waitFor();
     expect((await bars.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))).toEqual([
-      expect.stringMatching(/^850\.5 of 1000 \/amount a month tipper anew /),
-      expect.stringMatching(/^1 of 50 executions a month all agents together anew /),
+      expect.stringMatching(/^850\.5 of 1000 \/amount a month tipper resets /),
+      expect.stringMatching(/^1 of 50 executions a month all agents together resets /),
     ]);
     await use(other.id, 20);
     await bars.filter({ hasText: 'another' }).getByText('20 of 1000').waitFor();
