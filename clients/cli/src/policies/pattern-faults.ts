@@ -69,7 +69,7 @@ function typeFault(text: string): string | null {
   return pathFault(text) ?? (isComposed(text) ? null : NOT_COMPOSED);
 }
 
-/** Of a path that is no URL. */
+/** Of a path that is not a URL. */
 function pathFault(path: string): string | null {
   if (path.includes('\\')) return 'must not contain "\\"';
   if (path.includes('/') && /[?#;]/.test(path)) return 'must not contain "?", "#" or ";" in a path with "/"';

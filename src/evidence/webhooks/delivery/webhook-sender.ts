@@ -209,16 +209,15 @@ class NameLookup {
 
   private ask(name: string): AskedName {
     const attempts: AbortSignal[] = [];
-    const lookUp = (): Promise<LookupAddress[]> => {
+    const lookUp = async (): Promise<LookupAddress[]> => {
       if (attempts.every(({ aborted }) => aborted)) throw refusal('ECANCELED');
-      return lookup(name, { all: true });
+      this.found.delete(name);
+      const addresses = await lookup(name, { all: true });
+      this.found.add(name);
+      return addresses;
     };
-    const answer = this.gate.run(this.found.has(name) ? name : NOT_FOUND, async () => lookUp());
-    const asked = { answer: answer.finally(() => this.asked.delete(name)), attempts };
-    answer.then(
-      () => this.found.add(name),
-      () => this.found.delete(name),
-    );
+    const turn = this.gate.run(this.found.has(name) ? name : NOT_FOUND, lookUp);
+    const asked = { answer: turn.finally(() => this.asked.delete(name)), attempts };
     this.asked.set(name, asked);
     return asked;
   }

@@ -143,7 +143,7 @@ function nearestOf(
   highest: number,
   effect: PolicyEffect,
 ): NearPolicy[] {
-  const strength = (effect: PolicyEffect): number => POLICY_EFFECTS.indexOf(effect);
+  const strength = (of: PolicyEffect): number => POLICY_EFFECTS.indexOf(of);
   return [...near]
     .filter(([{ rank, reference }]) => rank > highest && strength(reference.effect) < strength(effect))
     .sort(([left], [right]) => priorityOf(right.rank) - priorityOf(left.rank) || compareByAge(left, right))
