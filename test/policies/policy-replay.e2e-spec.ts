@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import {
   addClaim,
@@ -103,7 +104,9 @@ describe('A plan with replay', () => {
     await createPolicy(app, { ...MAY_READ, conditions });
     await execute(id, { parameters: { state: 'open' } });
     await execute('a');
-    await send(app, 'POST', '/api/v1/erasures', { body: { subjects: [{ type: 'entity', id }], reason: 'asked for' } });
+    const body = { subjects: [{ type: 'entity', id }], reason: 'asked for' };
+    const erasure = (await send(app, 'POST', '/api/v1/erasures', { body })).body.id as string;
+    while ((await send(app, 'GET', `/api/v1/erasures/${erasure}`)).body.completedAt === null) await sleep(50);
     const unconditional = { ...MAY_READ, version: '2' };
     expect(await replayed([unconditional])).toMatchObject({ executions: 2, changed: 1, skipped: 1, cut: false });
   });
