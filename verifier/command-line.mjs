@@ -8,17 +8,16 @@ export const USAGE = `Usage: verify <export.ndjson … | database.db | execution
 Verifies an export of the chain (several files are read as one, - is standard input) or a SQLite database, without the
 service. Recomputes the decision that a decision file holds; this needs --public-key.
 
-  --checkpoint FILE    a checkpoint that was kept; may be given several times
-  --public-key KEY     whose signatures count: a verifier key, or a file with it; may be given several times
-  --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export said
-  --export FILE        only for a decision file: all entries of the log, to hold it against; may be given several times
+  --checkpoint FILE    a checkpoint that you kept; may be given several times
+  --public-key KEY     the key whose signatures count: a verifier key, or a file with it; may be given several times
+  --head SEQUENCE:HASH where the chain must end: X-Head-Sequence and X-Head-Hash of the export
+  --export FILE        only for a decision file: all entries of the log, to compare it with; may be given several times
   --kinds FILE         JSON with the hashed forms of kinds that modules have added, by subject type; only for a database
-  --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
+  --allow-unended      accepts an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
-  --help               this
+  --help               show this text
 
-Ends with 0 when everything is valid and as recorded, 1 when something is not, 2 when it could not be read, 3 when an export is valid as far as
-it goes, and has no end.
+Exit codes: 0 everything is valid and as recorded, 1 something is not, 2 it could not be read, 3 an export is valid so far, but has no end.
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';

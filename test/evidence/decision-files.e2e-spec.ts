@@ -106,7 +106,7 @@ describe('A decision file', () => {
       /With that every group was filled by different reviewers: approved\./,
       /So it was authorized, and the approval was used up\./,
       /The caller reported what came of it: executed, with the result \{"paid":80\}\./,
-      /NOTE No file shows that all entries/,
+      /NOTE A file cannot show that it has all entries/,
       /\nRECOMPUTED: executed as recorded\n$/,
     ];
     for (const sentence of sentences) expect(output).toMatch(sentence);
@@ -235,9 +235,9 @@ describe('A decision file', () => {
     writeFileSync(path, log);
     const whole = await verify(text, '--export', path);
     expect(whole.output).toMatch(
-      /\nNOTE That the operator’s clock was right is the operator’s word\.\nRECOMPUTED: executed as recorded\n$/,
+      /\nNOTE Only the operator can vouch that the clock was right\.\nRECOMPUTED: executed as recorded\n$/,
     );
-    expect(whole.output).not.toContain('No file shows');
+    expect(whole.output).not.toContain('A file cannot show');
     const lacking = JSON.parse(text);
     const { sequence } = entryOf(lacking, 'execution.completed');
     lacking.entries = lacking.entries.filter((entry: Parsed) => entry.sequence !== sequence);

@@ -24,12 +24,12 @@ import { madeSignatures } from './signatures.mjs';
  * @typedef {(log: AgainstLog, size: number, findings: Findings) => Promise<void>} FeedLog
  */
 
-const ONLY_THE_OPERATOR = 'That the operator’s clock was right is the operator’s word.';
+const ONLY_THE_OPERATOR = 'Only the operator can vouch that the clock was right.';
 /** Entries after the checkpoint. */
 const MOST_NAMED = 10;
 const NOT_SHOWN = [
-  'No file shows that all entries of the execution and its decision are in it, or that there is nothing after its checkpoint.',
-  'No file shows that agents are in their newest revision, or that no policy is missing. An export of all entries does.',
+  'A file cannot show that it has all entries of the execution and its decision, or that nothing follows its checkpoint.',
+  'A file cannot show that agents are in their newest revision, or that no policy is missing. An export of all entries can.',
   ONLY_THE_OPERATOR,
 ];
 

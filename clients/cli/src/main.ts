@@ -38,7 +38,7 @@ const program = new Command('gov')
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',
-    '\nNew here? `gov tour` needs nothing.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login goes only to where\nthe login was.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
+    '\nNew here? Run `gov tour`; it needs nothing else.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login is sent only\nto the service of that login.\nExit codes: 0 done, 1 refused or failed, 2 a plan changes something.',
   )
   .showHelpAfterError()
   // What follows a command is its own: `gov policies` and the commands below it have options of the same names.

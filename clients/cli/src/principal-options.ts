@@ -6,8 +6,8 @@ export type PrincipalOptions = Pick<GuardRequest, 'onBehalfOf' | 'run'>;
 
 export function withPrincipalOptions(command: Command): Command {
   return command
-    .option('--on-behalf-of <subject>', 'for whom the agent acts, such as user:4711, or agent:ann', principal)
-    .option('--run <name>', 'the conversation or task that it is part of');
+    .option('--on-behalf-of <subject>', 'for whom the agent acts, such as user:4711 or agent:ann', principal)
+    .option('--run <name>', 'the conversation or task that this is part of');
 }
 
 function principal(subject: string): OnBehalfOf {

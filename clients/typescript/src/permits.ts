@@ -48,7 +48,7 @@ export interface PermittedAction {
   readonly parameters_hash: string;
 }
 
-/** The token is no permit for this. The message says what differs. */
+/** The token is not a permit for this. The message says what differs. */
 export class PermitError extends Error {
   override readonly name = 'PermitError';
 }

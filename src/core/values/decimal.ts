@@ -24,7 +24,7 @@ export function isDecimal(text: string): boolean {
   return PLAIN.test(text);
 }
 
-/** @throws for a text that is no decimal number. */
+/** @throws for a text that is not a decimal number. */
 export function parsedDecimal(text: string): Decimal {
   if (!isDecimal(text)) throw new Error(`"${text}" is not a decimal number.`);
   const [whole = '', fraction = ''] = text.split('.');

@@ -21,7 +21,7 @@ export interface P256Key {
 const COORDINATE_BYTES = 32;
 const PUBLIC_KEY = /^(?<x>[A-Za-z0-9_-]{43})\.(?<y>[A-Za-z0-9_-]{43})$/;
 
-/** Undefined for 32 bytes that are no private key of this curve, which one in four billion random ones are not. */
+/** Undefined for 32 bytes that are not a private key of this curve, which one in four billion random ones are not. */
 export function p256Key(secret: Buffer): P256Key | undefined {
   const pair = createECDH('prime256v1');
   try {
@@ -38,7 +38,7 @@ export function p256Key(secret: Buffer): P256Key | undefined {
   return { privateKey: createPrivateKey({ key, format: 'jwk' }), listed };
 }
 
-/** Reads `<x>.<y>`, the coordinates as a key set has them; undefined if the text is no point of the curve. */
+/** Reads `<x>.<y>`, the coordinates as a key set has them; undefined if the text is not a point of the curve. */
 export function parseP256PublicKey(text: string): ListedKey | undefined {
   const { x, y } = PUBLIC_KEY.exec(text)?.groups ?? {};
   if (x === undefined || y === undefined) return undefined;

@@ -47,7 +47,7 @@ const EVERY = { conditions: [], order: 'asc', position: null, atOnce: AT_ONCE } 
 const COMPACT =
   'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
 const RESTORED =
-  'The service was started with a database restored from a backup that is older than an erasure: what that took was there again.';
+  'The service was started with a database from a backup that is older than an erasure, so the erased contents were there again.';
 
 /** Whether a subject is there, or the erasure that took its contents; that is null if RETAIN_CONTENT took them. */
 type Standing = 'unknown' | 'there' | { readonly erasedBy: string | null };

@@ -40,7 +40,7 @@ export class SlackReplies implements OnModuleDestroy {
   /** In this order. @param url one of Slack's. */
   send(url: string, replies: readonly JsonObject[]): void {
     void this.sendAll(url, replies).catch((error: unknown) => {
-      if (!this.over.signal.aborted) this.logger.warn(`Slack was not told what came of a click: ${String(error)}`);
+      if (!this.over.signal.aborted) this.logger.warn(`The outcome of a click was not sent to Slack: ${String(error)}`);
     });
   }
 

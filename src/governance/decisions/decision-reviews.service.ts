@@ -234,7 +234,7 @@ function actionOf({ status }: Decision): string {
 /** A late review triggers the expiry: it is recorded, and the review is refused. */
 async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
   await expireDecision(transaction, decision);
-  return new Refusal(conflict('The decision expired before this review, which is final.'));
+  return new Refusal(conflict('The decision expired before this review; that is final.'));
 }
 
 function recordDenial(

@@ -115,7 +115,7 @@ export function rejectionWords(
 
 /** Why a decision can no longer be settled; null if it can. */
 export function finalityConflict({ status }: Decision): DomainError | null {
-  return status === 'proposed' ? null : conflict(`The decision is ${status} already, which is final.`);
+  return status === 'proposed' ? null : conflict(`The decision is ${status} already; that is final.`);
 }
 
 /** For each group of approvers, how many approvals are assigned to it. */

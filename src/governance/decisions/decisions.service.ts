@@ -75,7 +75,7 @@ export class DecisionsService {
       requireActsAs(transaction.caller, decision.proposedBy);
       if (isExpired(decision, transaction.now)) {
         await expireDecision(transaction, decision);
-        return new Refusal(conflict('The decision expired before it was cancelled, which is final.'));
+        return new Refusal(conflict('The decision expired before it was cancelled; that is final.'));
       }
       const obstacle = finalityConflict(decision);
       if (obstacle !== null) throw obstacle;

@@ -177,7 +177,7 @@ async function cancelPending(
   const decision = await decisionOf(transaction, execution);
   if (isExpired(decision, transaction.now)) {
     await expireDecision(transaction, decision);
-    return new Refusal(conflict('The request for approval expired before it was cancelled, which is final.'));
+    return new Refusal(conflict('The request for approval expired before it was cancelled; that is final.'));
   }
   await cancelDecision(transaction, decision, reason);
   return requiredExecution(transaction, execution.id);
@@ -218,7 +218,7 @@ function approvalFault(
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
     'approval_insufficient',
-    `The approval given is not the one that the policies in force require: ${wantedApprovals(required)}. Request the action again.`,
+    `The approval that was given is not enough: the policies in force require ${wantedApprovals(required)}. Request the action again.`,
   );
 }
 

@@ -77,7 +77,7 @@ export class ExecutionCompletions {
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },
-        `Another process considered this one ended and marked the execution as ${written.outcome}; that stays on record.`,
+        `Another process took this one for ended and marked the execution as ${written.outcome}; that stays on record.`,
       );
     }
     return written;

@@ -87,7 +87,7 @@ function waiting({ decisionId }: Execution): DomainError {
 
 function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
   if (reason === null) return;
-  if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request as things are.');
+  if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request now.');
   if (first === undefined) throw new Error('A denial by policies names none.');
   const { id, name, version } = first;
   throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);

@@ -90,6 +90,6 @@ function resourceAt({ scheme: given, authority, target }: Place): Pick<Forwarded
 function placeFault(authority: string, target: string): string | undefined {
   if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
   if (!target.startsWith('/')) return 'must have a path that begins with "/"';
-  // Bytes beyond ASCII are no part of a URL: a server may read others of them than we would.
+  // Bytes beyond ASCII are not part of a URL: a server may read others of them than we would.
   return VISIBLE_ASCII.test(target) ? undefined : 'must be percent-encoded where it is not visible ASCII';
 }

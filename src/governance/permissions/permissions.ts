@@ -223,7 +223,7 @@ function hasCapability({ capabilities }: Agent, action: string): boolean {
 
 function incapable({ name }: Agent, action: string): DomainError {
   const fault = labelFault(action);
-  const remedy = fault === undefined ? 'It would have to be among its capabilities.' : `A capability ${fault}.`;
+  const remedy = fault === undefined ? 'Add it to the capabilities of the agent.' : `A capability ${fault}.`;
   const message = `The agent "${name}" lacks the capability "${action}". ${remedy}`;
   return permissionDenied('capability_missing', message);
 }
@@ -249,7 +249,7 @@ function allowedByNone(
     : `"${path}" or "${resourceType}/${path}" of the type "${resourceType}"`;
   return permissionDenied(
     'no_policy_allows',
-    `No policy in force allows this. One would have to allow one of the subjects ${subjects}, ` +
+    `No policy in force allows this. A policy would have to allow one of the subjects ${subjects}, ` +
       `the action "${action}", and the resource ${resource}.`,
   );
 }

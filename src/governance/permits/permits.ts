@@ -48,7 +48,7 @@ export class Permits implements OnModuleInit {
     }
     const file = (): string => keptFile(this.configuration, this.database.location, 'permit-key');
     const key = p256Key(permitKey ?? (await keptSeed(file(), 'permit key')));
-    if (key === undefined) throw new Error(`The permit key in ${file()} is no private key of P-256. Remove the file.`);
+    if (key === undefined) throw new Error(`The permit key in ${file()} is not a P-256 private key. Remove the file.`);
     this.issuing = { issuer: publicUrl, key };
   }
 

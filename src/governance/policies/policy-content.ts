@@ -49,7 +49,7 @@ function areEqual(left: PolicyContent[keyof PolicyContent], right: PolicyContent
   return isDeepStrictEqual(left, right) || canonicalJson(left as JsonValue) === canonicalJson(right as JsonValue);
 }
 
-/** Hashed members that are no part of what a policy says. */
+/** Hashed members that are not part of what a policy says. */
 const CIRCUMSTANCES: ReadonlySet<string> = new Set<keyof Policy>(['status', 'warnings', 'createdAt']);
 
 /** RFC 8785 text of the content of a stored policy: its hashed form without `status`, `warnings` and `createdAt`. */

@@ -20,7 +20,7 @@ export class Stop {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Null includes subjects that are no agents. */
+  /** Null includes subjects that are not agents. */
   @Column('text', { nullable: true })
   @ApiNullableText('The agent that is stopped; null: every agent.', sampleId('agt'))
   readonly agentId!: string | null;

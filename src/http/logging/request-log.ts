@@ -78,7 +78,7 @@ export class RequestLog implements OnModuleInit {
     };
   }
 
-  /** Without keys before it is cut: what is left of one could not be told. */
+  /** Without keys before it is cut: what is left of one could not be recognised. */
   private beginningOf(path: string): string {
     const masked = JSON.parse(this.withoutKeys(JSON.stringify(path))) as string;
     return masked.length > LONGEST_PATH ? `${masked.slice(0, LONGEST_PATH)}…` : masked;

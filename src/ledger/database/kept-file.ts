@@ -6,7 +6,7 @@ import { makeFolder } from '../../core/files/private-file';
 const USUAL_FOLDER = 'data';
 
 /**
- * The path of what is kept beside the database instead of in it, such as a key: named after the database. Creates the
+ * The path of what is kept next to the database instead of in it, such as a key: named after the database. Creates the
  * folder if it is missing.
  * @param location of the database: its file, or its URL without a password.
  */

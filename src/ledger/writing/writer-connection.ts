@@ -119,7 +119,7 @@ export class WriterConnection {
         await sleep(LOOK_UP_INTERVAL);
       }
     }
-    return failStop('Whether a commit took place cannot be found out.');
+    return failStop('It cannot be found out whether a commit took place.');
   }
 
   private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {

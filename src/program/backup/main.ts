@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run backup -- <file>
 
 Writes the SQLite database of DATABASE_URL to a new file and verifies what was written. The service may run meanwhile.
 
-Ends with 0 when a valid backup was written, 1 when it failed or the database is not valid, 2 when the arguments are wrong.`;
+Exit codes: 0 a valid backup was written, 1 it failed or the database is not valid, 2 the arguments are wrong.`;
 
 const ON_POSTGRES =
   'DATABASE_URL is a PostgreSQL server: back it up with pg_dump --format=custom, as docs/operations.md#postgresql describes.';

@@ -14,8 +14,8 @@ const [FAILED, MISUSED] = [1, 2];
 
 const USAGE = `Usage: npm run compact
 
-Rewrites the SQLite database of DATABASE_URL, so that its file holds nothing any more that was deleted or erased. Stop the
-service first. It takes twice as much free space as the database, and no backup of before is changed.`;
+Rewrites the SQLite database of DATABASE_URL, so that its file no longer holds anything that was deleted or erased. Stop the
+service first. This needs free space of twice the size of the database. Earlier backups are not changed.`;
 
 const ON_POSTGRES = 'DATABASE_URL is a PostgreSQL server: run VACUUM FULL there, as docs/privacy.md#erasure describes.';
 

@@ -240,7 +240,7 @@ describeOnSqlite('The command line', () => {
       `${issued.id} is revoked.\n`,
     );
     const help = await printed(['keys', 'issue', '--help']);
-    expect(help).toContain('issue a key, printed as JSON');
+    expect(help).toContain('issue a key and print it as JSON');
     expect(help).not.toContain('--json');
     const refused = await gov(['agents'], { GOVERNANCE_API_KEY: issued.secret });
     expect(refused).toMatchObject({ exitCode: 1, output: '' });

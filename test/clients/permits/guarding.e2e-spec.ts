@@ -121,7 +121,7 @@ with service.guard("refund", "payment", "orders/2", permit="bank", wait=60) as e
     const forged = await gov('permit', 'inspect', `${head}.${other}.${signature}`);
     expect(forged.exitCode).toBe(1);
     expect(forged.output).toMatch(/NOT by a key of the service\nvalidity +over for \d+ d/);
-    expect((await gov('permit', 'inspect', `${head}.${claims}`)).errors).toContain('no token');
+    expect((await gov('permit', 'inspect', `${head}.${claims}`)).errors).toContain('not a token');
   });
 
   /** Approves the next request that waits. */

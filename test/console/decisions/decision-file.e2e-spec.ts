@@ -116,7 +116,7 @@ describeInBrowser('The decision file in the console', () => {
       'finn',
       'sara',
       'The caller reported what came of it: executed',
-      'That the operator’s clock was right is the operator’s word.',
+      'Only the operator can vouch that the clock was right.',
     ])
       expect(said).toContain(part);
     expect(said.trimEnd().endsWith('RECOMPUTED: executed as recorded')).toBe(true);

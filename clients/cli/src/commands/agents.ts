@@ -17,30 +17,30 @@ const KINDS = ['machine', 'human'] as const;
 
 /** Who acts, and who reviews: listed, registered, changed, suspended and resumed. */
 export function addAgentCommands(program: Command): void {
-  const agents = program.command('agents').description('agents and people: list, create, set, suspend, resume');
-  addListCommand(agents, 'list', 'all of them; so does gov agents', { isDefault: true })
+  const agents = program.command('agents').description('list, create, change, suspend and resume agents and people');
+  addListCommand(agents, 'list', 'list all; the same as gov agents', { isDefault: true })
     .option('--role <role>')
     .option('--capability <name>')
     .option('--status <status>')
     .option('--kind <kind>')
     .action((options: ListOptions) => list<Agent>('/api/v1/agents', options, COLUMNS));
   withMembers(agents.command('create <name>').description('register an agent, or a person who reviews'))
-    .addOption(new Option('--kind <kind>', 'for ever').choices(KINDS).default('machine'))
+    .addOption(new Option('--kind <kind>', 'what it is; this cannot be changed').choices(KINDS).default('machine'))
     .action(create);
   withMembers(
     agents
       .command('set <agent>')
-      .description('change an agent, by id or name: what is given takes the place of what was there')
+      .description('change an agent, by id or name: each option replaces what was there')
       .option(
         '--observe <duration>',
-        'so long, at most P30D, what no policy allows is let through and noted; none ends it. Needs admin',
+        'for this long, at most P30D, let through and note what no policy allows; "none" ends that. Needs admin',
         observation,
       ),
   ).action(change);
   for (const verb of ['suspend', 'resume'] as const) {
     agents
       .command(`${verb} <agent>`)
-      .description(verb === 'suspend' ? 'it does nothing from now on, until it is resumed' : 'it may act again')
+      .description(verb === 'suspend' ? 'stop an agent from acting until it is resumed' : 'let an agent act again')
       .option('--reason <text>', 'why, kept on record')
       .option('--json', 'the agent as JSON')
       .action((agent: string, options: { reason?: string; json?: boolean }) => toggle(verb, agent, options));
@@ -50,7 +50,7 @@ export function addAgentCommands(program: Command): void {
 function withMembers(command: Command): Command {
   return command
     .option('--roles <roles>', 'separated by commas; "" for none')
-    .option('--capabilities <names>', 'actions that it is able to do, such as refund,read_* ; "" for none')
+    .option('--capabilities <names>', 'actions that it can do, separated by commas, such as refund,read_*; "" for none')
     .option('--description <text>')
     .option('--json', 'the agent as JSON');
 }

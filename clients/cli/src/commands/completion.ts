@@ -10,7 +10,7 @@ export function addCompletionCommand(program: Command): void {
   const shells = new Argument('<shell>').choices(Object.keys(SCRIPTS));
   program
     .command('completion')
-    .description('a script that completes commands and options: source <(gov completion bash), in ~/.bashrc')
+    .description('print a script that completes commands and options: put source <(gov completion bash) into ~/.bashrc')
     .addArgument(shells)
     .action((shell: keyof typeof SCRIPTS) => printLine(SCRIPTS[shell](wordsOf(program))));
 }

@@ -43,22 +43,22 @@ const MOST_TOGETHER = 50;
 export function addReviewCommands(program: Command): void {
   program
     .command('inbox')
-    .description('decisions that wait for you; with a key that is bound to no agent, all that are open')
-    .option('--as <agent>', 'those that wait for another agent, by id or name')
-    .option('--run <run>', 'those of one run')
+    .description('list the decisions that wait for you, or all open ones if your key is not bound to an agent')
+    .option('--as <agent>', 'list those that wait for this agent instead, by id or name')
+    .option('--run <run>', 'only those of this run')
     .option('--json', 'the records as JSON')
-    .option('--approve', 'show them whole, ask once, and approve them together: all, or none')
+    .option('--approve', 'show them in full, ask once, and approve all or none')
     .option('--comment <text>', 'why, with --approve')
-    .option('--yes', 'with --approve: without asking; needed where there is no terminal')
+    .option('--yes', 'with --approve: do not ask; needed without a terminal')
     .action(showInbox);
   for (const verb of ['approve', 'reject'] as const) {
     const command = program
       .command(`${verb} <decision>`)
-      .description(`show a decision whole, ask once more, and ${verb} it`)
+      .description(`show a decision in full, ask, and ${verb} it`)
       .option('--comment <text>', 'why')
-      .option('--as <agent>', 'the reviewer; the agent of your key unless given')
+      .option('--as <agent>', 'the reviewer; by default the agent of your key')
       .option('--json', 'the decision as JSON')
-      .option('--yes', 'without showing it and asking; needed where there is no terminal');
+      .option('--yes', 'do not show it and ask; needed without a terminal');
     if (verb === 'approve') addGrantOptions(command);
     else command.option('--instead <json>', 'parameters that you would approve instead', jsonObject);
     command.action((id: string, options: DecideOptions) => decide(verb, id, options));
@@ -67,10 +67,10 @@ export function addReviewCommands(program: Command): void {
 
 function addGrantOptions(command: Command): void {
   command
-    .option('--for <duration>', 'not only this once, but for so long, such as PT1H; as far as its policies allow')
-    .option('--uses <number>', 'with --for: how often', wholeNumber)
-    .option('--resources <patterns>', 'with --for: these resources, separated by commas, instead of this one')
-    .option('--any-parameters', 'with --for: whatever the parameters');
+    .option('--for <duration>', 'give a grant for this long, such as PT1H, if its policies allow that')
+    .option('--uses <number>', 'with --for: how often it may be used', wholeNumber)
+    .option('--resources <patterns>', 'with --for: for these resources, separated by commas, instead of this one')
+    .option('--any-parameters', 'with --for: for any parameters');
 }
 
 interface InboxOptions extends DecideOptions {

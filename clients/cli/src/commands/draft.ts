@@ -15,7 +15,7 @@ export function addDraftCommand(program: Command): void {
     .description('write policy files that allow what an agent did while it was observed, and nothing else')
     .requiredOption('--agent <agent>', 'by id or name')
     .option('--since <duration>', 'how far back to look, such as P7D', timeSpan, timeSpan('P7D'))
-    .option('--out <folder>', 'where to', 'policies')
+    .option('--out <folder>', 'where to write the files', 'policies')
     // Loaded at first use, as for other policy files.
     .action(async (options: DraftOptions) => (await import('../policies/draft-files.js')).draft(options));
 }

@@ -37,13 +37,13 @@ interface Going {
 export function addEraseCommand(program: Command): void {
   program
     .command('erase')
-    .addArgument(new Argument('<type>', 'of the record').choices(TYPES))
-    .argument('<id>')
+    .addArgument(new Argument('<type>', 'what kind of record').choices(TYPES))
+    .argument('<id>', 'the id of the record')
     .description(
-      'erase what a record contains, everywhere and for good; shows what goes and asks first. Needs the scope admin',
+      'erase the contents of a record, everywhere and for good; shows what goes and asks first. Needs the scope admin',
     )
     .requiredOption('--reason <text>', 'why; it stays on record, so it must hold no personal data')
-    .option('--yes', 'without asking on a terminal')
+    .option('--yes', 'do not ask; needed without a terminal')
     .option('--json', 'the erasure as JSON')
     .action(erase);
 }

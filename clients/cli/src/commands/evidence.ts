@@ -19,12 +19,12 @@ interface EvidenceOptions extends ServiceOption {
 export function addEvidenceCommand(program: Command): void {
   program
     .command('evidence <execution>')
-    .description('the decision file of an execution: what was decided, and all that it can be recomputed from')
-    .option('--out <file>', 'writes it there instead of to the standard output')
-    .option('--verify', 'has the offline verifier recompute it; its exit codes are those of gov verify')
+    .description('fetch the decision file of an execution, from which the decision can be recomputed')
+    .option('--out <file>', 'write it to this file instead of standard output')
+    .option('--verify', 'recompute it with the offline verifier; the exit codes are those of gov verify')
     .option(
       '--public-key <key>',
-      'of the log, as you keep it, for --verify; without it the one that the service names, which cannot vouch for itself',
+      'for --verify: the key of the log, as you keep it; by default the one that the service names, which proves less',
     )
     .option(...SERVICE_OPTION)
     .action(evidence);

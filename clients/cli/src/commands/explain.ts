@@ -18,7 +18,7 @@ const MOST_STOPS = 1_000;
 export function addExplainCommand(program: Command): void {
   const command = program
     .command('explain <agent> <action> <resourceType> <resourceId>')
-    .description('what the policies say, and why; nothing is done. Exit code 1 where it is denied')
+    .description('show how the policies answer a request, and why; changes nothing. Exit code 1 if it is denied')
     .option('--parameters <json>', 'parameters of the action', jsonObject);
   withPrincipalOptions(command).option('--json', 'the whole answer as JSON').action(explain);
 }

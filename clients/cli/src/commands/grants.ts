@@ -6,9 +6,11 @@ import { addListCommand, list, type ListOptions } from './list.js';
 
 /** What was approved once, for more than one action. */
 export function addGrantCommands(program: Command): void {
-  const grants = program.command('grants').description('what agents may do again without asking: list, revoke');
-  addListCommand(grants, 'list', 'grants, newest first; so does gov grants', { isDefault: true })
-    .option('--agent <agent>', 'only of this one, by id or name')
+  const grants = program
+    .command('grants')
+    .description('list and revoke grants: what agents may do again without asking');
+  addListCommand(grants, 'list', 'list grants, newest first; the same as gov grants', { isDefault: true })
+    .option('--agent <agent>', 'only those of this agent, by id or name')
     .option('--status <status>', 'active, used_up, expired or revoked')
     .action(({ agent, ...options }: ListOptions & { readonly agent?: string }) => {
       const ofAgent = agent === undefined ? {} : { agentId: agent };
@@ -16,7 +18,7 @@ export function addGrantCommands(program: Command): void {
     });
   grants
     .command('revoke <id>')
-    .description('end a grant: from then on each action is asked for again')
+    .description('end a grant: from then on its agent has to ask again')
     .option('--reason <text>', 'why, kept on record')
     .action(revoke);
 }

@@ -8,28 +8,28 @@ import type { AuditEntry } from '../../../typescript/src/index.js';
 export function addLedgerCommands(program: Command): void {
   program
     .command('events')
-    .description('the audit trail as it grows, until it is interrupted')
-    .option('--after <sequence>', 'begins after this entry; with those to come unless given', sequence)
-    .option('--action <action...>', 'exact, or a family such as decision.*')
-    .option('--follow', 'until it is interrupted: what it does anyway')
-    .option('--json', 'one entry of JSON on each line')
+    .description('follow the audit trail as it grows, until interrupted')
+    .option('--after <sequence>', 'begin after this entry; by default with the next new one', sequence)
+    .option('--action <action...>', 'only these actions: exact, or a family such as decision.*')
+    .option('--follow', 'has no effect: it always follows')
+    .option('--json', 'one entry a line, as JSON')
     .action(follow);
   program
     .command('export')
-    .description('the whole chain as lines of JSON, for the offline verifier')
-    .option('--after <sequence>', 'begins after this entry', sequence)
-    .option('--out <file>', 'writes it there instead of to the standard output')
+    .description('print the whole chain as lines of JSON, for the offline verifier')
+    .option('--after <sequence>', 'begin after this entry', sequence)
+    .option('--out <file>', 'write it to this file instead of standard output')
     .action(exportChain);
   program
     .command('verify [parameters...]')
-    .description('the offline verifier, with what it takes: a database, an export, a checkpoint')
+    .description('run the offline verifier with its own parameters: a database, an export, a checkpoint')
     .option(...SERVICE_OPTION)
     .allowUnknownOption()
     .helpOption(false)
     .action((parameters: string[], { service }: ServiceOption) => runVerifier(serviceFolder(service), parameters));
   program
     .command('up')
-    .description('start the service on embedded SQLite, in the folder you are in')
+    .description('start the service on embedded SQLite in the current folder')
     .option(...SERVICE_OPTION)
     .action(({ service }: ServiceOption) => runService(serviceFolder(service)));
 }

@@ -19,12 +19,10 @@ type Me = Pick<Schemas['MeResponse'], 'agentId' | 'scopes'>;
 export function addLoginCommands(program: Command): void {
   program
     .command('login')
-    .description(
-      'keep a key for this user; it is read from the terminal or from standard input, never from an argument',
-    )
+    .description('store a key for this user; it is read from the terminal or standard input, never from an argument')
     .option('--url <url>', 'where the service is')
     .action(login);
-  program.command('whoami').description('whose key this is, and what it may do').action(whoAmI);
+  program.command('whoami').description('show whose key this is and what it may do').action(whoAmI);
 }
 
 async function login({ url: given }: { url?: string }): Promise<void> {

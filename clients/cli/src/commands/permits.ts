@@ -22,9 +22,9 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export function addPermitCommands(program: Command): void {
   program
     .command('permit')
-    .description('tokens that prove one authorised action: inspect')
+    .description('inspect permits, tokens that prove one authorised action')
     .command('inspect <token>')
-    .description('what a permit says, whether a key of the service signed it, and how long it is valid')
+    .description('show what a permit says, whether a key of the service signed it, and how long it is valid')
     .option('--json', 'the answer as JSON')
     .action(inspect);
 }
@@ -42,7 +42,8 @@ async function inspect(token: string, { json }: { readonly json?: boolean }): Pr
 }
 
 async function inspectedPermit(token: string): Promise<Inspected> {
-  if (!TOKEN.test(token)) throw new SettingsError('That is no token: it has three parts with dots between them.');
+  if (!TOKEN.test(token))
+    throw new SettingsError('That is not a token: a token has three parts with dots between them.');
   const [head = '', body = '', signature = ''] = token.split('.');
   const [header, claims] = [parsed(head), parsed(body)];
   const keys = await listedKeys();
@@ -105,6 +106,6 @@ function parsed(part: string): Part {
   try {
     return Object(JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))) as Part;
   } catch {
-    throw new SettingsError('That is no token: its parts are not JSON in base64url.');
+    throw new SettingsError('That is not a token: its parts are not JSON in base64url.');
   }
 }

@@ -27,20 +27,20 @@ const ACTING = ['execute', 'propose', 'review'];
 /** The commands that list records, and show one. */
 export function addRecordCommands(program: Command): void {
   addAgentCommands(program);
-  const policies = addListCommand(program, 'policies', 'policies, in force and earlier; and policies as files');
+  const policies = addListCommand(program, 'policies', 'list policies, and work with policies as files');
   policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
   addPolicyFileCommands(policies);
   const executions = addListCommand(
     program,
     'executions',
-    'what agents asked for, and what came of it; the newest first',
+    'list what agents asked for and what came of it, newest first',
   );
   executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
   executions.action((options: ListOptions) =>
     list('/api/v1/executions', { ...options, order: 'desc' }, EXECUTION_COLUMNS),
   );
-  const audit = addListCommand(program, 'audit', 'the audit trail, newest first');
+  const audit = addListCommand(program, 'audit', 'list the entries of the audit trail, newest first');
   audit
     .option('--agent-id <agent>')
     .option('--subject-id <id>')
@@ -51,23 +51,23 @@ export function addRecordCommands(program: Command): void {
   addKeyCommands(program);
   program
     .command('show <id>')
-    .description('one record by its id, as JSON; a decision as its reviewer has to see it')
-    .option('--json', 'a decision as JSON, too')
+    .description('show one record by its id, as JSON; a decision as its reviewer has to see it')
+    .option('--json', 'show a decision as JSON as well')
     .action(show);
 }
 
 function addKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('keys: list them, issue one, revoke one');
-  addListCommand(keys, 'list', 'all keys; so does gov keys', { isDefault: true }).action((options: ListOptions) =>
-    list('/api/v1/api-keys', options, KEY_COLUMNS),
+  const keys = program.command('keys').description('list, issue and revoke keys');
+  addListCommand(keys, 'list', 'list all keys; the same as gov keys', { isDefault: true }).action(
+    (options: ListOptions) => list('/api/v1/api-keys', options, KEY_COLUMNS),
   );
   keys
     .command('issue <name>')
-    .description('issue a key, printed as JSON; this is the only time that its secret is shown')
-    .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
+    .description('issue a key and print it as JSON; its secret is shown only this once')
+    .requiredOption('--scopes <scopes>', 'what it may do, separated by commas, such as read,review')
     .option('--agent <agent>', 'the agent that it is bound to, by id or name')
     .option('--principals <patterns>', 'on whose behalf its agent may act, separated by commas, such as user:*')
-    .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
+    .option('--expires-at <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
     // As every other command takes it.
     .addOption(new Option('--json').hideHelp())
     .action(issue);

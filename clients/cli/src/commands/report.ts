@@ -32,12 +32,12 @@ const MARKUP = /[^\p{L}\p{N} ./-]|(?<=www)\./giu;
 export function addReportCommand(program: Command): void {
   program
     .command('report')
-    .description('what agents asked for in a period, what was refused and why, and who approved how fast')
-    .option('--from <time>', 'its first moment: a date (UTC) or a time with a zone; 30 days before its end otherwise')
-    .option('--to <time>', 'the first moment after it; now otherwise')
-    .option('--bucket <length>', 'what the requests are divided by: hour, day or week')
-    .option('--markdown', 'as a document')
-    .option('--json', 'as the service answers it')
+    .description('report what agents asked for in a period, what was refused and why, and who approved how fast')
+    .option('--from <time>', 'begin at this date (UTC) or time with a zone; by default 30 days before the end')
+    .option('--to <time>', 'end before this date or time; by default now')
+    .option('--bucket <length>', 'count by hour, day or week')
+    .option('--markdown', 'as a Markdown document')
+    .option('--json', 'as JSON, as the service answers it')
     .action(report);
 }
 

@@ -24,20 +24,20 @@ interface StopOptions {
 export function addStopCommands(program: Command): void {
   program
     .command('stop')
-    .description('stop every agent at once, or what the options say. Needs a key of a person, or admin')
+    .description("stop all agents, or those that the options name. Needs a person's key, or admin")
     .option('--agent <agent>', 'only this one, by id or name')
-    .option('--role <role>', 'only agents with it')
+    .option('--role <role>', 'only agents with this role')
     .option('--action <pattern...>', 'only these actions, such as refund or send-*')
     .requiredOption('--reason <text>', 'why, kept on record')
     .option('--json', 'the stop as JSON')
     .action(stop);
   program
     .command('lift <id>')
-    .description('end a stop: what it covered is up to the policies again')
+    .description('end a stop: the policies decide again what it covered')
     .requiredOption('--reason <text>', 'why, kept on record')
     .option('--json', 'the stop as JSON')
     .action(lift);
-  addListCommand(program, 'stops', 'what is stopped, and was, newest first')
+  addListCommand(program, 'stops', 'list stops, newest first')
     .option('--status <status>', 'active or lifted')
     .action((options: ListOptions) => list<Stop>('/api/v1/stops', options, COLUMNS));
 }

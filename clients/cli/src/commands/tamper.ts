@@ -12,7 +12,7 @@ import { type Settings, settings, SettingsError } from '../settings.js';
 export function addTamperCommand(program: Command): void {
   program
     .command('tamper')
-    .description('alter one byte in a copy of the chain, and see the offline verifier find it. Needs the scope audit')
+    .description('alter one byte in a copy of the chain and let the offline verifier find it. Needs the scope audit')
     .option(...SERVICE_OPTION)
     .action(({ service }: ServiceOption) => tamper(settings(), serviceFolder(service)));
 }

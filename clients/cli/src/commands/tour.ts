@@ -19,7 +19,7 @@ const CLOSING = `To continue (in a clone, write npm run gov -- instead of gov):
 export function addTourCommand(program: Command): void {
   program
     .command('tour')
-    .description('the first five minutes, live: starts a service of its own, and explains each step')
+    .description('take the first five minutes live: starts a service of its own and explains each step')
     .option('--no-pause', 'do not wait for Enter between the steps')
     .option(...SERVICE_OPTION)
     .action(tour);

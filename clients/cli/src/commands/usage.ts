@@ -13,7 +13,9 @@ const ID = /^pol_[0-9A-Z]{26}$/;
 export function addUsageCommand(program: Command): void {
   program
     .command('usage <policy>')
-    .description('what is used of the limits of a policy now, the fullest first; by id, or by the name of one in force')
+    .description(
+      'show how much of the limits of a policy is used now, the fullest first; by id, or by name if it is in force',
+    )
     .option('--json', 'the answer as JSON')
     .action(usage);
 }

@@ -34,7 +34,7 @@ export function blockFailures(): void {
 }
 
 export function addHookCommand(program: Command): void {
-  const hook = program.command('hook').description('for agents that ask a program before they use a tool');
+  const hook = program.command('hook').description('answer agents that ask a program before they use a tool');
   const command = hook
     .command('claude-code')
     .description('a hook of Claude Code: PreToolUse asks the policies, PostToolUse and PostToolUseFailure report')
@@ -42,7 +42,7 @@ export function addHookCommand(program: Command): void {
   withPrincipalOptions(command)
     .option(
       '--timeout <seconds>',
-      "when to block for want of an answer; less than the hook's own timeout",
+      "block if there is no answer by then; less than the hook's own timeout",
       seconds,
       TIMEOUT,
     )

@@ -6,24 +6,22 @@ import { isServerUrl } from './servers/server-address.js';
 
 export function addMcpCommand(program: Command): void {
   const command = withTargets(program.command('mcp [command...]'))
-    .description('stand in front of MCP servers: each call asks the policies first')
+    .description('run in front of MCP servers and ask the policies before each call')
     .option('--listen <port>', 'serve over HTTP: a port of 127.0.0.1, or an address and a port such as 10.0.0.5:8080')
-    .option('--allow-shared', 'listen on an address that others reach as well: each of them acts as this agent')
+    .option('--allow-shared', 'listen on an address that others can reach, although each of them acts as this agent')
     .option('--host <name...>', 'other host names under which clients may call this proxy over HTTP')
-    .option('--lock <file>', 'offer only tools that are as `gov mcp pin` has found them')
+    .option('--lock <file>', 'offer only tools that are unchanged since `gov mcp pin`')
     .addOption(
-      new Option('--results <kept>', 'what the record keeps of results')
-        .choices(['hash', 'full', 'none'])
-        .default('hash'),
+      new Option('--results <kept>', 'what to record of results').choices(['hash', 'full', 'none']).default('hash'),
     )
-    .option('--agent <agent>', 'who acts, by id or name; the agent of your key unless given');
+    .option('--agent <agent>', 'who acts, by id or name; by default the agent of your key');
   withPrincipalOptions(command)
     .option('--map <file>', 'JSON that says how tools become actions and resources')
     .option('--hold <seconds>', 'how long a call waits for its approval', secondsFrom(0), 45)
-    .option('--patience <seconds>', 'how long to ask a service again that does not answer', secondsFrom(0), 10)
+    .option('--patience <seconds>', 'how long to keep asking a service that does not answer', secondsFrom(0), 10)
     .option(
       '--timeout <seconds>',
-      'how long one answer of the service may take before it counts as lost',
+      'how long an answer of the service may take before it counts as lost',
       secondsFrom(1),
       20,
     )
@@ -37,8 +35,8 @@ export function addMcpCommand(program: Command): void {
       await serveProxy(words, options);
     });
   withTargets(command.command('pin [command...]'))
-    .description('write down the definitions of all tools, for --lock')
-    .requiredOption('--lock <file>', 'where')
+    .description('write the definitions of all tools to a file, for --lock')
+    .requiredOption('--lock <file>', 'the file to write')
     .action(async (words: string[], options: PinOptions, { parent }: Command) => {
       const { pinServers } = await import('./servers/pin.js');
       // What both commands have is read by the first.
@@ -49,9 +47,9 @@ export function addMcpCommand(program: Command): void {
 function withTargets(command: Command): Command {
   return command
     .option('--config <file>', 'several servers: JSON with `mcpServers`, as MCP clients have it')
-    .option('--url <server>', 'the server, where it is reached over HTTP', serverUrl)
+    .option('--url <server>', 'the URL of a server that is reached over HTTP', serverUrl)
     .option('--header <header...>', 'sent to that server, such as "Authorization: Bearer …"')
-    .option('--name <name>', 'what the server is called in resources; what it calls itself unless given');
+    .option('--name <name>', 'the name of the server in resources; by default what it calls itself');
 }
 
 function serverUrl(text: string): URL {

@@ -5,7 +5,7 @@ import type { Found, Servers } from './servers/servers.js';
 
 /**
  * Says which names of the mapping no tool has: what was meant is governed as if there were no mapping, and a policy on its
- * resource passes it by. It is no fault of the mapping, as a server may have more tools later.
+ * resource passes it by. It is not a fault of the mapping, as a server may have more tools later.
  */
 export class UnknownTools {
   /** Once for each name, however many sessions list the tools. */

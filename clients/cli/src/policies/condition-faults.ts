@@ -33,7 +33,7 @@ function claimFaults({
   op,
   value,
 }: Members): Readonly<Record<string, string | null>> {
-  const unknown = (given: unknown): string | null => (given === undefined ? null : 'is not known beside claim');
+  const unknown = (given: unknown): string | null => (given === undefined ? null : 'is not known next to claim');
   const hasEach = tokensOf(parameter).includes('*');
   return {
     clock: unknown(clock),
@@ -58,9 +58,9 @@ function clockFaults({
   const isSpan = [start, end].every((time) => typeof time === 'string' && TIME.test(time)) && more === undefined;
   const isEmpty = start === end || (start === '24:00' && end === '00:00');
   return {
-    parameter: parameter === undefined ? null : 'is not known beside clock',
-    earlier: earlier === undefined ? null : 'is not known beside clock',
-    resource: resource === undefined ? null : 'is not known beside clock',
+    parameter: parameter === undefined ? null : 'is not known next to clock',
+    earlier: earlier === undefined ? null : 'is not known next to clock',
+    resource: resource === undefined ? null : 'is not known next to clock',
     clock: isZone(clock) ? null : 'must be the name of an IANA time zone, such as "Europe/Berlin"',
     op: op === 'between' ? null : 'must be one of between',
     value: isSpan
@@ -74,8 +74,8 @@ function clockFaults({
 function earlierFaults({ parameter, days, earlier, op, value }: Members): Readonly<Record<string, string | null>> {
   const isPattern = typeof earlier !== 'string' || (earlier.trim() !== '' && !earlier.slice(0, -1).includes('*'));
   return {
-    parameter: parameter === undefined ? null : 'is not known beside earlier',
-    days: days === undefined ? null : 'is not known beside earlier',
+    parameter: parameter === undefined ? null : 'is not known next to earlier',
+    days: days === undefined ? null : 'is not known next to earlier',
     earlier: isPattern ? null : 'must be an action, with "*" only at its end',
     op: op === 'exists' ? null : 'must be one of exists',
     value: typeof value === 'boolean' ? null : 'must be true or false',

@@ -80,7 +80,7 @@ async function registeredAmong(governance: GovernanceClient, names: readonly str
   return { registered, others };
 }
 
-/** Of agents that would be registered beside one that was probably meant. */
+/** Of agents that would be registered next to one that was probably meant. */
 export function secondAgents(set: PolicyFiles, changes: readonly AgentChange[]): string[] {
   return changes.flatMap(({ agent: { name }, near }, index) => {
     const message = `is "${name}": did you mean "${String(near)}", which is registered? This would register a second one`;

@@ -34,7 +34,7 @@ const AUDIENCE = /^[\x21-\x2b\x2d-\x7e]{1,200}$/;
 /** Milliseconds for which a permit may be valid. */
 const LONGEST_PERMIT = 3_600_000;
 
-/** Milliseconds; undefined for what is no retention period. */
+/** Milliseconds; undefined for what is not a retention period. */
 function parseRetention(text: string, shortest = 0): number | undefined {
   const milliseconds = text === 'PT0S' ? 0 : parseDuration(text, LONGEST_RETENTION);
   return milliseconds === undefined || milliseconds < shortest ? undefined : milliseconds;
@@ -81,7 +81,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   retainAtLeast: {
     name: 'RETAIN_AT_LEAST',
-    description: 'How old the last entry about a record must be before the record can be erased; PT0S for no time.',
+    description: 'How old the last entry about a record must be before the record can be erased; PT0S: any age.',
     default: 'P1D',
     example: 'P183D',
     expected: 'PT0S, or an ISO 8601 duration of at most P3650D',
@@ -157,7 +157,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   permitAudiences: {
     name: 'PERMIT_AUDIENCES',
-    description: 'Systems for which permits are made, tokens that prove one authorised action; needs PUBLIC_URL.',
+    description: 'Systems for which permits are made: tokens that prove one authorised action. Needs PUBLIC_URL.',
     example: 'bank,https://vault.example.com',
     ...listOf('names of up to 200 visible ASCII characters, separated by commas', matching(AUDIENCE)),
   },

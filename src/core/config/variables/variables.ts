@@ -184,7 +184,7 @@ export const VARIABLES = {
   checkpointFolder: {
     name: 'CHECKPOINT_FOLDER',
     description:
-      'Folder of the last checkpoint and of a generated signing key. Unset: the folder of the database file.',
+      'Folder of the last checkpoint, the ids of erasures and generated keys. Unset: that of the database file, or data.',
     example: '/var/lib/governance-checkpoints',
     ...optional('the path of a folder, without white space at its ends', parseFolder),
   },
@@ -238,7 +238,8 @@ export const VARIABLES = {
   },
   maxConnections: {
     name: 'MAX_CONNECTIONS',
-    description: 'Connections that clients may hold at a time; further ones are closed at once.',
+    description:
+      'Connections that clients may hold at a time; a further one takes the place of an idle one, or is closed at once.',
     default: '5000',
     ...wholeNumber(1, MOST_CONNECTIONS),
   },
@@ -262,7 +263,7 @@ export const VARIABLES = {
   ...GOVERNANCE_VARIABLES,
   smtpUrl: {
     name: 'SMTP_URL',
-    description: 'Mail server by which people learn what waits for them. Unset: no mails.',
+    description: 'Mail server that sends people what waits for them. Unset: no mails.',
     onlyWith: 'MAIL_FROM',
     example: 'smtps://governance:secret@mail.example.com',
     mask: maskDatabaseUrl,
@@ -281,7 +282,7 @@ export const VARIABLES = {
   },
   slackSigningSecret: {
     name: 'SLACK_SIGNING_SECRET',
-    description: 'Signing secret of the Slack app whose messages have buttons. Unset: none have.',
+    description: 'Signing secret of the Slack app whose messages have buttons. Unset: no buttons.',
     example: '8f742231b10e8888abcd99yyyzzz85a5',
     mask: maskApiKey,
     ...optional('up to 500 visible ASCII characters', matching(TEXT)),

@@ -69,7 +69,7 @@ export interface Asked {
   readonly principals: ReadonlySet<string> | null;
   /** Null: for each policy, the facts are taken to be those that suit it best. */
   readonly facts: ConditionFacts | null;
-  /** Whether policies with limits can match: not for reviews, or subjects that are no registered agents. */
+  /** Whether policies with limits can match: not for reviews, or subjects that are not registered agents. */
   readonly usesLimits: boolean;
   /** The ids of policies that match but for a limit. */
   readonly reached: ReadonlySet<string>;

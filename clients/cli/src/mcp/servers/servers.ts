@@ -117,7 +117,7 @@ export class Servers {
   }
 }
 
-/** None for what is no template. */
+/** None for what is not a template. */
 function templateOf(text: string): UriTemplate[] {
   try {
     return [new UriTemplate(text)];
