@@ -304,13 +304,18 @@ function* batchStatements(
   for (const { subjectType, id } of erased) {
     yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
   }
-  const groups = rowsByKind(changes, order);
-  for (const { codec, removed } of groups.toReversed()) yield* rowStatements(codec.deleteRows, removed);
-  for (const { codec, changed, rewritten, added } of groups) {
-    yield* rowStatements(codec.updateRows, changed);
-    if (rewritten.length > 0) yield* rowStatements(codec.rewriteRows, rewritten);
-    yield* rowStatements(codec.insertRows, added);
+  const rows = new Map<string, (readonly SqlValue[])[]>();
+  for (const change of changes) {
+    const written = rowStatement(change);
+    const others = rows.get(written);
+    const values = change.encoded?.values ?? [change.id];
+    if (others === undefined) rows.set(written, [values]);
+    else others.push(values);
   }
+  for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
+  for (const { updateRows, rewriteRows, insertRows } of order)
+    for (const written of new Set([updateRows, rewriteRows, insertRows]))
+      yield* rowStatements(written, rows.get(written));
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
   yield* rowStatements(
@@ -349,7 +354,7 @@ function* headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosit
   yield { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
 }
 
-function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[]): Generator<SqlStatement> {
+function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[] = []): Generator<SqlStatement> {
   for (let start = 0; start < rows.length; start += AT_ONCE) {
     yield { sql, parameters: [JSON.stringify(rows.length > AT_ONCE ? rows.slice(start, start + AT_ONCE) : rows)] };
   }
@@ -359,28 +364,9 @@ function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
 }
 
-/** The changes to one kind, as the rows of its statements. */
-interface KindRows {
-  readonly codec: RecordCodec;
-  readonly removed: SqlValue[][];
-  readonly changed: (readonly SqlValue[])[];
-  /** In all their columns. */
-  readonly rewritten: (readonly SqlValue[])[];
-  readonly added: (readonly SqlValue[])[];
-}
-
-/** Only kinds that have changes, in the given order. */
-function rowsByKind(changes: readonly RowChange[], order: readonly RecordCodec[]): KindRows[] {
-  const groups = new Map<RecordCodec, KindRows>();
-  for (const { codec, id, encoded, isNew, isErased } of changes) {
-    let group = groups.get(codec);
-    if (group === undefined) {
-      group = { codec, removed: [], changed: [], rewritten: [], added: [] };
-      groups.set(codec, group);
-    }
-    if (encoded === null) group.removed.push([id]);
-    else if (isNew) group.added.push(encoded.values);
-    else (isErased ? group.rewritten : group.changed).push(encoded.values);
-  }
-  return order.flatMap((codec) => groups.get(codec) ?? []);
+/** The statement that writes a changed row, together with others. */
+function rowStatement({ codec, encoded, isNew, isErased }: RowChange): string {
+  if (encoded === null) return codec.deleteRows;
+  if (isNew) return codec.insertRows;
+  return isErased ? codec.rewriteRows : codec.updateRows;
 }
