@@ -89,7 +89,7 @@ export class ChainVerifier implements OnModuleDestroy {
       const found = await hasher.ask({ head });
       if (found === null) throw new Error('The thread that checks the chain gave no verdict.');
       const { tree: recomputed, ...verdict } = found;
-      const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
+      const tree = recomputed === null ? null : await treeVerdict(this.tree, this.entries, recomputed, frontier);
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
     } finally {

@@ -61,10 +61,8 @@ async function storedRows(source: RowSource, forms: StorageForms, [sql, paramete
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
-/**
- * Like `rowLists`, but fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes.
- */
-export async function writtenRows(
+/** Fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes. */
+async function writtenRows(
   { connection, dialect, columns }: RowSource,
   sql: string,
   parameters: readonly SqlValue[],
