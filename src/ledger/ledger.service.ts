@@ -8,7 +8,7 @@ import type { Caller } from './caller';
 import { ensureHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
-import type { LedgerPosition } from './chain/ledger-position';
+import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
 import { LiveMemory } from './writing/live-memory';
 import type { FollowingRows } from './live-rows';

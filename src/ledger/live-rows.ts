@@ -1,5 +1,5 @@
 import { Gate } from '../core/concurrency/gate';
-import type { LedgerPosition } from './chain/ledger-position';
+import type { LedgerPosition } from './schema/ledger-tables';
 import type { UnsealedEntry } from './chain/hash-chain';
 import type { RecordReader } from './reading/record-reader';
 import type { GovernedRow, RecordKind } from './record-kind';

@@ -1,8 +1,7 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
-import { ENTRY_COLUMNS } from '../schema/ledger-tables';
-import type { LedgerPosition } from '../chain/ledger-position';
+import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';

@@ -4,7 +4,7 @@ import { CommandDraft } from './command-draft';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import type { KeptChanges } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { LedgerPosition } from '../chain/ledger-position';
+import type { LedgerPosition } from '../schema/ledger-tables';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
 import type { LiveMemory } from './live-memory';
 import { sumAsked } from '../records/sum-key';
