@@ -32,8 +32,11 @@ export const KEPT_FOR = 24 * 60 * 60 * 1000;
 /** Expired keys that one removal removes, and those for each key that is added: so they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
 const REMOVED_FOR_EACH = 10;
-/** Characters of answers after which a batch takes no further command. */
-const FULL = 8 * 1024 * 1024;
+
+/** How much content a batch holds in memory: rows, answers and states of entries. */
+export interface HeldContent {
+  characters: number;
+}
 
 /** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
@@ -55,17 +58,12 @@ export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
   /** Those of the batch itself. */
   readonly added = new Map<string, IdempotencyKey>();
-  private size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly dialect: Dialect,
+    private readonly held: HeldContent,
   ) {}
-
-  /** Whether the answers read and added so far are as much as a batch may hold in memory. */
-  get isFull(): boolean {
-    return this.size > FULL;
-  }
 
   /** Reads which of the writes are known, in one statement; in none if there are no writes. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
@@ -86,7 +84,7 @@ export class IdempotencyStore {
   async answerOf({ id }: KnownKey): Promise<string> {
     const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
     const answer = kept?.answer ?? '';
-    this.size += answer.length;
+    this.held.characters += answer.length;
     return answer;
   }
 
@@ -95,7 +93,7 @@ export class IdempotencyStore {
     const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
-    this.size += answer.length;
+    this.held.characters += answer.length;
   }
 
   /**

@@ -3,7 +3,7 @@ import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
-import { IdempotencyStore } from '../idempotency/idempotency-store';
+import { type HeldContent, IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
@@ -16,8 +16,8 @@ import { AskedRows, BatchReads } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
-/** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
-const FULL = 8 * 1024 * 1024;
+/** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
+const FULL = 16 * 1024 * 1024;
 
 /** What a batch reads and writes with. */
 export interface BatchMeans {
@@ -26,12 +26,14 @@ export interface BatchMeans {
   readonly reads: BatchReads;
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
+  readonly held: HeldContent;
 }
 
 /** For one transaction on the connection. */
 export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): BatchMeans {
-  const reads = new BatchReads(connection, catalog);
-  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect) };
+  const held = { characters: 0 };
+  const reads = new BatchReads(connection, catalog, held);
+  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect, held), held };
 }
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
@@ -53,7 +55,6 @@ export class Batch {
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private erased: ErasedSubject[] = [];
-  private size = 0;
   private flushing: Promise<void> | null = null;
 
   /** @param position the end of the chain, which each entry moves. */
@@ -67,7 +68,7 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.size > FULL || this.means.reads.isFull || this.means.kept.isFull;
+    return this.means.held.characters > FULL;
   }
 
   get askedRows(): AskedRows {
@@ -87,7 +88,7 @@ export class Batch {
       const entry = seal(unsealed, this.position.hash);
       this.entries.push(entry);
       this.tree.append(leafHash(entry.hash), this.nodes);
-      this.size += entry.state?.length ?? 0;
+      this.means.held.characters += entry.state?.length ?? 0;
       const { sequence, hash, timestamp } = entry;
       this.position = { ...this.position, sequence, hash, timestamp };
     }
