@@ -44,7 +44,7 @@ export class Batch {
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
-  /** True when rows are left to be deleted after the commit. */
+  /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
   private asked: AskedRows | null = null;
@@ -75,7 +75,7 @@ export class Batch {
     return (this.asked ??= new AskedRows(this.means.connection));
   }
 
-  /** Whether any entry was added. */
+  /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
   get hasEntries(): boolean {
     return this.position.sequence > this.begin;
   }
