@@ -18,12 +18,6 @@ const SELECT_STATE =
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
-const SELECT_ENTRY = `SELECT "timestamp", "action", "details" FROM "ledger_entries" WHERE "sequence" = $1`;
-/** Canonical JSON contains a text with quotation marks as a member alone: within a value they are escaped. */
-const SELECT_LAST_BEFORE_OTHERS =
-  `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
-  `AND NOT ("timestamp" = $2 AND "action" LIKE $3 AND "details" LIKE $4) ORDER BY "sequence" LIMIT 1), ` +
-  `(SELECT max("sequence") FROM "ledger_entries")) AS "sequence"`;
 
 /** Records read at once. */
 const CHUNK = 100;
@@ -171,33 +165,6 @@ export class RecordHistory {
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, 'must be a sequence from 1 to that of the last entry');
     return asOf;
-  }
-
-  /**
-   * Translates a moment for what several records decide together: to the last entry of the change that it falls into.
-   * All of a change takes effect at once, so in between there never was anything to read. With the time of the moment.
-   * @param family of the actions of all its entries, which share their time; of subjects that are never erased.
-   * @param member of the details of all its entries: a text that says what it led to.
-   */
-  async wholeChangeAt(
-    asOf: Moment,
-    { family, member }: { readonly family: string; readonly member: string },
-    field: string,
-  ): Promise<{ readonly sequence: number; readonly time: string }> {
-    const sequence = await this.sequenceAt(asOf, field);
-    if (typeof asOf === 'string') return { sequence, time: asOf };
-    const { points } = this.database;
-    const [entry] = await points.all<{ timestamp: string; action: string; details: string }>(SELECT_ENTRY, [sequence]);
-    if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
-    const { timestamp: time, action } = entry;
-    if (!action.startsWith(`${family}.`)) return { sequence, time };
-    const text = (JSON.parse(entry.details) as JsonObject)[member];
-    if (typeof text !== 'string') return { sequence, time };
-    const pattern = `%"${member}":${JSON.stringify(text)}%`;
-    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [
-      ...[sequence, time, `${family}.%`, pattern],
-    ]);
-    return { sequence: last?.sequence ?? sequence, time };
   }
 
   private stand<Row extends GovernedRow>(
