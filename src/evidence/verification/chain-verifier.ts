@@ -1,9 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import type { Checkpoint, SignedCheckpoint } from '../checkpoints/checkpoint';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
-import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { CHAIN_START, type ChainVerdict, type ErasingEntry, treeVerdict, type TreeVerdict } from './chain-check';
@@ -112,23 +110,6 @@ export class ChainVerifier implements OnModuleDestroy {
       this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
     }
   }
-}
-
-/** Whether the log still extends an earlier checkpoint. */
-export interface CheckpointVerdict extends Checkpoint {
-  readonly signature: SignatureVerdict;
-  /** The first `size` entries have the root hash of the checkpoint. */
-  readonly extended: boolean;
-}
-
-/** @param roots computed from the entries, by size. */
-export function checkpointVerdict(
-  checkpoint: SignedCheckpoint,
-  roots: Readonly<Record<number, string>>,
-  keys: readonly VerifierKey[],
-): CheckpointVerdict {
-  const { origin, size, rootHash, note } = checkpoint;
-  return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
 }
 
 /** Most entries of a chunk. */
