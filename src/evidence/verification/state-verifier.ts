@@ -36,16 +36,10 @@ export interface InvalidDerived {
   readonly name: string;
 }
 
-/** What a verification of states found. */
-export interface TimedStateVerdict {
-  readonly recordsVerified: number;
-  readonly invalidRecords: number;
-  readonly firstInvalidRecords: readonly InvalidRecord[];
-  readonly invalidDerived: number;
-  readonly firstInvalidDerived: readonly InvalidDerived[];
-  /** Milliseconds from the beginning to the verdict. */
+/** What a verification of states found, and how many milliseconds it took. */
+export type TimedStateVerdict = Readonly<Omit<StateFindings, 'addRecord' | 'addDerived'>> & {
   readonly duration: number;
-}
+};
 
 /**
  * Checks every live record, and what is derived from records and entries, against the ledger. It reads chunks, each
