@@ -85,7 +85,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.known.found(head);
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
-    this.database.onCutOff(() => this.writer.refuse(outOfReach()));
+    this.database.whenCutOff = () => this.writer.refuse(outOfReach());
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
     if (this.hasOthers) this.memory.beginPolling();
   }
