@@ -81,19 +81,6 @@ export class RecordHistory {
     return record === undefined || sequence === undefined ? record : this.findAfter(kind, record.id, sequence);
   }
 
-  /** As they are now, by the column of a unique key. */
-  allAmong<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    column: ColumnOf<Row>,
-    values: readonly string[],
-  ): Promise<Row[]> {
-    return this.records.allAmong(
-      kind,
-      [column],
-      values.map((value) => [value]),
-    );
-  }
-
   /**
    * The record as it was after the entry with the sequence; undefined if it did not exist then. Columns that are not
    * hashed, such as `createdSequence`, are null: no answer shows them.
