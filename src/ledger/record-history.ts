@@ -10,7 +10,7 @@ import { CounterReader } from './reading/counter-reader';
 import { RecordReader } from './reading/record-reader';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import { RecordCatalog } from './records/record-catalog';
-import { onlyAgentSeen, type Viewer, visibilityOf } from './records/visibility';
+import { onlyAgentSeen, type Viewer } from './records/visibility';
 
 const SELECT_STATE =
   `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -91,20 +91,26 @@ export class RecordHistory {
     sequence: number,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
-    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
-      return undefined;
-    return (await this.stand(kind, id, sequence))?.record;
+    return (await this.stateAt(kind, id, sequence, viewer))?.record;
   }
 
   /** The record as it was, with the sequence since which it has been in that state. */
-  stateAt<Row extends GovernedRow>(
+  async stateAt<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     sequence: number,
+    viewer?: Viewer,
   ): Promise<Stand<Row> | undefined> {
-    visibilityOf(kind, undefined);
-    return this.stand(kind, id, sequence);
+    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
+    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
+      return undefined;
+    return this.database.readAlone(async () => {
+      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
+        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
+      const record = this.rowOf(kind, entry?.state ?? null);
+      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
+    });
   }
 
   /**
@@ -152,20 +158,6 @@ export class RecordHistory {
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, 'must be a sequence from 1 to that of the last entry');
     return asOf;
-  }
-
-  private stand<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    id: string,
-    sequence: number,
-  ): Promise<Stand<Row> | undefined> {
-    return this.database.readAlone(async () => {
-      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
-      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
-        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
-      const record = this.rowOf(kind, entry?.state ?? null);
-      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
-    });
   }
 
   private rowOf<Row extends GovernedRow>(kind: RecordKind<Row>, state: string | null): Row | undefined {
