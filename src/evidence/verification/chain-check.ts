@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
-import { entriesFromJson, GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
+import { GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
 import type { EntryReader } from '../../ledger/reading/entry-reader';
+import { rowsIn } from '../../ledger/reading/row-lists';
 import type { TreeReader } from '../../ledger/reading/tree-reader';
 
 export interface ChainEnd {
@@ -80,7 +81,7 @@ export class ChainCheck {
       for (const entry of order.erasing) this.noteUnnamed(this.erasures.endAt(entry));
       return null;
     }
-    for (const entry of entriesFromJson(order.entries, this.order.columns)) this.add(entry);
+    for (const entry of rowsIn<StoredEntry>(order.entries, this.order.columns)) this.add(entry);
     return null;
   }
 
