@@ -1,5 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
-import { Gate } from '../../core/concurrency/gate';
+import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
 import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
@@ -12,13 +12,7 @@ import type { SchemaContribution } from './start-condition';
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
-  private readonly alone = new Gate({
-    what: 'records being read alone',
-    most: 1,
-    mostEach: 1,
-    mostWaiting: Infinity,
-    longest: Infinity,
-  });
+  private readonly alone = new Gate({ what: 'records being read alone', ...ONE_AT_A_TIME });
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
