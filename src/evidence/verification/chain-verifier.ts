@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
@@ -12,9 +12,6 @@ import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
 import { ERASABLE_TYPES } from '../erasures/erasure.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
-
-/** Milliseconds between lines of progress. */
-const PROGRESS_INTERVAL = 10_000;
 
 /** The default beginning, low enough to include an entry inserted before the first one. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
@@ -46,7 +43,6 @@ export interface VerificationOptions {
 /** Verifies the chain in chunks, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
-  private readonly logger = new Logger('Provenance');
   private readonly runs = new SingleFlight<number, TimedVerdict>(
     ({ from, wishes, abandoned }) => this.run(from, wishes, abandoned),
     BEGINNING,
@@ -98,16 +94,12 @@ export class ChainVerifier implements OnModuleDestroy {
 
   /** While one chunk is hashed, the next is read. */
   private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
-    let reportedAt = performance.now();
     let chunk = await this.entries.chunk(from - 1, upTo);
     while (chunk !== null) {
       abandoned.throwIfAborted();
       const { last } = chunk;
       [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.ask({ entries: chunk.entries })]);
       this.reached = last;
-      if (chunk === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
-      reportedAt = performance.now();
-      this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
     }
   }
 }
