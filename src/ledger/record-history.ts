@@ -29,10 +29,6 @@ interface StandRow {
   readonly erased: number | null;
 }
 
-interface PastRow extends Pick<StandRow, 'state'> {
-  readonly createdSequence: number;
-}
-
 /** A record as it was, and the sequence since which it has been so. */
 interface Stand<Row> {
   readonly record: Row;
@@ -122,7 +118,7 @@ export class RecordHistory {
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
-    const chunks = chunksOf<PastRow>((last) =>
+    const chunks = chunksOf<Pick<StandRow, 'state'> & GovernedRow>((last) =>
       this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
     );
     for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);

@@ -25,12 +25,6 @@ export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
   readonly duration: number;
 }
 
-interface HashedPart {
-  readonly from: number;
-  readonly upTo: number;
-  readonly abandoned: AbortSignal;
-}
-
 export interface VerificationOptions {
   /** The first sequence to check; its link to the previous entry is checked, too. Absent: the whole chain. */
   readonly from?: number | undefined;
@@ -77,7 +71,7 @@ export class ChainVerifier implements OnModuleDestroy {
     const restored = await restoredEntries(this.database.chain);
     const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, columns: ENTRY_NAMES, restored });
     try {
-      if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
+      if (lastSequence !== null) await this.hash(hasher, from, lastSequence, abandoned);
       for await (const erasing of erasedSince(this.database.chain, lastSequence ?? 0)) await hasher.ask({ erasing });
       const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
       const found = await hasher.ask({ head });
@@ -93,7 +87,7 @@ export class ChainVerifier implements OnModuleDestroy {
   }
 
   /** While one chunk is hashed, the next is read. */
-  private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
+  private async hash(hasher: ChainHasher, from: number, upTo: number, abandoned: AbortSignal): Promise<void> {
     let chunk = await this.entries.chunk(from - 1, upTo);
     while (chunk !== null) {
       abandoned.throwIfAborted();

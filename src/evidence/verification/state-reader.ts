@@ -21,11 +21,6 @@ const CHUNK_RECORDS = 200;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
 
-interface StateRow {
-  readonly sequence: number;
-  readonly state: unknown;
-}
-
 interface MissingRow {
   readonly sequence: number;
   readonly subjectType: string;
@@ -128,7 +123,8 @@ export class StateReader {
     const kinds = new Map(this.catalog.all.map(({ kind }) => [kind.subjectType, kind]));
     const owned = rows.filter(({ subjectType }) => kinds.get(subjectType)?.owner !== undefined);
     const sequences = arraysOfOne(owned.map(({ sequence }) => sequence));
-    const found = owned.length === 0 ? [] : await chain.all<StateRow>(statesSql(dialect), [sequences]);
+    const found =
+      owned.length === 0 ? [] : await chain.all<{ sequence: number; state: unknown }>(statesSql(dialect), [sequences]);
     const states = new Map(found.map(({ sequence, state }) => [sequence, state]));
     const records = rows.map(({ sequence, subjectType, subjectId: id }) => {
       const kind = kinds.get(subjectType);

@@ -4,8 +4,7 @@ import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records
 import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
-import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
-import type { AnyErrorCode } from '../../core/errors/error-codes';
+import { conflict, DomainError } from '../../core/errors/domain-error';
 import { Refusal, type SideWrite } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
@@ -40,13 +39,6 @@ export interface HeldContent {
 
 /** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
-
-/** What a write answered. */
-export interface KeptAnswer {
-  readonly answer: string;
-  /** Ids of the records that it may show. */
-  readonly subjects: ReadonlySet<string>;
-}
 
 export interface KeptChanges {
   readonly statements: readonly SqlStatement[];
@@ -88,8 +80,11 @@ export class IdempotencyStore {
     return answer;
   }
 
-  /** Records the answer of a write, also for later commands of the same batch. */
-  keep({ id, contentHash }: KeyedWrite, { answer, subjects }: KeptAnswer, createdAt: string): void {
+  /**
+   * Records the answer of a write, also for later commands of the same batch.
+   * @param subjects ids of the records that it may show.
+   */
+  keep({ id, contentHash }: KeyedWrite, answer: string, subjects: ReadonlySet<string>, createdAt: string): void {
     const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
@@ -146,16 +141,10 @@ export function usedForAnother(): DomainError {
   return conflict('The Idempotency-Key was used for a request with another body. Give this one a key of its own.');
 }
 
-interface StoredRefusal {
-  readonly code: AnyErrorCode;
-  readonly message: string;
-  readonly extras: ErrorExtras;
-}
-
 /** The result of a command as JSON. Without a member: it returned nothing. */
 interface StoredAnswer {
   readonly result?: unknown;
-  readonly refusal?: StoredRefusal;
+  readonly refusal?: Pick<DomainError, 'code' | 'message' | 'extras'>;
 }
 
 /** Of a write: of what it recorded, and of what it returned or named in its refusal without recording anything about it. */
