@@ -1,7 +1,7 @@
 import type { Caller } from './caller';
 import type { JsonObject } from '../core/json/json-value';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
-import type { CommitProof, SqlStatement } from './database/sql-connection';
+import type { SqlStatement } from './database/sql-connection';
 import type { DomainError } from '../core/errors/domain-error';
 import type { RowsAsked } from './records/rows-asked';
 import type { SumKey } from './records/sum-key';
@@ -37,7 +37,7 @@ export class Refusal {
  */
 export interface SideWrite extends SqlStatement {
   /** What it finds as `found` differs once the change has been made. */
-  readonly proof: Omit<CommitProof, 'found'>;
+  readonly proof: SqlStatement;
 }
 
 /**

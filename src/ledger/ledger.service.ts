@@ -8,7 +8,7 @@ import type { Caller } from './caller';
 import { ensureHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
-import type { LedgerPosition } from './chain/ledger-position';
+import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
 import { LiveMemory } from './writing/live-memory';
 import type { FollowingRows } from './live-rows';
@@ -85,7 +85,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.known.found(head);
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
-    this.database.onCutOff(() => this.writer.refuse(outOfReach()));
+    this.database.whenCutOff = () => this.writer.refuse(outOfReach());
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
     if (this.hasOthers) this.memory.beginPolling();
   }

@@ -1,5 +1,5 @@
-import { Gate } from '../core/concurrency/gate';
-import type { LedgerPosition } from './chain/ledger-position';
+import { Gate, ONE_AT_A_TIME } from '../core/concurrency/gate';
+import type { LedgerPosition } from './schema/ledger-tables';
 import type { UnsealedEntry } from './chain/hash-chain';
 import type { RecordReader } from './reading/record-reader';
 import type { GovernedRow, RecordKind } from './record-kind';
@@ -41,13 +41,7 @@ interface WrittenRows {
  * it catches up with other processes, under the lock of each batch or in between.
  */
 export class LiveRows<Row extends GovernedRow> {
-  private readonly order = new Gate({
-    what: 'changes of memory',
-    most: 1,
-    mostEach: 1,
-    mostWaiting: Infinity,
-    longest: Infinity,
-  });
+  private readonly order = new Gate({ what: 'changes of memory', ...ONE_AT_A_TIME });
   /** Sequence up to which no entry has changed what is not kept yet. */
   private upTo = 0;
 

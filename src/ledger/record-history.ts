@@ -10,7 +10,7 @@ import { CounterReader } from './reading/counter-reader';
 import { RecordReader } from './reading/record-reader';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import { RecordCatalog } from './records/record-catalog';
-import { onlyAgentSeen, type Viewer, visibilityOf } from './records/visibility';
+import { onlyAgentSeen, type Viewer } from './records/visibility';
 
 const SELECT_STATE =
   `SELECT "sequence", "state", "stateHash", "erased" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -18,12 +18,6 @@ const SELECT_STATE =
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
-const SELECT_ENTRY = `SELECT "timestamp", "action", "details" FROM "ledger_entries" WHERE "sequence" = $1`;
-/** Canonical JSON contains a text with quotation marks as a member alone: within a value they are escaped. */
-const SELECT_LAST_BEFORE_OTHERS =
-  `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
-  `AND NOT ("timestamp" = $2 AND "action" LIKE $3 AND "details" LIKE $4) ORDER BY "sequence" LIMIT 1), ` +
-  `(SELECT max("sequence") FROM "ledger_entries")) AS "sequence"`;
 
 /** Records read at once. */
 const CHUNK = 100;
@@ -33,10 +27,6 @@ interface StandRow {
   readonly state: string | null;
   readonly stateHash: string | null;
   readonly erased: number | null;
-}
-
-interface PastRow extends Pick<StandRow, 'state'> {
-  readonly createdSequence: number;
 }
 
 /** A record as it was, and the sequence since which it has been so. */
@@ -87,19 +77,6 @@ export class RecordHistory {
     return record === undefined || sequence === undefined ? record : this.findAfter(kind, record.id, sequence);
   }
 
-  /** As they are now, by the column of a unique key. */
-  allAmong<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    column: ColumnOf<Row>,
-    values: readonly string[],
-  ): Promise<Row[]> {
-    return this.records.allAmong(
-      kind,
-      [column],
-      values.map((value) => [value]),
-    );
-  }
-
   /**
    * The record as it was after the entry with the sequence; undefined if it did not exist then. Columns that are not
    * hashed, such as `createdSequence`, are null: no answer shows them.
@@ -110,20 +87,26 @@ export class RecordHistory {
     sequence: number,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
-    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
-      return undefined;
-    return (await this.stand(kind, id, sequence))?.record;
+    return (await this.stateAt(kind, id, sequence, viewer))?.record;
   }
 
   /** The record as it was, with the sequence since which it has been in that state. */
-  stateAt<Row extends GovernedRow>(
+  async stateAt<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     sequence: number,
+    viewer?: Viewer,
   ): Promise<Stand<Row> | undefined> {
-    visibilityOf(kind, undefined);
-    return this.stand(kind, id, sequence);
+    // Who may see a record never changes. Of what was erased no past state tells, and its 410 must not.
+    if (onlyAgentSeen(kind, viewer) !== null && (await this.records.find(kind, id, viewer)) === undefined)
+      return undefined;
+    return this.database.readAlone(async () => {
+      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
+      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
+        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
+      const record = this.rowOf(kind, entry?.state ?? null);
+      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
+    });
   }
 
   /**
@@ -135,7 +118,7 @@ export class RecordHistory {
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
       `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
-    const chunks = chunksOf<PastRow>((last) =>
+    const chunks = chunksOf<Pick<StandRow, 'state'> & GovernedRow>((last) =>
       this.database.points.all(sql, [last?.createdSequence ?? 0, sequence, kind.subjectType]),
     );
     for await (const rows of chunks) yield rows.flatMap(({ state }) => this.rowOf(kind, state) ?? []);
@@ -171,47 +154,6 @@ export class RecordHistory {
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, 'must be a sequence from 1 to that of the last entry');
     return asOf;
-  }
-
-  /**
-   * Translates a moment for what several records decide together: to the last entry of the change that it falls into.
-   * All of a change takes effect at once, so in between there never was anything to read. With the time of the moment.
-   * @param family of the actions of all its entries, which share their time; of subjects that are never erased.
-   * @param member of the details of all its entries: a text that says what it led to.
-   */
-  async wholeChangeAt(
-    asOf: Moment,
-    { family, member }: { readonly family: string; readonly member: string },
-    field: string,
-  ): Promise<{ readonly sequence: number; readonly time: string }> {
-    const sequence = await this.sequenceAt(asOf, field);
-    if (typeof asOf === 'string') return { sequence, time: asOf };
-    const { points } = this.database;
-    const [entry] = await points.all<{ timestamp: string; action: string; details: string }>(SELECT_ENTRY, [sequence]);
-    if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
-    const { timestamp: time, action } = entry;
-    if (!action.startsWith(`${family}.`)) return { sequence, time };
-    const text = (JSON.parse(entry.details) as JsonObject)[member];
-    if (typeof text !== 'string') return { sequence, time };
-    const pattern = `%"${member}":${JSON.stringify(text)}%`;
-    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [
-      ...[sequence, time, `${family}.%`, pattern],
-    ]);
-    return { sequence: last?.sequence ?? sequence, time };
-  }
-
-  private stand<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    id: string,
-    sequence: number,
-  ): Promise<Stand<Row> | undefined> {
-    return this.database.readAlone(async () => {
-      const [entry] = await this.database.points.all<StandRow>(SELECT_STATE, [id, sequence, kind.subjectType]);
-      if (entry !== undefined && entry.erased !== null && entry.stateHash !== null)
-        throw contentErased(`the ${kind.subjectType} ${id}`, entry.erased);
-      const record = this.rowOf(kind, entry?.state ?? null);
-      return entry === undefined || record === undefined ? undefined : { record, since: entry.sequence };
-    });
   }
 
   private rowOf<Row extends GovernedRow>(kind: RecordKind<Row>, state: string | null): Row | undefined {

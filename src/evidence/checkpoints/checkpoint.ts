@@ -1,5 +1,11 @@
 import type { TreeHead } from '../../ledger/merkle/proof-check';
-import { parseNote, type SignedNote } from '../../core/signed-notes/signed-note';
+import {
+  parseNote,
+  type SignedNote,
+  signatureVerdict,
+  type SignatureVerdict,
+  type VerifierKey,
+} from '../../core/signed-notes/signed-note';
 
 /** A log's statement about itself: https://c2sp.org/tlog-checkpoint. */
 export interface Checkpoint extends TreeHead {
@@ -52,4 +58,21 @@ export function readCheckpoint(text: string): SignedCheckpoint {
   const checkpoint = parseCheckpoint(text);
   if (typeof checkpoint === 'string') throw new Error(`A checkpoint ${checkpoint}.`);
   return checkpoint;
+}
+
+/** Whether the log still extends an earlier checkpoint. */
+export interface CheckpointVerdict extends Checkpoint {
+  readonly signature: SignatureVerdict;
+  /** The first `size` entries have the root hash of the checkpoint. */
+  readonly extended: boolean;
+}
+
+/** @param roots computed from the entries, by size. */
+export function checkpointVerdict(
+  checkpoint: SignedCheckpoint,
+  roots: Readonly<Record<number, string>>,
+  keys: readonly VerifierKey[],
+): CheckpointVerdict {
+  const { origin, size, rootHash, note } = checkpoint;
+  return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
 }

@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
 import { withAgentId } from '../../governance/agents/find-agent';
-import { readCheckpoint } from '../checkpoints/checkpoint';
+import { checkpointVerdict, readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { found } from '../../core/errors/domain-error';
 import { RequiresScope, Marked } from '../../http/request/routes';
@@ -18,7 +18,7 @@ import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ENTRY_FILTERS } from '../audit/dto/audit-list.query';
 import { ChainExport } from './chain-export';
-import { ChainVerifier, checkpointVerdict } from '../verification/chain-verifier';
+import { ChainVerifier } from '../verification/chain-verifier';
 import {
   EXPORT_LINE,
   ExportQuery,

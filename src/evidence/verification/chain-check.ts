@@ -1,7 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
-import { entriesFromJson, GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
+import { GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
+import type { EntryReader } from '../../ledger/reading/entry-reader';
+import { rowsIn } from '../../ledger/reading/row-lists';
 import type { TreeReader } from '../../ledger/reading/tree-reader';
 
 export interface ChainEnd {
@@ -79,7 +81,7 @@ export class ChainCheck {
       for (const entry of order.erasing) this.noteUnnamed(this.erasures.endAt(entry));
       return null;
     }
-    for (const entry of entriesFromJson(order.entries, this.order.columns)) this.add(entry);
+    for (const entry of rowsIn<StoredEntry>(order.entries, this.order.columns)) this.add(entry);
     return null;
   }
 
@@ -242,16 +244,17 @@ export interface TreeVerdict {
 
 /** Compares the stored tree with the one computed from the entries. Subtrees stored since then are ignored. */
 export async function treeVerdict(
-  reader: Pick<TreeReader, 'kept' | 'size'>,
+  tree: Pick<TreeReader, 'kept'>,
+  entries: Pick<EntryReader, 'extent'>,
   recomputed: RecomputedTree,
   frontier: string | null,
 ): Promise<TreeVerdict> {
   const { size, rootHash } = recomputed;
-  const { stored, furthest } = await keptTree(reader, size);
+  const { stored, furthest } = await keptTree(tree, size);
   const levels = new Set([...Object.keys(stored), ...Object.keys(recomputed.kept)].map(Number));
   const areSame = [...levels].every((level) => stored[level] === recomputed.kept[level]);
   // The log has grown meanwhile; but a subtree over entries that do not exist yet was added by somebody else.
-  const isWithinLog = furthest <= size || furthest <= (await reader.size());
+  const isWithinLog = furthest <= size || furthest <= Number((await entries.extent()).sequence);
   return { size, rootHash, matches: areSame && isWithinLog && (frontier ?? '') === recomputed.frontier };
 }
 
@@ -262,10 +265,10 @@ interface KeptTree {
   readonly furthest: number;
 }
 
-async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise<KeptTree> {
+async function keptTree(tree: Pick<TreeReader, 'kept'>, size: number): Promise<KeptTree> {
   const kept = new KeptSubtrees();
   let furthest = 0;
-  for await (const chunk of reader.kept()) {
+  for await (const chunk of tree.kept()) {
     for (const node of chunk) {
       // Anything else is not part of a log, and nothing can be looked up after a rounded number.
       if (!isSubtree(node)) return { stored: {}, furthest: Infinity };

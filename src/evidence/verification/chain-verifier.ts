@@ -1,9 +1,7 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import type { Checkpoint, SignedCheckpoint } from '../checkpoints/checkpoint';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
-import { signatureVerdict, type SignatureVerdict, type VerifierKey } from '../../core/signed-notes/signed-note';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { CHAIN_START, type ChainVerdict, type ErasingEntry, treeVerdict, type TreeVerdict } from './chain-check';
@@ -15,9 +13,6 @@ import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statemen
 import { ERASABLE_TYPES } from '../erasures/erasure.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 
-/** Milliseconds between lines of progress. */
-const PROGRESS_INTERVAL = 10_000;
-
 /** The default beginning, low enough to include an entry inserted before the first one. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
 
@@ -28,12 +23,6 @@ export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
   readonly roots: Readonly<Record<number, string>>;
   /** Milliseconds from the beginning of the run to the verdict. */
   readonly duration: number;
-}
-
-interface HashedPart {
-  readonly from: number;
-  readonly upTo: number;
-  readonly abandoned: AbortSignal;
 }
 
 export interface VerificationOptions {
@@ -48,7 +37,6 @@ export interface VerificationOptions {
 /** Verifies the chain in chunks, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
-  private readonly logger = new Logger('Provenance');
   private readonly runs = new SingleFlight<number, TimedVerdict>(
     ({ from, wishes, abandoned }) => this.run(from, wishes, abandoned),
     BEGINNING,
@@ -83,13 +71,13 @@ export class ChainVerifier implements OnModuleDestroy {
     const restored = await restoredEntries(this.database.chain);
     const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, columns: ENTRY_NAMES, restored });
     try {
-      if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
+      if (lastSequence !== null) await this.hash(hasher, from, lastSequence, abandoned);
       for await (const erasing of erasedSince(this.database.chain, lastSequence ?? 0)) await hasher.ask({ erasing });
       const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
       const found = await hasher.ask({ head });
       if (found === null) throw new Error('The thread that checks the chain gave no verdict.');
       const { tree: recomputed, ...verdict } = found;
-      const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
+      const tree = recomputed === null ? null : await treeVerdict(this.tree, this.entries, recomputed, frontier);
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
     } finally {
@@ -99,36 +87,15 @@ export class ChainVerifier implements OnModuleDestroy {
   }
 
   /** While one chunk is hashed, the next is read. */
-  private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
-    let reportedAt = performance.now();
+  private async hash(hasher: ChainHasher, from: number, upTo: number, abandoned: AbortSignal): Promise<void> {
     let chunk = await this.entries.chunk(from - 1, upTo);
     while (chunk !== null) {
       abandoned.throwIfAborted();
       const { last } = chunk;
       [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.ask({ entries: chunk.entries })]);
       this.reached = last;
-      if (chunk === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
-      reportedAt = performance.now();
-      this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
     }
   }
-}
-
-/** Whether the log still extends an earlier checkpoint. */
-export interface CheckpointVerdict extends Checkpoint {
-  readonly signature: SignatureVerdict;
-  /** The first `size` entries have the root hash of the checkpoint. */
-  readonly extended: boolean;
-}
-
-/** @param roots computed from the entries, by size. */
-export function checkpointVerdict(
-  checkpoint: SignedCheckpoint,
-  roots: Readonly<Record<number, string>>,
-  keys: readonly VerifierKey[],
-): CheckpointVerdict {
-  const { origin, size, rootHash, note } = checkpoint;
-  return { origin, size, rootHash, signature: signatureVerdict(note, keys), extended: roots[size] === rootHash };
 }
 
 /** Most entries of a chunk. */

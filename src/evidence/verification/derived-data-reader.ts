@@ -61,7 +61,9 @@ export class DerivedDataReader {
    * the ledger counts may be those of such records. Otherwise somebody has added them.
    */
   wrongCounters(hasUnknownKinds: boolean): AsyncGenerator<string[]> {
-    return fromSnapshot(this.database, (connection) => this.wrongAmong(connection, hasUnknownKinds));
+    return fromSnapshot(this.database, (connection) =>
+      inParts(this.keptCounters(connection), (isAsked) => this.wrongInPart(connection, isAsked, hasUnknownKinds)),
+    );
   }
 
   /** In chunks, the ids in list items that name no record. */
@@ -80,12 +82,6 @@ export class DerivedDataReader {
   async head(): Promise<HeadRow | undefined> {
     const [head] = await this.database.chain.all<HeadRow>(SELECT_HEAD);
     return head;
-  }
-
-  private async *wrongAmong(connection: SqlConnection, hasUnknownKinds: boolean): AsyncGenerator<string[]> {
-    let names = 0;
-    for await (const chunk of this.keptCounters(connection)) names += chunk.length;
-    yield* inParts(names, (isAsked) => this.wrongInPart(connection, isAsked, hasUnknownKinds));
   }
 
   /** Adds up what the counters should be, then compares those that are kept. A missing counter means zero. */
@@ -260,13 +256,15 @@ interface KeptCounter {
 const MOST_AT_ONCE = 100_000;
 
 /** Whether a name belongs to the part that is compared. */
-export type IsAsked = (name: string) => boolean;
+type IsAsked = (name: string) => boolean;
 
-/** Compares so many names in as many parts as memory needs. */
+/** Compares as many names as there are rows in as many parts as memory needs. */
 async function* inParts<Chunk>(
-  names: number,
+  rows: AsyncGenerator<readonly unknown[]>,
   compare: (isAsked: IsAsked) => AsyncGenerator<Chunk>,
 ): AsyncGenerator<Chunk> {
+  let names = 0;
+  for await (const chunk of rows) names += chunk.length;
   const parts = Math.floor(names / MOST_AT_ONCE) + 1;
   for (let part = 0; part < parts; part += 1) yield* compare((name) => part === partOf(name, parts));
 }
@@ -296,7 +294,6 @@ async function* fromSnapshot<Chunk>(
 /** Rows that one statement reads. */
 const CHUNK = 5_000;
 
-const COUNT = `SELECT count(*) AS "count" FROM "ledger_sums"`;
 const SELECT =
   `SELECT "sum", "window", "key", "value" FROM "ledger_sums" WHERE ("sum", "window", "key") > ($1, $2, $3) ` +
   `ORDER BY "sum", "window", "key" LIMIT ${CHUNK}`;
@@ -306,10 +303,9 @@ const SELECT =
  * sums move with the entries.
  */
 export function wrongSums(database: Database): AsyncGenerator<string[]> {
-  return fromSnapshot(database, async function* (connection) {
-    const [{ count = 0 } = {}] = await connection.all<{ count?: SqlValue }>(COUNT);
-    yield* inParts(Number(count), (isAsked) => wrongAmong(connection, isAsked));
-  });
+  return fromSnapshot(database, (connection) =>
+    inParts(keptSums(connection), (isAsked) => wrongAmong(connection, isAsked)),
+  );
 }
 
 async function* wrongAmong(connection: SqlConnection, isAsked: IsAsked): AsyncGenerator<string[]> {

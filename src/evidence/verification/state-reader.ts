@@ -21,11 +21,6 @@ const CHUNK_RECORDS = 200;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
 
-interface StateRow {
-  readonly sequence: number;
-  readonly state: unknown;
-}
-
 interface MissingRow {
   readonly sequence: number;
   readonly subjectType: string;
@@ -39,11 +34,11 @@ const OF_LAST = [
 ];
 /**
  * What is read from the ledger next to each live record, besides these: the entry that created it, or null; the details
- * of the last one, if the kind looks at them; whether the record it belongs to exists; whether that was removed, and it is
- * still to be deleted; whether the record whose columns it repeats has these values; and what filters find it by: the
- * items of its lists, each with the sequence it is listed at.
+ * of the last one, if the kind looks at them; whether the record it belongs to was removed, and whether it is still to be
+ * deleted then; whether the record whose columns it repeats has these values; and what filters find it by: the items of
+ * its lists, each with the sequence it is listed at.
  */
-const SAID = [...OF_LAST, 'firstSequence', 'details', 'owners', 'leftovers', 'repeated', 'items'] as const;
+const SAID = [...OF_LAST, 'firstSequence', 'details', 'ownerRemoved', 'leftovers', 'repeated', 'items'] as const;
 type Said = (typeof SAID)[number];
 
 /** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
@@ -61,8 +56,8 @@ export interface MissingRecord {
   readonly id: string;
   /** False if it is of a module that is no longer loaded: nobody knows where it would be. */
   readonly isOfKnownKind: boolean;
-  /** The id of its owner, with which it may have been removed; null if it is not known. */
-  readonly ownerId: string | null;
+  /** Whether it was removed with the record it belongs to. */
+  readonly wentWithOwner: boolean;
 }
 
 /**
@@ -94,10 +89,7 @@ export class StateReader {
     }
   }
 
-  /**
-   * Records that do not exist although the entries up to a sequence left a state; claims and the like with their
-   * owner's id.
-   */
+  /** Records that do not exist although the entries up to a sequence left a state. */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
     for await (const bounds of entryRanges(this.database.chain, { upTo })) {
@@ -105,14 +97,6 @@ export class StateReader {
       for (let start = 0; start < rows.length; start += STATES_AT_ONCE)
         yield await this.withOwners(rows.slice(start, start + STATES_AT_ONCE));
     }
-  }
-
-  /** Which of these records were removed by an entry. */
-  async removedAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    if (ids.length === 0) return new Set();
-    const sql = removedAmongSql(this.database.dialect);
-    const rows = await this.database.chain.all<{ id: string }>(sql, [arraysOfOne(ids)]);
-    return new Set(rows.map(({ id }) => id));
   }
 
   private async liveChunk(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
@@ -139,13 +123,18 @@ export class StateReader {
     const kinds = new Map(this.catalog.all.map(({ kind }) => [kind.subjectType, kind]));
     const owned = rows.filter(({ subjectType }) => kinds.get(subjectType)?.owner !== undefined);
     const sequences = arraysOfOne(owned.map(({ sequence }) => sequence));
-    const found = owned.length === 0 ? [] : await chain.all<StateRow>(statesSql(dialect), [sequences]);
+    const found =
+      owned.length === 0 ? [] : await chain.all<{ sequence: number; state: unknown }>(statesSql(dialect), [sequences]);
     const states = new Map(found.map(({ sequence, state }) => [sequence, state]));
-    return rows.map(({ sequence, subjectType, subjectId: id }) => {
+    const records = rows.map(({ sequence, subjectType, subjectId: id }) => {
       const kind = kinds.get(subjectType);
       const ownerId = ownerIn(states.get(sequence), kind?.owner?.column);
       return { subjectType, id, isOfKnownKind: kind !== undefined, ownerId };
     });
+    const ownerIds = arraysOfOne(records.flatMap(({ ownerId }) => ownerId ?? []));
+    const gone = owned.length === 0 ? [] : await chain.all<{ id: string }>(removedAmongSql(dialect), [ownerIds]);
+    const removed = new Set<string | null>(gone.map(({ id }) => id));
+    return records.map(({ ownerId, ...record }) => ({ ...record, wentWithOwner: removed.has(ownerId) }));
   }
 }
 
@@ -201,6 +190,11 @@ const READABLE_ITEMS =
   `SELECT CASE WHEN ${IS_TEXT_ITEM} THEN "item" END AS "item", ` +
   `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoted(LIST_ITEMS)}`;
 
+/** The sequence of the last entry that says something about a record. */
+function lastAbout(id: string): string {
+  return `SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = ${id} AND ${saysStateSql()}`;
+}
+
 /** Live rows, each with what the ledger says about it, from one snapshot. */
 export function liveRecordsSql(
   { kind, table, columns }: RecordCodec,
@@ -209,8 +203,11 @@ export function liveRecordsSql(
   isFirst: boolean,
 ): string {
   const own = columns.map(({ name }) => `live.${quoted(name)}`);
-  const owners = `(SELECT count(*) FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = live.${quoted(kind.owner?.column ?? '')})`;
-  const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = live.${quoted(kind.owner?.column ?? '')})`;
+  const ownerId = `live.${quoted(kind.owner?.column ?? '')}`;
+  const ownerRemoved =
+    `CASE WHEN EXISTS (SELECT 1 FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = ${ownerId}) THEN 0 ` +
+    `ELSE (SELECT count(*) FROM "ledger_entries" AS gone WHERE gone."sequence" = (${lastAbout(ownerId)}) AND gone."state" IS NULL) END`;
+  const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = ${ownerId})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
   const { repeats } = kind;
   const repeated = repeats?.columns.map(
@@ -221,7 +218,7 @@ export function liveRecordsSql(
   const said: Readonly<Partial<Record<Said, string>>> = {
     firstSequence: `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...(kind.isSaidInDetails !== true && { details: 'NULL' }),
-    owners: ownerTable === null ? '1' : owners,
+    ownerRemoved: ownerTable === null ? '0' : ownerRemoved,
     leftovers: ownerTable === null ? '0' : leftovers,
     repeated: repeated === undefined ? '1' : `CASE WHEN ${repeated.join(' AND ')} THEN 1 ELSE 0 END`,
     items: kind.listColumns === undefined ? 'NULL' : items,
@@ -229,8 +226,7 @@ export function liveRecordsSql(
   const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);
   return (
     `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoted(table)} AS live ` +
-    `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
-    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id" AND ${saysStateSql()}) ${bounds(dialect, isFirst)}`
+    `LEFT JOIN "ledger_entries" AS last ON last."sequence" = (${lastAbout('live."id"')}) ${bounds(dialect, isFirst)}`
   );
 }
 
@@ -255,8 +251,7 @@ export function removedAmongSql(dialect: Dialect): string {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   return (
     `SELECT last."subjectId" AS "id" FROM ${dialect.jsonElements('$1')} JOIN "ledger_entries" AS last ` +
-    `ON last."sequence" = (SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = ${id} AND ${saysStateSql()}) ` +
-    `WHERE last."state" IS NULL`
+    `ON last."sequence" = (${lastAbout(id)}) WHERE last."state" IS NULL`
   );
 }
 

@@ -36,16 +36,10 @@ export interface InvalidDerived {
   readonly name: string;
 }
 
-/** What a verification of states found. */
-export interface TimedStateVerdict {
-  readonly recordsVerified: number;
-  readonly invalidRecords: number;
-  readonly firstInvalidRecords: readonly InvalidRecord[];
-  readonly invalidDerived: number;
-  readonly firstInvalidDerived: readonly InvalidDerived[];
-  /** Milliseconds from the beginning to the verdict. */
+/** What a verification of states found, and how many milliseconds it took. */
+export type TimedStateVerdict = Readonly<Omit<StateFindings, 'addRecord' | 'addDerived'>> & {
   readonly duration: number;
-}
+};
 
 /**
  * Checks every live record, and what is derived from records and entries, against the ledger. It reads chunks, each
@@ -108,9 +102,8 @@ export class StateVerifier implements OnModuleDestroy {
   private async checkKind(codec: RecordCodec, findings: StateFindings, each: Pace): Promise<number> {
     let last = 0;
     for await (const records of each(this.states.live(codec))) {
-      const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
-      const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
-      for (const record of there) checkRecord(record, removedOwners, findings);
+      const there = records.filter((record) => !isToBeDeleted(record));
+      for (const record of there) checkRecord(record, findings);
       findings.recordsVerified += there.length;
       last = Math.max(last, ...records.map(lastSequenceOf));
     }
@@ -122,10 +115,8 @@ export class StateVerifier implements OnModuleDestroy {
     const { lastSequence } = await this.entries.extent();
     let hasUnknownKinds = false;
     for await (const records of each(this.states.missing(lastSequence ?? 0))) {
-      const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
-      for (const { subjectType, id, isOfKnownKind, ownerId } of records) {
+      for (const { subjectType, id, isOfKnownKind, wentWithOwner } of records) {
         hasUnknownKinds ||= !isOfKnownKind;
-        const wentWithOwner = ownerId !== null && removedOwners.has(ownerId);
         if (isOfKnownKind && !wentWithOwner) findings.addRecord(subjectType, id, 'missing');
       }
     }
@@ -150,16 +141,13 @@ function lastSequenceOf({ said: { sequence } }: LiveRecord): number {
 }
 
 /** The log says that its owner was removed, so the service is about to delete it. */
-function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): boolean {
-  const lostOwner = lostOwnerOf(record);
-  return Number(record.said.leftovers) > 0 && lostOwner !== null && removedOwners.has(lostOwner);
+function isToBeDeleted({ said }: LiveRecord): boolean {
+  return Number(said.leftovers) > 0 && Number(said.ownerRemoved) > 0;
 }
 
-function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, findings: StateFindings): void {
-  const lostOwner = lostOwnerOf(record);
+function checkRecord(record: LiveRecord, findings: StateFindings): void {
   // It would have been removed with its owner.
-  const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
-  const fault = isLeftOver ? 'added' : recordFault(record);
+  const fault = Number(record.said.ownerRemoved) > 0 ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
   if (!isFiledRightly(record)) findings.addDerived('listItems', [idOf(record)]);
 }
@@ -195,12 +183,6 @@ function columnOf({ codec, values }: LiveRecord, name: string): SqlValue {
 /** As text, whatever an altered row holds. */
 function idOf(record: LiveRecord): string {
   return String(columnOf(record, 'id'));
-}
-
-/** The id of the record it belongs to, if that does not exist. */
-function lostOwnerOf(record: LiveRecord): string | null {
-  const { owner } = record.codec.kind;
-  return owner === undefined || Number(record.said.owners) > 0 ? null : String(columnOf(record, owner.column));
 }
 
 /** Undefined: the record matches the ledger. */

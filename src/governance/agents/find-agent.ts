@@ -38,21 +38,19 @@ export function findAgentAsOf(
   return findAgent(records, idOrName);
 }
 
-/** Many agents as they are now, in few statements; by the texts that name them, where there is such an agent. */
+/** Many agents as they were at a moment, by the texts that name them, where there is such an agent. */
 export async function findAgents(
   history: RecordHistory,
   idsOrNames: ReadonlySet<string>,
+  asOf?: Moment,
 ): Promise<ReadonlyMap<string, Agent>> {
-  const asked = [...idsOrNames];
-  const names = new Map(asked.flatMap((text) => (isId(text) ? [] : [[text, normaliseAgentName(text)] as const])));
   const found = new Map<string, Agent>();
-  for (const agent of await history.allAmong(AGENT, 'id', asked.filter(isId))) found.set(agent.id, agent);
-  const agents = await history.allAmong(AGENT, 'name', [...new Set(names.values())]);
-  const byName = new Map(agents.map((agent) => [agent.name, agent]));
-  for (const [text, name] of names) {
-    const agent = byName.get(name);
-    if (agent !== undefined) found.set(text, agent);
-  }
+  const find = async (idOrName: string): Promise<void> => {
+    const agent = await findAgentAsOf(history, idOrName, asOf);
+    if (agent !== undefined) found.set(idOrName, agent);
+  };
+  // At once: reads of single records that wait for each other share their statements.
+  await Promise.all(Array.from(idsOrNames, find));
   return found;
 }
 

@@ -1,16 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import { RecordHistory } from '../../ledger/record-history';
+import { type Moment, RecordHistory } from '../../ledger/record-history';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS } from './policy.entity';
 import { type PolicyDefaultEffect, POLICY_DEFAULT_EFFECTS } from '../../core/config/variables/governance-variables';
 import { sha256 } from '../../ledger/chain/hash-chain';
+import { Database } from '../../ledger/database/database';
+import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 
 /** Policies read at once. */
 const CHUNK = 50;
+
+/**
+ * The last entry of a change, after its entry `$1`: all have the time `$2`, and details that match `$3`. Canonical JSON
+ * contains a text with quotation marks as a member alone: within a value they are escaped.
+ */
+const SELECT_END_OF_CHANGE =
+  `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
+  `AND NOT ("timestamp" = $2 AND "action" LIKE 'policy.%' AND "details" LIKE $3) ORDER BY "sequence" LIMIT 1), ` +
+  `(SELECT max("sequence") FROM "ledger_entries")) AS "sequence"`;
 
 /** The `rules` of an entry, and its sequence. */
 export interface NamedRules {
@@ -33,8 +44,30 @@ export class PastPolicies {
   constructor(
     private readonly past: RecordHistory,
     private readonly records: RecordReader,
+    private readonly entries: EntryReader,
+    private readonly database: Database,
     private readonly gates: Gates,
   ) {}
+
+  /**
+   * Translates a moment to the last entry of the change of policies that it falls into, with the time of the moment. All of
+   * a change takes effect at once, so in between there never was anything to ask.
+   * @throws VALIDATION_ERROR for a moment in the future, which the client sent under this field.
+   */
+  async wholeChangeAt(asOf: Moment, field: string): Promise<{ readonly sequence: number; readonly time: string }> {
+    const sequence = await this.past.sequenceAt(asOf, field);
+    if (typeof asOf === 'string') return { sequence, time: asOf };
+    const entry = await this.entries.find(sequence);
+    if (entry === undefined) throw new Error(`There is no entry ${sequence}.`);
+    const { timestamp: time, action, details } = entry;
+    const policySet = details?.['policySet'];
+    // Executions name the set by which they were decided, too, but each is a change of its own.
+    if (!action.startsWith('policy.') || typeof policySet !== 'string') return { sequence, time };
+    const pattern = `%"policySet":${JSON.stringify(policySet)}%`;
+    const { points } = this.database;
+    const [last] = await points.all<{ sequence: number }>(SELECT_END_OF_CHANGE, [sequence, time, pattern]);
+    return { sequence: last?.sequence ?? sequence, time };
+  }
 
   /**
    * Lets the work use the policies that were in force after the entry with the sequence. One set at a time: each takes as

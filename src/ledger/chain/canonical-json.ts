@@ -1,4 +1,4 @@
-import type { JsonObject, JsonScalar, JsonValue } from '../../core/json/json-value';
+import type { JsonValue } from '../../core/json/json-value';
 
 /** Texts that need no escaping in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
@@ -32,12 +32,12 @@ function isOrdered(value: JsonValue): boolean {
 }
 
 function written(value: JsonValue): string {
-  if (typeof value !== 'object' || value === null) return scalarText(value);
+  if (typeof value === 'string') return stringText(value);
+  if (typeof value !== 'object' || value === null) {
+    refuseNonScalar(value);
+    return String(value);
+  }
   if (isList(value)) return `[${value.map(written).join(',')}]`;
-  return objectText(value);
-}
-
-function objectText(value: JsonObject): string {
   let text = '';
   for (const name of Object.keys(value).sort()) {
     text += `${text === '' ? '' : ','}${stringText(name)}:${written(value[name] as JsonValue)}`;
@@ -47,12 +47,6 @@ function objectText(value: JsonObject): string {
 
 function isList(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
-}
-
-function scalarText(value: JsonScalar): string {
-  if (typeof value === 'string') return stringText(value);
-  refuseNonScalar(value);
-  return String(value);
 }
 
 function stringText(text: string): string {

@@ -1,5 +1,4 @@
 import { hash as digest } from 'node:crypto';
-import type { SqlValue } from '../database/sql-connection';
 import type { StoredEntry } from './stored-entry';
 
 /** `previousHash` of the first entry. */
@@ -16,15 +15,6 @@ export type UnsealedEntry = Omit<
   StoredEntry,
   'v' | 'detailsHash' | 'auditHash' | 'stateHash' | 'previousHash' | 'hash' | 'erased'
 >;
-
-/** Parses the JSON text of a list of rows, each a list of values in the order of these columns, into entries. */
-export function entriesFromJson(text: string, columns: readonly string[]): StoredEntry[] {
-  return (JSON.parse(text) as SqlValue[][]).map((values) => {
-    const entry: Record<string, SqlValue> = {};
-    columns.forEach((name, index) => (entry[name] = values[index] ?? null));
-    return entry as unknown as StoredEntry;
-  });
-}
 
 /** SHA-256 (FIPS 180-4) of the UTF-8 text, in lower-case hex. */
 export function sha256(text: string): string {

@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
-import { Gate } from '../../core/concurrency/gate';
+import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
+import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -11,13 +12,7 @@ import type { SchemaContribution } from './start-condition';
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
-  private readonly alone = new Gate({
-    what: 'records being read alone',
-    most: 1,
-    mostEach: 1,
-    mostWaiting: Infinity,
-    longest: Infinity,
-  });
+  private readonly alone = new Gate({ what: 'records being read alone', ...ONE_AT_A_TIME });
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
@@ -36,8 +31,8 @@ export abstract class Database {
   abstract readonly isShared: boolean;
   /** True while the server is unreachable: every statement fails at once. */
   abstract readonly isCutOff: boolean;
-  /** For callers that are waiting and have not sent a statement yet. */
-  abstract onCutOff(listener: () => void): void;
+  /** Called when it becomes unreachable, for callers that are waiting and have not sent a statement yet. */
+  whenCutOff: () => void = () => undefined;
   /**
    * A new writing connection, configured and checked for durable commits. The caller closes the previous one.
    * @param requireSound throws unless the connection leads to what was written before: until then, nothing is read there.
@@ -52,8 +47,6 @@ export abstract class Database {
   abstract openReader(): Promise<SqlConnection>;
   /** False if what is written now would not be found by the next start, for example because the file was removed. */
   abstract isInPlace(): boolean;
-  /** @throws DatabaseFault unless what is committed now would be found by the next start and by readers. */
-  abstract requirePlace(): void;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
   /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
@@ -72,6 +65,13 @@ export abstract class Database {
   abstract truncateLog(writer: SqlConnection): Promise<boolean>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
+
+  /** @throws DatabaseFault unless what is committed now would be found by the next start and by readers. */
+  requirePlace(): void {
+    if (this.isInPlace()) return;
+    throw new DatabaseFault('unavailable', 'MOVED', 'The database this process began with is no longer at its place.');
+  }
+
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {
     return replacedTables(this.chain, this.dialect, this.schema);

@@ -2,7 +2,7 @@ import { DatabaseFault } from '../database/database-fault';
 import type { Dialect } from '../database/dialect';
 import type { SqlConnection } from '../database/sql-connection';
 import { GENESIS_HASH } from '../chain/hash-chain';
-import type { LedgerPosition } from '../chain/ledger-position';
+import type { LedgerPosition } from '../schema/ledger-tables';
 import { FIRST_ULID, isUlid } from '../chain/random';
 import { isTreeHash, TreeFrontier } from '../merkle/tree';
 import { RAISE_VERSION, SCHEMA_VERSION } from '../schema/schema-version';

@@ -4,8 +4,7 @@ import { arraysOfOne, oncePerDialect, selectAmong, upsertRows } from '../records
 import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
-import { conflict, DomainError, type ErrorExtras } from '../../core/errors/domain-error';
-import type { AnyErrorCode } from '../../core/errors/error-codes';
+import { conflict, DomainError } from '../../core/errors/domain-error';
 import { Refusal, type SideWrite } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
@@ -32,18 +31,14 @@ export const KEPT_FOR = 24 * 60 * 60 * 1000;
 /** Expired keys that one removal removes, and those for each key that is added: so they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
 const REMOVED_FOR_EACH = 10;
-/** Characters of answers after which a batch takes no further command. */
-const FULL = 8 * 1024 * 1024;
+
+/** How much content a batch holds in memory: rows, answers and states of entries. */
+export interface HeldContent {
+  characters: number;
+}
 
 /** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
-
-/** What a write answered. */
-export interface KeptAnswer {
-  readonly answer: string;
-  /** Ids of the records that it may show. */
-  readonly subjects: ReadonlySet<string>;
-}
 
 export interface KeptChanges {
   readonly statements: readonly SqlStatement[];
@@ -55,17 +50,12 @@ export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
   /** Those of the batch itself. */
   readonly added = new Map<string, IdempotencyKey>();
-  private size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly dialect: Dialect,
+    private readonly held: HeldContent,
   ) {}
-
-  /** Whether the answers read and added so far are as much as a batch may hold in memory. */
-  get isFull(): boolean {
-    return this.size > FULL;
-  }
 
   /** Reads which of the writes are known, in one statement; in none if there are no writes. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
@@ -86,16 +76,19 @@ export class IdempotencyStore {
   async answerOf({ id }: KnownKey): Promise<string> {
     const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
     const answer = kept?.answer ?? '';
-    this.size += answer.length;
+    this.held.characters += answer.length;
     return answer;
   }
 
-  /** Records the answer of a write, also for later commands of the same batch. */
-  keep({ id, contentHash }: KeyedWrite, { answer, subjects }: KeptAnswer, createdAt: string): void {
+  /**
+   * Records the answer of a write, also for later commands of the same batch.
+   * @param subjects ids of the records that it may show.
+   */
+  keep({ id, contentHash }: KeyedWrite, answer: string, subjects: ReadonlySet<string>, createdAt: string): void {
     const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
-    this.size += answer.length;
+    this.held.characters += answer.length;
   }
 
   /**
@@ -148,16 +141,10 @@ export function usedForAnother(): DomainError {
   return conflict('The Idempotency-Key was used for a request with another body. Give this one a key of its own.');
 }
 
-interface StoredRefusal {
-  readonly code: AnyErrorCode;
-  readonly message: string;
-  readonly extras: ErrorExtras;
-}
-
 /** The result of a command as JSON. Without a member: it returned nothing. */
 interface StoredAnswer {
   readonly result?: unknown;
-  readonly refusal?: StoredRefusal;
+  readonly refusal?: Pick<DomainError, 'code' | 'message' | 'extras'>;
 }
 
 /** Of a write: of what it recorded, and of what it returned or named in its refusal without recording anything about it. */

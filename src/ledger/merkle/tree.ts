@@ -1,5 +1,4 @@
 import { hash as digest } from 'node:crypto';
-import type { LedgerPosition } from '../chain/ledger-position';
 
 /** A SHA-256 hash in lower-case hex, as all hashes of the ledger are. */
 export type TreeHash = string;
@@ -109,7 +108,7 @@ function ones(size: number): number {
 }
 
 /** The tree in the head record. If its size is not the chain's length, it must neither grow nor be signed. */
-export function treeOf({ sequence, frontier }: Pick<LedgerPosition, 'sequence' | 'frontier'>): TreeFrontier {
+export function treeOf({ sequence, frontier }: { readonly sequence: number; readonly frontier: string }): TreeFrontier {
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;
   throw new TreeDamagedError(`The head record has no tree of the size ${sequence}, where it says that the chain ends.`);

@@ -71,7 +71,7 @@ export interface ChainExtent {
 
 /** Consecutive entries, read to check their hashes. */
 export interface ChainChunk {
-  /** For `entriesFromJson`. */
+  /** For `rowsIn`. */
   readonly entries: string;
   readonly last: number;
 }

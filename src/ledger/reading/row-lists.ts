@@ -26,13 +26,16 @@ export async function rowLists(source: RowSource, sql: string, parameters: reado
 
 /** The rows of a query as the driver returns them, but read as one text: that takes less time than a value at a time. */
 export async function readRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<SqlRow[]> {
-  const text = await ordinaryRows(source, sql, parameters);
-  if (text === null) return source.connection.all(sql, parameters);
-  const { columns } = source;
-  return (JSON.parse(text) as SqlValue[][]).map((values) => {
+  const lists = await ordinaryRows(source, sql, parameters);
+  return lists === null ? source.connection.all(sql, parameters) : rowsIn(lists, source.columns);
+}
+
+/** The rows in the text of such lists, of these columns. */
+export function rowsIn<Row = SqlRow>(lists: string, columns: readonly string[]): Row[] {
+  return (JSON.parse(lists) as SqlValue[][]).map((values) => {
     const row: SqlRow = {};
     columns.forEach((column, index) => (row[column] = values[index] ?? null));
-    return row;
+    return row as Row;
   });
 }
 
@@ -61,10 +64,8 @@ async function storedRows(source: RowSource, forms: StorageForms, [sql, paramete
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
-/**
- * Like `rowLists`, but fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes.
- */
-export async function writtenRows(
+/** Fails if the database cannot write the rows as JSON: altered rows can hold values such as bytes. */
+async function writtenRows(
   { connection, dialect, columns }: RowSource,
   sql: string,
   parameters: readonly SqlValue[],

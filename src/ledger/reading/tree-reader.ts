@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { leafHash, TreeDamagedError, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
+import { leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
 import type { TreeHead } from '../merkle/proof-check';
 import {
   consistencyRanges,
@@ -10,9 +10,7 @@ import {
   type StoredRange,
   storedRanges,
 } from '../merkle/proof-ranges';
-import { isFault } from '../database/database-fault';
 import { chunksOf } from './chunks';
-import { writtenRows } from './row-lists';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
@@ -20,7 +18,6 @@ const SELECT_LEAVES =
   `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
 const SELECT_NODES =
   `SELECT "position", "hash" FROM "ledger_tree_nodes" ` + `WHERE "level" = $3 AND "position" >= $1 AND "position" < $2`;
-const HASH_COLUMNS = ['position', 'hash'] as const;
 
 const KEPT = `SELECT "level", "position", "hash" FROM "ledger_tree_nodes"`;
 const IN_ORDER = `ORDER BY "level", "position" LIMIT $1`;
@@ -52,7 +49,7 @@ export interface ConsistencyProof {
  */
 @Injectable()
 export class TreeReader {
-  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
+  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain'>) {}
 
   /** The current tree, according to the head record; empty before there is one. */
   async head(): Promise<TreeHead> {
@@ -89,12 +86,6 @@ export class TreeReader {
     );
   }
 
-  /** Entries in the log, according to the current head record. */
-  async size(): Promise<number> {
-    const [row] = await this.database.chain.all<{ sequence: number }>(SELECT_HEAD);
-    return row?.sequence ?? 0;
-  }
-
   private async roots(ranges: readonly LeafRange[]): Promise<TreeHash[]> {
     const stored = new StoredHashes();
     await Promise.all(storedRanges(ranges).map((range) => this.read(range, stored)));
@@ -104,19 +95,7 @@ export class TreeReader {
   private async read({ level, begin, end }: StoredRange, into: StoredHashes): Promise<void> {
     const isLeaves = level === 0;
     const [sql, parameters] = isLeaves ? [SELECT_LEAVES, [begin, end]] : [SELECT_NODES, [begin, end, level]];
-    for (const [position, hash] of await this.rows(sql, parameters)) {
-      into.add(level, position, isLeaves ? leafHash(hash) : hash);
-    }
-  }
-
-  private async rows(sql: string, parameters: readonly number[]): Promise<[position: number, hash: unknown][]> {
-    const { dialect, points } = this.database;
-    try {
-      const text = await writtenRows({ connection: points, dialect, columns: HASH_COLUMNS }, sql, parameters);
-      return JSON.parse(text) as [number, unknown][];
-    } catch (error) {
-      if (!isFault(error, 'programming')) throw error;
-      throw new TreeDamagedError(`Hashes of the tree are not texts (${error.message}).`);
-    }
+    const rows = await this.database.points.all<{ position: number; hash: unknown }>(sql, parameters);
+    for (const { position, hash } of rows) into.add(level, position, isLeaves ? leafHash(hash) : hash);
   }
 }

@@ -30,7 +30,7 @@ export class LedgerHead {
   @Column('text')
   readonly lastUlid!: string;
 
-  /** The last entry that changed what processes keep in memory. */
+  /** The last entry that changed what processes keep in memory; 0 if none has. */
   @Column('bigint')
   readonly effectSequence!: number;
 
@@ -42,6 +42,9 @@ export class LedgerHead {
   @Column('bigint', { default: 0 })
   readonly schemaVersion!: number;
 }
+
+/** The end of the chain: the head row as read at the start of a batch, then advanced by each entry. */
+export type LedgerPosition = Omit<LedgerHead, 'id'>;
 
 /** The number of records of a kind, or with one value of a counted column. Moves with the head. */
 @Entity('ledger_counters')

@@ -6,7 +6,7 @@ import {
   TableIndex,
   type TableIndexOptions,
 } from 'typeorm';
-import { createIndexes, integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
+import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
 import { byCreation, governedTable, optionalTexts, primary, texts, noWayBack } from './table-shapes';
 import { SUMS } from '../records/statements';
@@ -43,13 +43,9 @@ export class SinceFirstRelease1764500000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const table of newTables()) await queryRunner.createTable(table);
     for (const [table, column] of COLUMNS) await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN ${column}`);
-    for (const [table, indexes] of newIndexes()) {
-      await createIndexes(
-        queryRunner,
-        table,
-        indexes.map((index) => new TableIndex(index)),
-      );
-    }
+    // One after another: `createIndices` creates all at once, and on SQLite fails where one reads the others meanwhile.
+    for (const [table, indexes] of newIndexes())
+      for (const index of indexes) await queryRunner.createIndex(table, new TableIndex(index));
     await queryRunner.dropIndex('decisions', PREVIOUS_DUE);
     await releaseClaims(queryRunner);
     await queryRunner.query(COUNT_KINDS);

@@ -1,4 +1,5 @@
 import type { SqlConnection, SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
+import type { HeldContent } from '../idempotency/idempotency-store';
 import type { Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
@@ -14,24 +15,16 @@ interface FoundRow {
   row?: GovernedRow;
 }
 
-/** Characters of content after which a batch takes no further command. */
-const FULL = 16 * 1024 * 1024;
-
 /** What a batch reads from the database. Rows that are looked up are read once: nobody else writes while it runs. */
 export class BatchReads {
   /** By kind and key; null: there is no such row. */
   private readonly found = new Map<string, FoundRow | null>();
-  private size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly catalog: RecordCatalog,
+    private readonly held: HeldContent,
   ) {}
-
-  /** Whether so much was read that the batch should take no further command. */
-  get isFull(): boolean {
-    return this.size > FULL;
-  }
 
   /** By the columns of a unique key. */
   async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
@@ -97,7 +90,7 @@ export class BatchReads {
   private keep(kind: AnyRecordKind, name: string, stored: SqlRow): GovernedRow {
     const codec = this.catalog.codec(kind);
     const row = codec.decode(stored);
-    this.size += codec.sizeOf(stored);
+    this.held.characters += codec.sizeOf(stored);
     this.note(kind, name, row.id).row = row;
     return row;
   }

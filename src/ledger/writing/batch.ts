@@ -1,10 +1,9 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
-import { ENTRY_COLUMNS } from '../schema/ledger-tables';
-import type { LedgerPosition } from '../chain/ledger-position';
+import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
-import { IdempotencyStore } from '../idempotency/idempotency-store';
+import { type HeldContent, IdempotencyStore } from '../idempotency/idempotency-store';
 import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
@@ -17,8 +16,8 @@ import { AskedRows, BatchReads } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
-/** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
-const FULL = 8 * 1024 * 1024;
+/** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
+const FULL = 16 * 1024 * 1024;
 
 /** What a batch reads and writes with. */
 export interface BatchMeans {
@@ -27,12 +26,14 @@ export interface BatchMeans {
   readonly reads: BatchReads;
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
+  readonly held: HeldContent;
 }
 
 /** For one transaction on the connection. */
 export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): BatchMeans {
-  const reads = new BatchReads(connection, catalog);
-  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect) };
+  const held = { characters: 0 };
+  const reads = new BatchReads(connection, catalog, held);
+  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect, held), held };
 }
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
@@ -43,7 +44,7 @@ export class Batch {
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
-  /** True when rows are left to be deleted after the commit. */
+  /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
   private asked: AskedRows | null = null;
@@ -54,7 +55,6 @@ export class Batch {
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private erased: ErasedSubject[] = [];
-  private size = 0;
   private flushing: Promise<void> | null = null;
 
   /** @param position the end of the chain, which each entry moves. */
@@ -68,14 +68,14 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.size > FULL || this.means.reads.isFull || this.means.kept.isFull;
+    return this.means.held.characters > FULL;
   }
 
   get askedRows(): AskedRows {
     return (this.asked ??= new AskedRows(this.means.connection));
   }
 
-  /** Whether any entry was added. */
+  /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
   get hasEntries(): boolean {
     return this.position.sequence > this.begin;
   }
@@ -88,7 +88,7 @@ export class Batch {
       const entry = seal(unsealed, this.position.hash);
       this.entries.push(entry);
       this.tree.append(leafHash(entry.hash), this.nodes);
-      this.size += entry.state?.length ?? 0;
+      this.means.held.characters += entry.state?.length ?? 0;
       const { sequence, hash, timestamp } = entry;
       this.position = { ...this.position, sequence, hash, timestamp };
     }
@@ -304,13 +304,18 @@ function* batchStatements(
   for (const { subjectType, id } of erased) {
     yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
   }
-  const groups = rowsByKind(changes, order);
-  for (const { codec, removed } of groups.toReversed()) yield* rowStatements(codec.deleteRows, removed);
-  for (const { codec, changed, rewritten, added } of groups) {
-    yield* rowStatements(codec.updateRows, changed);
-    if (rewritten.length > 0) yield* rowStatements(codec.rewriteRows, rewritten);
-    yield* rowStatements(codec.insertRows, added);
+  const rows = new Map<string, (readonly SqlValue[])[]>();
+  for (const change of changes) {
+    const written = rowStatement(change);
+    const others = rows.get(written);
+    const values = change.encoded?.values ?? [change.id];
+    if (others === undefined) rows.set(written, [values]);
+    else others.push(values);
   }
+  for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
+  for (const { updateRows, rewriteRows, insertRows } of order)
+    for (const written of new Set([updateRows, rewriteRows, insertRows]))
+      yield* rowStatements(written, rows.get(written));
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
   yield* rowStatements(
@@ -349,7 +354,7 @@ function* headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosit
   yield { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
 }
 
-function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[]): Generator<SqlStatement> {
+function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[] = []): Generator<SqlStatement> {
   for (let start = 0; start < rows.length; start += AT_ONCE) {
     yield { sql, parameters: [JSON.stringify(rows.length > AT_ONCE ? rows.slice(start, start + AT_ONCE) : rows)] };
   }
@@ -359,28 +364,9 @@ function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
 }
 
-/** The changes to one kind, as the rows of its statements. */
-interface KindRows {
-  readonly codec: RecordCodec;
-  readonly removed: SqlValue[][];
-  readonly changed: (readonly SqlValue[])[];
-  /** In all their columns. */
-  readonly rewritten: (readonly SqlValue[])[];
-  readonly added: (readonly SqlValue[])[];
-}
-
-/** Only kinds that have changes, in the given order. */
-function rowsByKind(changes: readonly RowChange[], order: readonly RecordCodec[]): KindRows[] {
-  const groups = new Map<RecordCodec, KindRows>();
-  for (const { codec, id, encoded, isNew, isErased } of changes) {
-    let group = groups.get(codec);
-    if (group === undefined) {
-      group = { codec, removed: [], changed: [], rewritten: [], added: [] };
-      groups.set(codec, group);
-    }
-    if (encoded === null) group.removed.push([id]);
-    else if (isNew) group.added.push(encoded.values);
-    else (isErased ? group.rewritten : group.changed).push(encoded.values);
-  }
-  return order.flatMap((codec) => groups.get(codec) ?? []);
+/** The statement that writes a changed row, together with others. */
+function rowStatement({ codec, encoded, isNew, isErased }: RowChange): string {
+  if (encoded === null) return codec.deleteRows;
+  if (isNew) return codec.insertRows;
+  return isErased ? codec.rewriteRows : codec.updateRows;
 }

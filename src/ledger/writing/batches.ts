@@ -4,7 +4,6 @@ import { CommandDraft } from './command-draft';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import type { KeptChanges } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { LedgerPosition } from '../chain/ledger-position';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
 import type { LiveMemory } from './live-memory';
 import { sumAsked } from '../records/sum-key';
@@ -22,17 +21,12 @@ const LONGEST_HOLD = 500;
 const TIDYING_INTERVAL = 1_000;
 const NOTHING_KEPT: KeptChanges = { statements: [], proof: null };
 
-export interface CommittedBatch {
+export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEntries' | 'leavesRows'>> {
   readonly outcomes: readonly CommandOutcome[];
   /** Commands that have to wait for the next batch. */
   readonly rest: readonly QueuedCommand[];
-  readonly position: LedgerPosition;
   /** Milliseconds; null when there was nothing to commit. */
   readonly commitDuration: number | null;
-  /** False if only stored answers, or rows aside, were written: these are small enough to fit where no entry does. */
-  readonly hasEntries: boolean;
-  /** True when dependent rows of removed records are still to be deleted. */
-  readonly leavesRows: boolean;
 }
 
 /** Runs commands one after another in a single database transaction and commits them together. */

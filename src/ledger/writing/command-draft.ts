@@ -1,5 +1,4 @@
 import { type Caller, SYSTEM_CALLER } from '../caller';
-import { Turn } from '../../core/concurrency/turn';
 import { quoted } from '../database/dialect';
 import type { SqlRow, SqlValue } from '../database/sql-connection';
 import type { JsonObject } from '../../core/json/json-value';
@@ -100,13 +99,11 @@ export class CommandDraft implements LedgerTransaction {
   ): Promise<Row[]> {
     this.refuseOwnChanges(kind);
     const codec = this.codec(kind);
-    const turn = new Turn(true);
     const found: Row[] = [];
     for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
       const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
       for (const row of await this.query(codec.selectAmong(columns), [some]))
         found.push(this.remember(codec.decode(row) as Row));
-      if (turn.isOver) await turn.next();
     }
     return found;
   }

@@ -113,9 +113,7 @@ export class Commands {
       const { effects } = draft.pending;
       effects.push(...this.memory.effectsOf(draft.pending));
       await batch.join(draft.pending);
-      if (keyed !== undefined) {
-        batch.means.kept.keep(keyed, { answer, subjects: shownSubjects(draft.recorded, result) }, now);
-      }
+      if (keyed !== undefined) batch.means.kept.keep(keyed, answer, shownSubjects(draft.recorded, result), now);
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;
       return { effects, answer: () => reject(error), refusal: error };

@@ -3,7 +3,7 @@ import { DatabaseFault } from '../database/database-fault';
 import type { SqlSessions } from '../database/sql-connection';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { SingleFlight } from '../../core/concurrency/single-flight';
-import type { LedgerPosition } from '../chain/ledger-position';
+import type { LedgerPosition } from '../schema/ledger-tables';
 import { type KnownHead, readHead } from '../head/known-head';
 import type { FollowingRows, ReadChanged } from '../live-rows';
 import type { RecordReader } from '../reading/record-reader';

@@ -6,7 +6,7 @@ import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-conne
 import { failStop, stopContradicted } from '../head/fail-stop';
 import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { LedgerPosition } from '../chain/ledger-position';
+import type { LedgerPosition } from '../schema/ledger-tables';
 import { Batch, batchMeans, type BatchMeans } from './batch';
 import type { LiveMemory } from './live-memory';
 import type { RecordCatalog } from '../records/record-catalog';

@@ -10,7 +10,8 @@ import {
 } from '../../verification/state-verifier';
 import { EXAMPLE_HASH } from '../../checkpoints/dto/checkpoint.responses';
 import type { SignatureVerdict } from '../../../core/signed-notes/signed-note';
-import type { TimedVerdict, CheckpointVerdict } from '../../verification/chain-verifier';
+import type { CheckpointVerdict } from '../../checkpoints/checkpoint';
+import type { TimedVerdict } from '../../verification/chain-verifier';
 
 export class InvalidRecordResponse {
   @ApiProperty({ example: 'entity' })

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { lookup } from 'node:dns/promises';
-import { Gate } from '../../../core/concurrency/gate';
+import { Gate, ONE_AT_A_TIME } from '../../../core/concurrency/gate';
 import { Configuration } from '../../../core/config/configuration';
 import { refusedTargetFault, webhookUrlFault, isRefusedAddress } from '../webhook-url';
 import { signatures, type SignedContent } from '../signing-secrets';
@@ -192,13 +192,7 @@ const NOT_FOUND = '';
 class NameLookup {
   private readonly asked = new Map<string, AskedName>();
   private readonly found = new Set<string>();
-  private readonly gate = new Gate({
-    what: 'look-ups',
-    most: 1,
-    mostEach: 1,
-    mostWaiting: Infinity,
-    longest: Infinity,
-  });
+  private readonly gate = new Gate({ what: 'look-ups', ...ONE_AT_A_TIME });
 
   /** @param over aborted when this attempt no longer needs the addresses: once none does, the system is not asked. */
   addressesOf(name: string, over: AbortSignal): Promise<LookupAddress[]> {

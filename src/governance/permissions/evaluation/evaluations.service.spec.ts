@@ -30,7 +30,7 @@ describe('Answers to a list', () => {
   const evaluations = new Evaluations(
     { inForce: evaluator, catchUp: () => Promise.resolve() } as unknown as ActivePolicies,
     {} as PastPolicies,
-    { allAmong: () => Promise.resolve([]) } as unknown as RecordHistory,
+    {} as RecordHistory,
     { policyDefaultEffect: 'deny' } as Configuration,
     { refusalOf: () => null } as unknown as ActionGuards,
     { active: [] as readonly Stop[] } as ActiveStops,

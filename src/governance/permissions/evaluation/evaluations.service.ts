@@ -115,9 +115,7 @@ export class Evaluations {
    * @throws UNAVAILABLE when too many others ask about earlier times.
    */
   async askAsOf<Answer>(list: QuestionList<Answer>, asOf: Moment, leaving: AbortSignal): Promise<Answers<Answer>> {
-    // Executions name the set by which they were decided, too, but each is a change of its own.
-    const change = { family: 'policy', member: 'policySet' };
-    const { sequence, time } = await this.history.wholeChangeAt(asOf, change, 'asOf');
+    const { sequence, time } = await this.past.wholeChangeAt(asOf, 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw new DomainError('NOT_FOUND', 'There were no entries yet at that time.');
     const { caller, questions, field } = list;

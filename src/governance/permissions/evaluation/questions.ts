@@ -14,7 +14,7 @@ import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../poli
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Agent } from '../../agents/agent.entity';
-import { findAgentAsOf, findAgents } from '../../agents/find-agent';
+import { findAgents } from '../../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../../core/errors/domain-error';
 import type { Moment, RecordHistory } from '../../../ledger/record-history';
 import type { Caller } from '../../../ledger/caller';
@@ -137,11 +137,9 @@ export async function agentsOf(
     if ('agent' in who) named.add(who.agent);
     for (const name of namedPeople(caller, onBehalfOf ?? null)) named.add(name);
   }
-  // A single one shares its statement with other requests.
-  const isEach = named.size === 1 || asOf !== undefined;
-  const found = isEach ? await eachAgent(history, named, asOf) : await findAgents(history, named);
   const known = new Map<string, KnownAgent>();
-  for (const [name, agent] of found) known.set(name, { agent, subject: subjectOf(agent) });
+  for (const [name, agent] of await findAgents(history, named, asOf))
+    known.set(name, { agent, subject: subjectOf(agent) });
   return known;
 }
 
@@ -154,20 +152,6 @@ export function unknownFaults(caller: Vouches, asker: Asker, agents: Agents): Fi
   if (onBehalfOf !== undefined && askedPrincipal(caller, asker, agents) === undefined)
     faults.push(unknownPersonFault(onBehalfOf.field));
   return faults;
-}
-
-async function eachAgent(
-  history: RecordHistory,
-  named: ReadonlySet<string>,
-  asOf: Moment | undefined,
-): Promise<ReadonlyMap<string, Agent>> {
-  const found = new Map<string, Agent>();
-  const find = async (name: string): Promise<void> => {
-    const agent = await findAgentAsOf(history, name, asOf);
-    if (agent !== undefined) found.set(name, agent);
-  };
-  await Promise.all(Array.from(named, find));
-  return found;
 }
 
 /**

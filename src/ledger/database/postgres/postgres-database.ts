@@ -58,9 +58,9 @@ export class PostgresDatabase extends Database {
     super();
     this.location = placeOf(url);
     this.reach = new ServerReach(serverConfig(url));
-    const server = new WriterServer(this.reach);
+    this.reach.whenCutOff = () => this.whenCutOff();
+    const server = new WriterServer(this.reach, () => this.writer?.abandon());
     this.server = server;
-    server.onReplaced(() => this.writer?.abandon());
     this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
     this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
     this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain, server);
@@ -84,10 +84,6 @@ export class PostgresDatabase extends Database {
 
   get isCutOff(): boolean {
     return this.reach.isCutOff;
-  }
-
-  onCutOff(listener: () => void): void {
-    this.reach.onCutOff(listener);
   }
 
   get processId(): string {
@@ -137,10 +133,6 @@ export class PostgresDatabase extends Database {
   /** The server keeps its files; a working connection writes to them. */
   isInPlace(): boolean {
     return true;
-  }
-
-  requirePlace(): void {
-    return undefined;
   }
 
   /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */

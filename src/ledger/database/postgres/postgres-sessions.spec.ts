@@ -16,7 +16,7 @@ describe('Sessions that are closed while one is being opened', () => {
   it('open no other for a statement that waits, when the opening fails', async () => {
     const { port } = server.address() as AddressInfo;
     const config = { host: '127.0.0.1', port, user: 'some', password: 'some', database: 'some' };
-    const sessions = new PostgresSessions(config, 1, new WriterServer(new ServerReach(config)));
+    const sessions = new PostgresSessions(config, 1, new WriterServer(new ServerReach(config), () => undefined));
     const connected = new Promise<Socket>((resolve) => server.once('connection', resolve));
     const opening = sessions.all('SELECT 1');
     const first = await connected;

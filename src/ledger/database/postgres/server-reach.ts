@@ -24,21 +24,17 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
  * refused until it answers.
  */
 export class ServerReach {
+  isCutOff = false;
+  whenCutOff: () => void = () => undefined;
   private readonly logger = new Logger('Database');
   private readonly sockets = new Set<Socket>();
-  private readonly whenCutOff: (() => void)[] = [];
   private timer: NodeJS.Timeout | null = null;
   private waiting = 0;
   private hasHeard = false;
   /** Consecutive checks without a response. */
   private silent = 0;
-  private cutOff = false;
 
   constructor(private readonly config: ClientConfig) {}
-
-  get isCutOff(): boolean {
-    return this.cutOff;
-  }
 
   begin(): void {
     this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref();
@@ -48,16 +44,12 @@ export class ServerReach {
     if (this.timer !== null) clearInterval(this.timer);
   }
 
-  onCutOff(listener: () => void): void {
-    this.whenCutOff.push(listener);
-  }
-
   /** A socket for a session. */
   socket(): Socket {
     const socket = new Socket();
     this.sockets.add(socket);
     // Only on the next tick, when the driver is listening.
-    if (this.cutOff) process.nextTick(() => socket.destroy(outOfReach()));
+    if (this.isCutOff) process.nextTick(() => socket.destroy(outOfReach()));
     return socket.once('close', () => this.sockets.delete(socket));
   }
 
@@ -77,9 +69,9 @@ export class ServerReach {
   }
 
   private check(): void {
-    if (this.hasHeard || (this.waiting === 0 && !this.cutOff)) {
-      if (this.cutOff) this.logger.log('The PostgreSQL server can be reached again.');
-      this.cutOff = false;
+    if (this.hasHeard || (this.waiting === 0 && !this.isCutOff)) {
+      if (this.isCutOff) this.logger.log('The PostgreSQL server can be reached again.');
+      this.isCutOff = false;
       this.hasHeard = false;
       this.silent = 0;
       return;
@@ -104,9 +96,9 @@ export class ServerReach {
 
   private cut(): void {
     this.logger.error('The PostgreSQL server cannot be reached: reads and writes are refused until it answers.');
-    this.cutOff = true;
+    this.isCutOff = true;
     this.sockets.forEach((socket) => socket.destroy(outOfReach()));
-    this.whenCutOff.forEach((listener) => listener());
+    this.whenCutOff();
   }
 }
 

@@ -11,9 +11,12 @@ export class WriterServer {
   /** Servers of sessions that were opened before the writer's first. */
   private readonly early: Primary[] = [];
   private readonly whenMoved: (() => void)[] = [];
-  private readonly whenReplaced: (() => void)[] = [];
 
-  constructor(readonly reach: ServerReach) {}
+  /** @param onReplaced called when another primary has taken over from the writer's. */
+  constructor(
+    readonly reach: ServerReach,
+    private readonly onReplaced: () => void,
+  ) {}
 
   /** Throws for a primary that was replaced by one that a session was on. */
   requireLatest(primary: Primary): void {
@@ -39,18 +42,13 @@ export class WriterServer {
   require(primary: Primary): void {
     if (this.primary === null && !this.early.some((other) => isSame(other, primary))) this.early.push(primary);
     if (this.is(primary)) return;
-    if (this.primary !== null && replaces(primary, this.primary)) this.whenReplaced.forEach((listener) => listener());
+    if (this.primary !== null && replaces(primary, this.primary)) this.onReplaced();
     throw elsewhere(primary, "is not the writer's");
   }
 
   /** For sessions that cannot be checked before each use. */
   onMoved(listener: () => void): void {
     this.whenMoved.push(listener);
-  }
-
-  /** Called when another primary has taken over from the writer's. */
-  onReplaced(listener: () => void): void {
-    this.whenReplaced.push(listener);
   }
 
   private get previous(): readonly Primary[] {

@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
-import { DatabaseFault } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -25,6 +24,7 @@ export class SqliteDatabase extends Database {
   readonly processId = randomUUID();
   readonly runner = this.processId;
   readonly isShared = false;
+  /** A system call always returns. */
   readonly isCutOff = false;
   private files: readonly FileIdentity[] = [];
 
@@ -114,19 +114,8 @@ export class SqliteDatabase extends Database {
     return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  /** A file is never unreachable: a system call always returns. */
-  onCutOff(): void {
-    return undefined;
-  }
-
   isInPlace(): boolean {
     return this.files.every(isStillInPlace);
-  }
-
-  requirePlace(): void {
-    if (this.isInPlace()) return;
-    const moved = 'The database this process began with is no longer at its place.';
-    throw new DatabaseFault('unavailable', 'MOVED', moved);
   }
 
   async hasRoom(): Promise<boolean> {
