@@ -217,6 +217,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const mailedAt = new Date().toISOString();
     const { epoch } = recipient;
     this.places.set(agent.id, { epoch, sequence, notBefore: Date.now() + BETWEEN, delay: 0 });
-    await this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
+    // Until it is written: a failure would end the look, and what is being sent to others would be sent once more by the next.
+    const move = (): Promise<unknown> => this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
+    await this.store.writeWhile(() => !this.repeated.isStopping, move);
   }
 }
