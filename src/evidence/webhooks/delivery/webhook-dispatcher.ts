@@ -64,6 +64,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       past,
       sender,
       bodies,
+      now: () => ledger.clockTime.getTime(),
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: async (progress) => (await writes.call(0, { wishes: [progress] })).has(progress.webhookId),
