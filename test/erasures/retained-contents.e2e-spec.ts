@@ -1,7 +1,9 @@
-import { approve, company, pending, reject, requireApproval } from '../approvals/support';
+import { approve, ask, company, pending, reject, requireApproval } from '../approvals/support';
 import { RetainedContents } from '../../src/evidence/erasures/retained-contents';
+import { LedgerService } from '../../src/ledger/ledger.service';
+import type { Lookup } from '../../src/ledger/lookup';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, propose } from '../support/application/factories';
+import { auditOf, createPolicy, propose } from '../support/application/factories';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 import { type Answer, type Parsed, send } from '../support/application/send';
 
@@ -64,6 +66,27 @@ describe('RETAIN_CONTENT', () => {
     });
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, invalidRecords: 0 });
+  });
+
+  it('takes nothing whose result was reported since it was found to be old enough', async () => {
+    const { bot } = await company(app);
+    await createPolicy(app, { effect: 'allow', actions: ['send'] });
+    const { id } = (await ask(app, bot, { action: 'send' })).body;
+    await moveTime(2 * DAY);
+    const ledger = app.application.get(LedgerService);
+    const prefetching = ledger.prefetching.bind(ledger);
+    jest.spyOn(ledger, 'prefetching').mockImplementationOnce((...lookups: readonly Lookup[]) => ({
+      write: async (caller, command, terms) => {
+        const body = { outcome: 'executed', result: { sent: true } };
+        expect((await send(app, 'POST', `/api/v1/executions/${id}/result`, { body })).status).toBe(200);
+        return prefetching(...lookups).write(caller, command, terms);
+      },
+    }));
+    await app.application.get(RetainedContents).eraseOld();
+    expect(await get(`executions/${id}`)).toMatchObject({ outcome: 'executed', result: { sent: true } });
+    await moveTime(4 * DAY);
+    await app.application.get(RetainedContents).eraseOld();
+    expect(await get(`executions/${id}`)).toMatchObject({ outcome: 'executed', result: null, erased: true });
   });
 
   it('takes at most 200 executions and decisions in a commit', async () => {

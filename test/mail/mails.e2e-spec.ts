@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
 import { WebhookBodies } from '../../src/evidence/webhooks/messages/webhook-bodies';
+import { AgentEmails } from '../../src/governance/agents/agent-emails';
+import { DatabaseFault } from '../../src/ledger/database/database-fault';
 import { approve, company, type Company, pending, requireApproval } from '../approvals/support';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -163,6 +166,37 @@ describe('Mails', () => {
     expect(text).toMatch(/^A decision waits for you\.\n\n1\. [^]*still waiting/);
     expect(text).not.toContain('more');
     await other.close();
+    await late.close();
+  });
+
+  it('come once to everybody where the database is gone when one of them was sent', async () => {
+    const late = await MailServer.start();
+    const other = await createTestApp({ environment: { ...SETTINGS, SMTP_URL: late.url } });
+    await createAgent(other, { name: 'bot' });
+    for (const name of ['ann', 'ben']) {
+      await createAgent(other, { name, kind: 'human' });
+      await put(name, `${name}@example.com`, undefined, other);
+    }
+    let confirm = (): void => undefined;
+    const confirmed = new Promise<void>((resolve) => (confirm = resolve));
+    late.taken = () => (late.received.at(-1)?.to[0] === 'ben@example.com' ? confirmed : Promise.resolve());
+    const store = other.application.get(DeliveryProgressStore);
+    const run = store.run.bind(store);
+    const spy = jest.spyOn(store, 'run').mockImplementation((sql, parameters) => {
+      if (!sql.includes('mail_recipients')) return run(sql, parameters);
+      spy.mockRestore();
+      throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
+    });
+    await propose(other, 'bot', { title: 'waits for both' });
+    await late.until(2);
+    const emails = other.application.get(AgentEmails);
+    const isWritten = async (): Promise<boolean> =>
+      (await emails.all()).some(({ email, mailedAt }) => email === 'ann@example.com' && mailedAt !== null);
+    for (let looks = 0; looks < 200 && !(await isWritten()); looks += 1) await sleep(50);
+    expect(await isWritten()).toBe(true);
+    confirm();
+    await other.close();
+    expect(late.received.map(({ to }) => to[0]).sort()).toEqual(['ann@example.com', 'ben@example.com']);
     await late.close();
   });
 

@@ -27,7 +27,7 @@ describe('Removing an entity with many claims', () => {
 
   beforeEach(async () => {
     database = await temporaryDatabase();
-    app = await createTestApp({ environment: database.environment });
+    app = await createTestApp({ environment: { ...database.environment, RETAIN_AT_LEAST: 'PT0S' } });
     foreign = await foreignConnection(app);
     entityId = (await createEntity(app)).id;
     await Promise.all(Array.from({ length: CLAIMS / COMMAND }, () => addClaims(entityId)));
@@ -129,6 +129,23 @@ describe('Removing an entity with many claims', () => {
     foreign = await foreignConnection(app);
     while ((await left()) > 0) await sleep(20);
     expect(await foreign.all('SELECT * FROM "ledger_leftovers"')).toEqual([]);
+  });
+
+  it('has deleted the claims of an erased one before nothing says any more that it is being erased', async () => {
+    const deleteChunk = Reflect.get(Leftovers.prototype, 'deleteChunk');
+    /** After each chunk: what entries still have to be emptied of, and claims. */
+    const after: { erasing: number; claims: number }[] = [];
+    jest.spyOn(Leftovers.prototype, 'deleteChunk').mockImplementation(async function (this: Leftovers, connection) {
+      await deleteChunk.call(this, connection);
+      const erasing = await foreign.all(`SELECT 1 FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`);
+      after.push({ erasing: erasing.length, claims: await left() });
+    });
+    const body = { subjects: [{ type: 'entity', id: entityId }], reason: 'Request 7' };
+    const { id } = (await send(app, 'POST', '/api/v1/erasures', { body })).body;
+    while ((await send(app, 'GET', `/api/v1/erasures/${id}`)).body.completedAt === null) await sleep(20);
+    // Whichever process comes next finds the erasure under way, and completes it, by what says so.
+    expect(after.filter(({ erasing, claims }) => erasing === 0 && claims > 0)).toEqual([]);
+    expect(after.at(-1)).toEqual({ erasing: 0, claims: 0 });
   });
 
   it('deletes nothing of an entity that exists, even if a note claims its removal', async () => {

@@ -4,7 +4,11 @@ import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
 import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
 import { CheckpointFiles } from '../checkpoints/kept-checkpoint';
-import { ERASABLE_TYPES, type Erasure, type ErasureSubject } from './erasure.entity';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { ERASABLE_TYPES, ERASURE, type ErasureSubject } from './erasure.entity';
+
+/** Erasures read at once. */
+const AT_ONCE = 100;
 
 /**
  * The ids that erasures have named, outside the database: an older backup does not know them. Each line is a kind and an
@@ -13,8 +17,13 @@ import { ERASABLE_TYPES, type Erasure, type ErasureSubject } from './erasure.ent
 @Injectable()
 export class ErasedIds {
   private readonly logger = new Logger('Erasures');
+  /** Sequence up to which those of erasures are kept; null: none was looked at yet. */
+  private upTo: number | null = null;
 
-  constructor(private readonly files: CheckpointFiles) {}
+  constructor(
+    private readonly files: CheckpointFiles,
+    private readonly records: RecordReader,
+  ) {}
 
   get path(): string {
     return this.files.erasures;
@@ -31,13 +40,11 @@ export class ErasedIds {
   }
 
   /** Those that are not kept yet. @throws when they cannot be kept: what was erased could come back. */
-  async add(erasures: readonly Pick<Erasure, 'subjects'>[]): Promise<void> {
-    if (erasures.length === 0) return;
+  async add(subjects: readonly ErasureSubject[]): Promise<void> {
     try {
       const text = await this.text();
       const kept = subjectsIn(text);
-      const named = new Set(erasures.flatMap(({ subjects }) => subjects.map(lineOf)));
-      const lines = [...named].filter((line) => !kept.has(line));
+      const lines = [...new Set(subjects.map(lineOf))].filter((line) => !kept.has(line));
       if (lines.length === 0) return;
       // A line that a power failure cut short must not swallow the next one.
       const isCut = text !== '' && !text.endsWith('\n');
@@ -47,6 +54,23 @@ export class ErasedIds {
     } catch (error) {
       throw new Error(`The ids of what was erased cannot be kept in ${this.path}: ${String(error)}`, { cause: error });
     }
+  }
+
+  /**
+   * Keeps those of all erasures since the last call, whichever process made them: it may have another folder.
+   * @returns what these have named. @throws as `add`.
+   */
+  async keepNew(): Promise<readonly ErasureSubject[]> {
+    const range = { conditions: [], order: 'asc', position: this.upTo, atOnce: AT_ONCE } as const;
+    const subjects: ErasureSubject[] = [];
+    let { upTo } = this;
+    for await (const erasures of this.records.columns(ERASURE, ['subjects'], range)) {
+      for (const erasure of erasures) subjects.push(...erasure.subjects);
+      upTo = erasures.at(-1)?.createdSequence ?? upTo;
+    }
+    if (subjects.length > 0) await this.add(subjects);
+    this.upTo = upTo;
+    return subjects;
   }
 
   /** By their lines, in the order in which they were erased. */

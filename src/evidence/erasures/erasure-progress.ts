@@ -3,7 +3,6 @@ import { Repeated } from '../../core/lifecycle/repeated';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { ErasedIds } from './erased-ids';
 import { type ErasedCounts, ERASURE } from './erasure.entity';
 
@@ -49,7 +48,6 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
   constructor(
     private readonly ledger: LedgerService,
     private readonly database: Database,
-    private readonly records: RecordReader,
     private readonly ids: ErasedIds,
   ) {}
 
@@ -66,6 +64,8 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
     // Before the leftovers, which come with the commit of their erasure: of these, none is overlooked.
     const underWay = await this.database.points.all<UnderWay>(SELECT_UNDER_WAY);
     const [left] = await this.database.points.all<{ count: number }>(SELECT_LEFT);
+    // Also those of requests that were not able to, or whose process has ended before.
+    await this.ids.keepNew();
     // The process that began it may have ended.
     if (Number(left?.count) > 0) {
       this.ledger.deleteLeftovers();
@@ -83,9 +83,6 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
 
   private async complete(underWay: UnderWay): Promise<void> {
     const counts = await this.counts(underWay);
-    // Its request may not have been able to, or its process has ended before.
-    const begun = await this.records.find(ERASURE, underWay.id);
-    if (begun !== undefined) await this.ids.add([begun]);
     await this.ledger.write(SYSTEM_CALLER, async (transaction) => {
       const erasure = await transaction.find(ERASURE, underWay.id);
       // Another process may have been first.

@@ -12,7 +12,6 @@ import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { RecordReader } from '../../ledger/reading/record-reader';
 import { ErasedIds, lineOf } from './erased-ids';
 import { type Grant, GRANT } from '../../governance/decisions/grants/grant.entity';
 import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
@@ -43,7 +42,6 @@ interface Found {
 
 /** Subjects that are erased again in one commit. */
 const AT_ONCE = 100;
-const EVERY = { conditions: [], order: 'asc', position: null, atOnce: AT_ONCE } as const;
 const COMPACT =
   'On SQLite, stop the service then and run `npm run compact`: the restored file may still hold their texts.';
 const RESTORED =
@@ -62,19 +60,12 @@ export class ErasuresService implements OnModuleInit {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly ids: ErasedIds,
-    private readonly records: RecordReader,
   ) {}
 
   /** Erases again, before anything is served, what a restored backup has brought back. */
   async onModuleInit(): Promise<void> {
-    const kept = await this.ids.read();
-    const named = new Set<string>();
-    for await (const chunk of this.records.columns(ERASURE, ['subjects'], EVERY)) {
-      const missing = chunk.filter(({ subjects }) => subjects.some((subject) => !kept.has(lineOf(subject))));
-      await this.ids.add(missing);
-      for (const { subjects } of chunk) for (const subject of subjects) named.add(lineOf(subject));
-    }
-    const back = [...kept].flatMap(([line, subject]) => (named.has(line) ? [] : subject));
+    const named = new Set((await this.ids.keepNew()).map(lineOf));
+    const back = [...(await this.ids.read())].flatMap(([line, subject]) => (named.has(line) ? [] : subject));
     for (let start = 0; start < back.length; start += AT_ONCE) {
       const erasure = await this.eraseAgain(back.slice(start, start + AT_ONCE), RESTORED);
       if (erasure === null) continue;
@@ -94,7 +85,7 @@ export class ErasuresService implements OnModuleInit {
     const answer = await this.ledger.write(caller, (transaction) => this.begin(transaction, request));
     // Before the answer: a backup that is restored must not bring it back. Where that fails, the erasure has begun
     // nevertheless, and is not completed until they are kept.
-    await this.ids.add([answer.erasure]).catch((error: unknown) => this.logger.error(String(error)));
+    await this.ids.add(answer.erasure.subjects).catch((error: unknown) => this.logger.error(String(error)));
     return answer;
   }
 

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { Configuration } from '../../core/config/configuration';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { type Decision, DECISION } from '../../governance/decisions/decision.entity';
-import { EXECUTION } from '../../governance/executions/execution.entity';
+import { EXECUTION, type Execution } from '../../governance/executions/execution.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { forgetAnswers, KEPT_FOR } from '../../ledger/idempotency/idempotency-store';
@@ -86,10 +86,14 @@ export class RetainedContents implements OnApplicationBootstrap, OnModuleDestroy
       ...decisionIds.map((id) => byId(DECISION, id)),
     ];
     await this.ledger.prefetching(...lookups).write(SYSTEM_CALLER, async (transaction) => {
+      const old: Execution[] = [];
       for (const { id } of executions) {
         const execution = await transaction.find(EXECUTION, id);
-        if (execution?.erased === false && !isOpen(execution)) await eraseExecution(transaction, execution, null);
+        if (execution?.erased === false && !isOpen(execution)) old.push(execution);
       }
+      // The result of one was reported meanwhile: the next look leaves that out.
+      if (old.some(({ completedAt }) => completedAt !== null && completedAt > before)) return;
+      for (const execution of old) await eraseExecution(transaction, execution, null);
       const found: Decision[] = [];
       for (const id of decisionIds) {
         const decision = await transaction.find(DECISION, id);

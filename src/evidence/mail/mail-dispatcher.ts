@@ -8,6 +8,7 @@ import { AgentEmails, type MailRecipient } from '../../governance/agents/agent-e
 import { Approvers, JUDGED } from '../../governance/decisions/approvers';
 import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { DeliveryProgressStore } from '../webhooks/delivery/delivery-progress-store';
@@ -68,6 +69,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   );
 
   constructor(
+    private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
     private readonly emails: AgentEmails,
     private readonly records: RecordReader,
@@ -90,6 +92,11 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     await stopped;
   }
 
+  /** By a clock that all processes share: another one may go on from the times that are kept. */
+  private get now(): number {
+    return this.ledger.clockTime.getTime();
+  }
+
   private async look(): Promise<void> {
     const recipients = await this.emails.all();
     const head = await this.counters.headSequence();
@@ -107,7 +114,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
 
   private isDue(recipient: MailRecipient, head: number): boolean {
     const { sequence, notBefore } = this.placeOf(recipient);
-    return sequence < head && notBefore <= Date.now();
+    return sequence < head && notBefore <= this.now;
   }
 
   private placeOf({ agentId, epoch, sequence, mailedAt }: MailRecipient): Place {
@@ -208,15 +215,17 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     } catch (error) {
       if (this.repeated.isStopping) return;
       const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
-      this.places.set(agent.id, { ...place, delay, notBefore: Date.now() + delay });
+      this.places.set(agent.id, { ...place, delay, notBefore: this.now + delay });
       // The server's words may hold the address.
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
       return;
     }
-    const mailedAt = new Date().toISOString();
+    const mailedAt = new Date(this.now).toISOString();
     const { epoch } = recipient;
-    this.places.set(agent.id, { epoch, sequence, notBefore: Date.now() + BETWEEN, delay: 0 });
-    await this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
+    this.places.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
+    // Until it is written: a failure would end the look, and what is being sent to others would be sent once more by the next.
+    const move = (): Promise<unknown> => this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
+    await this.store.writeWhile(() => !this.repeated.isStopping, move);
   }
 }

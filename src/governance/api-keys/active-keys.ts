@@ -47,7 +47,8 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return this.changedHolder(prefix, digest);
   }
 
-  someBoundHas(scopes: readonly Scope[]): boolean {
+  async someBoundHas(scopes: readonly Scope[]): Promise<boolean> {
+    await this.ledger.catchUp(this.rows);
     const identities = [...this.active.values()].map(({ identity }) => identity);
     return identities.some(({ agentId, grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)));
   }

@@ -64,7 +64,8 @@ export class CreationWarnings {
       for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
     }
     const agents = new Set((await findAgents(this.history, mistaken)).keys());
-    const isWriting = policies.some(hasClaim) && this.modules.get(IssuedKeys, { strict: false }).someBoundHas(BOTH);
+    const keys = this.modules.get(IssuedKeys, { strict: false });
+    const isWriting = policies.some(hasClaim) && (await keys.someBoundHas(BOTH));
     const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const warnings = new Map<PolicyContent, string[]>();

@@ -14,8 +14,8 @@ export abstract class IssuedKeys {
    */
   abstract holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null>;
 
-  /** Whether an active key that is bound to an agent has all of these scopes. */
-  abstract someBoundHas(scopes: readonly Scope[]): boolean;
+  /** Whether an active key that is bound to an agent has all of these scopes, whichever process has issued it. */
+  abstract someBoundHas(scopes: readonly Scope[]): Promise<boolean>;
 }
 
 /** Knows the holders of tokens from trusted issuers. */

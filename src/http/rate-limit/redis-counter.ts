@@ -65,6 +65,8 @@ export class RedisCounter implements RequestCounter {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
+      // A server that another one has replaced may keep its connections: the name leads to the other one by now.
+      reconnectOnError: ({ message }) => message.includes('READONLY'),
       retryStrategy: (attempts) => Math.min(attempts * 50, LONGEST_RETRY_DELAY),
     });
     const counter = new RedisCounter(redis, window);

@@ -55,7 +55,8 @@ export class Leftovers {
   async deleteChunk(connection: SqlConnection): Promise<void> {
     if (!this.areLeft) return this.truncateLog(connection);
     await this.writer.begin(connection);
-    const chunk = (await this.erasure(connection)) ?? (await this.removal(connection));
+    // Of an erased record nothing is left once nothing says that it is being erased: what it owned goes first.
+    const chunk = (await this.removal(connection)) ?? (await this.erasure(connection));
     if (chunk === null) {
       await connection.run('ROLLBACK');
       this.areLeft = false;

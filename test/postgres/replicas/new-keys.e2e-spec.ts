@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { createAgent, issueKey } from '../../support/application/factories';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send, type Answer } from '../../support/application/send';
 import { signedTokens } from '../../support/application/signed-tokens';
 import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
@@ -70,5 +70,18 @@ describe('A key of which another replica has just changed something', () => {
       expect((await write(key)).status).toBe(401);
     }
     expect((await send(writer, 'GET', '/api/v1/entities')).body.total).toBe(4 * ROUNDS);
+  });
+
+  it('is one of those that could write the claims which a new policy looks at', async () => {
+    const { id: agentId } = await createAgent(writer, { name: 'both' });
+    const claim = { claim: 'account', op: 'supports', parameter: '/account', value: 0.9 };
+    const rules = { effect: 'allow', actions: ['pay'], conditions: [claim] };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { id } = await issueKey(writer, { agentId, scopes: ['execute', 'entities'] });
+      const warned = await createPolicy(reader, { ...rules, name: `warned ${round}` });
+      expect(warned.warnings).toEqual([expect.stringContaining('could write the claims itself')]);
+      await send(writer, 'POST', `/api/v1/api-keys/${id}/revoke`);
+      expect((await createPolicy(reader, { ...rules, name: `right ${round}` })).warnings).toEqual([]);
+    }
   });
 });

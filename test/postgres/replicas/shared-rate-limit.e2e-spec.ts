@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
+import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countedClient } from '../../../src/http/request/arrival';
 import { API_KEY } from '../../support/application/api-key';
@@ -144,6 +145,25 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
       await untilShared();
     },
   );
+
+  it('applies to all again when another Redis has taken over, and the one of before only lets read', async () => {
+    const replaced = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (chunk) => {
+        for (const [, command] of String(chunk).matchAll(/^\*\d+\r\n\$\d+\r\n(\w+)/gm))
+          socket.write(
+            command === 'eval' ? "-READONLY You can't write against a read only replica.\r\n" : '$0\r\n\r\n',
+          );
+      });
+    });
+    await new Promise<void>((resolve) => replaced.listen(0, REDIS_SERVER.host, resolve));
+    gate.aim((replaced.address() as AddressInfo).port);
+    await start(2, { RATE_WINDOW: '60000' });
+    expect(await statuses(2 * LIMIT)).toEqual({ 200: 2 * LIMIT });
+    gate.aim(REDIS_SERVER.port);
+    await untilShared();
+    await new Promise((resolve) => replaced.close(resolve));
+  });
 
   it('does not prevent a start without Redis', async () => {
     gate.cut();

@@ -136,11 +136,11 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
-  /** Writes progress, again and again while the database is unavailable, as long as this process delivers. */
-  async writeWhile(mayWrite: () => boolean, all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
+  /** Writes, again and again while the database is unavailable, as long as this process delivers. */
+  async writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
     for (;;) {
       try {
-        return await this.write(all);
+        return await write();
       } catch (error) {
         if (!mayWrite()) throw error;
       }

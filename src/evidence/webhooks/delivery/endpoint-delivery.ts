@@ -18,6 +18,8 @@ const GRACE = 3_000;
 export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
   readonly bodies: WebhookBodies;
+  /** Milliseconds since 1970 by a clock that all processes share: another one may go on from the times that are kept. */
+  readonly now: () => number;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
@@ -72,6 +74,11 @@ export class EndpointDelivery {
     await this.ended;
   }
 
+  /** ISO 8601. */
+  private get time(): string {
+    return new Date(this.means.now()).toISOString();
+  }
+
   private async runToEnd(onFailure: (error: unknown) => void): Promise<void> {
     try {
       await this.run();
@@ -114,7 +121,7 @@ export class EndpointDelivery {
       const attempt = await this.attempt(entry);
       if (attempt === null) return false;
       const { status } = attempt;
-      const at = new Date().toISOString();
+      const at = this.time;
       if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
       const { attempts: before, failingSince } = this.progress;
       const [attempts, since] = [before + 1, failingSince ?? at];
@@ -141,7 +148,7 @@ export class EndpointDelivery {
 
   private async untilDue(): Promise<void> {
     const { nextAttemptAt: due } = this.progress;
-    const delay = due === null ? 0 : Date.parse(due) - Date.now();
+    const delay = due === null ? 0 : Date.parse(due) - this.means.now();
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
 
@@ -154,7 +161,7 @@ export class EndpointDelivery {
     const body = await bodies.of(this.webhook, await this.entries.current(entry));
     const url = addressOf(this.webhook);
     const { secrets } = this.webhook;
-    const signing = signingAt(secrets, new Date().toISOString());
+    const signing = signingAt(secrets, this.time);
     const { connections } = this;
     const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
     const wasCut = attempt.status === null && this.isOver;

@@ -55,7 +55,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
     // Positions that arrive during a write are part of the next.
     const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
-      store.writeWhile(mayDeliver, [...wishes]),
+      store.writeWhile(mayDeliver, () => store.write([...wishes])),
     );
     this.means = {
       entries,
@@ -64,6 +64,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       past,
       sender,
       bodies,
+      now: () => ledger.clockTime.getTime(),
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: async (progress) => (await writes.call(0, { wishes: [progress] })).has(progress.webhookId),
