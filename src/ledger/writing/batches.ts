@@ -5,7 +5,7 @@ import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-conne
 import type { KeptChanges } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
-import type { LiveMemory } from './live-memory';
+import type { LiveMemory } from '../live-rows';
 import { sumAsked } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';

@@ -14,7 +14,7 @@ import {
   Refusal,
 } from '../ledger-transaction';
 import type { Lookup } from '../lookup';
-import type { LiveMemory } from './live-memory';
+import type { LiveMemory } from '../live-rows';
 
 /** A command in the queue, and the promise its caller is waiting for. */
 export interface QueuedCommand {

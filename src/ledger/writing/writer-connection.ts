@@ -8,7 +8,7 @@ import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../schema/ledger-tables';
 import { Batch, batchMeans, type BatchMeans } from './batch';
-import type { LiveMemory } from './live-memory';
+import type { LiveMemory } from '../live-rows';
 import type { RecordCatalog } from '../records/record-catalog';
 import { within } from '../../core/concurrency/within';
 import { messageOf } from '../../core/errors/domain-error';

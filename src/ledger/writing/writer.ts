@@ -10,7 +10,7 @@ import type { LedgerObserver } from '../ledger-observer';
 import type { KnownHead } from '../head/known-head';
 import type { Leftovers } from './leftovers';
 import type { AfterCommit } from './batch';
-import type { LiveMemory } from './live-memory';
+import type { LiveMemory } from '../live-rows';
 import type { WriterConnection } from './writer-connection';
 
 /** Most commands that wait. */
