@@ -58,6 +58,7 @@ describe('A caller that is bound to an agent', () => {
       ['PUT', 'email', 'not_this_agent', { email: 'a@example.com' }],
       ['DELETE', 'email', 'not_this_agent'],
       ['GET', 'passkeys', 'scope_missing'],
+      ['GET', 'passkeys/psk_1', 'scope_missing'],
       ['POST', 'passkeys/options', 'not_this_agent'],
       ['POST', 'passkeys', 'not_this_agent', { credential: {}, name: 'x' }],
       ['POST', 'passkeys/psk_1/remove', 'not_this_agent'],

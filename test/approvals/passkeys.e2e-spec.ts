@@ -59,7 +59,8 @@ describe('Passkeys', () => {
       ...{ status: 200, rp: RP_ID, user: who.agent.name },
     });
     expect(asked).toMatchObject({ attestation: 'none', authenticatorSelection: { userVerification: 'required' } });
-    const { body: passkey } = await register(who, { credential: device.create(asked['challenge']), name: 'My phone' });
+    const made = await register(who, { credential: device.create(asked['challenge']), name: 'My phone' });
+    const passkey = made.body;
     expect(passkey).toEqual({
       ...{ id: expect.stringMatching(/^psk_/), agentId: who.agent.id, name: 'My phone', rpId: RP_ID },
       ...{ credentialId: device.id, publicKey: device.publicKey, createdAt: expect.any(String) },
@@ -67,6 +68,8 @@ describe('Passkeys', () => {
     for (const key of [who.key, undefined]) {
       const list = await send(app, 'GET', path(who), key === undefined ? {} : { key });
       expect(list.body).toEqual({ data: [passkey], total: 1 });
+      const one = await send(app, 'GET', made.headers.get('location') ?? '', key === undefined ? {} : { key });
+      expect({ status: one.status, body: one.body }).toEqual({ status: 200, body: passkey });
     }
     const verdict = { agentId: who.agent.id, passkeyId: passkey.id, verdict: 'remove' };
     const removed = await remove(who, passkey.id, { signature: device.sign(verdict) });
@@ -95,7 +98,10 @@ describe('Passkeys', () => {
       }
     }
     expect((await remove(who, passkeyId, {}, other.key)).body.error.reason).toBe('not_this_agent');
-    expect((await send(app, 'GET', path(who), { key: other.key })).body.error.reason).toBe('scope_missing');
+    for (const at of ['', `/${passkeyId}`]) {
+      expect((await send(app, 'GET', path(who, at), { key: other.key })).body.error.reason).toBe('scope_missing');
+    }
+    expect((await send(app, 'GET', path(other, `/${passkeyId}`))).status).toBe(404);
     expect((await send(app, 'POST', path(who, `/${passkeyId}/remove`))).body.id).toBe(passkeyId);
   });
 

@@ -69,6 +69,7 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'POST /api/v1/agents/:id/resume': ['agents'],
   'POST /api/v1/agents/:id/execute': ['execute'],
   'GET /api/v1/agents/:id/passkeys': 'any',
+  'GET /api/v1/agents/:id/passkeys/:passkeyId': 'any',
   'POST /api/v1/agents/:id/passkeys': ['review'],
   'POST /api/v1/agents/:id/passkeys/options': ['review'],
   'POST /api/v1/agents/:id/passkeys/:passkeyId/remove': ['review'],

@@ -466,6 +466,8 @@ describe('Answers match the document', () => {
     const ofBot = `/api/v1/agents/${bot.id}/passkeys`;
     await noted('passkeys_options', 409, send(known, 'POST', `${ofBot}/options`, { key: botKey }));
     await noted('passkeys_list', 409, send(known, 'GET', ofBot));
+    await noted('passkeys_get', 200, send(known, 'GET', `${path}/${made.id}`));
+    await noted('passkeys_get', 409, send(known, 'GET', `${ofBot}/${made.id}`));
     await noted('passkeys_remove', 409, send(known, 'POST', `${ofBot}/${made.id}/remove`));
     await noted('passkeys_remove', 200, send(known, 'POST', `${path}/${made.id}/remove`));
     await known.close();

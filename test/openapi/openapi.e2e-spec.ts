@@ -90,6 +90,14 @@ describe('openapi.json', () => {
     expect(operations.map(({ id }) => id).filter((id) => !/^(\w+)_(?!\1$)\w+$/.test(id))).toEqual([]);
   });
 
+  it('has what reads each record at the `Location` that its creation answers with', () => {
+    const created = operations.filter(({ operation }) => '201' in operation.responses);
+    const isRead = (path: string): boolean =>
+      operations.some((other) => other.method === 'GET' && other.path.replace(/\{[^/]+\}$/, '') === `${path}/`);
+    expect(created.length).toBeGreaterThan(8);
+    expect(created.filter(({ path }) => !isRead(path)).map(({ id }) => id)).toEqual([]);
+  });
+
   it('describes every parameter', () => {
     const undescribed = operations.flatMap(({ id, operation }) =>
       (operation.parameters ?? []).filter((parameter) => !('description' in parameter)).map(() => id),
@@ -143,7 +151,7 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
   afterAll(() => app.close());
 
   /** Only the device of a person, or a gateway, makes what they take. */
-  const byOthers = ['passkeys_options', 'passkeys_register', 'passkeys_remove', 'forwardAuth_ask'];
+  const byOthers = ['passkeys_options', 'passkeys_register', 'passkeys_get', 'passkeys_remove', 'forwardAuth_ask'];
   const examples = operations.filter(({ id }) => !byOthers.includes(id));
   const steps = examples.flatMap((documented) =>
     exampleBodies(documented).map((body, index) => ({ documented, body, name: `${documented.id} ${index + 1}` })),

@@ -300,6 +300,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{id}/passkeys/{passkeyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a passkey
+         * @description For `read`, and for the person.
+         *
+         *     Scope: any.
+         */
+        get: operations["passkeys_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{id}/passkeys/{passkeyId}/remove": {
         parameters: {
             query?: never;
@@ -6802,6 +6824,43 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    passkeys_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person's id, or its name percent-encoded. */
+                id: string;
+                /** @description Id of the passkey. */
+                passkeyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkey. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            404: components["responses"]["NOT_FOUND"];
+            409: components["responses"]["CONFLICT"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     passkeys_remove: {
         parameters: {
             query?: never;
@@ -6812,7 +6871,7 @@ export interface operations {
             path: {
                 /** @description The person's id, or its name percent-encoded. */
                 id: string;
-                /** @description Its id. */
+                /** @description Id of the passkey. */
                 passkeyId: string;
             };
             cookie?: never;

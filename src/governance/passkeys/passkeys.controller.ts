@@ -7,7 +7,7 @@ import { ApiList } from '../../http/lists/api-list.decorator';
 import { equalities, ListQuery } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { Answers, ApiRoute } from '../../http/openapi/answer-members';
-import { sampleId } from '../../http/openapi/documentation.decorators';
+import { ApiRecordId, sampleId } from '../../http/openapi/documentation.decorators';
 import { AnyScope, ApiErrors, RequiresScope, Marked } from '../../http/request/routes';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { PasskeyResponse, RegisterPasskeyRequest, RemovePasskeyRequest } from './dto/passkey.dto';
@@ -77,11 +77,26 @@ export class PasskeysController {
     return list.answer(await this.records.page(PASSKEY, request), PasskeyResponse.from);
   }
 
+  @Get(':passkeyId')
+  @AnyScope()
+  @ApiRoute('Read a passkey', 'For `read`, and for the person.')
+  @ApiPerson()
+  @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
+  @Answers({ type: PasskeyResponse, description: 'The passkey.' })
+  @ApiErrors('CONFLICT')
+  async get(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Param('passkeyId') passkeyId: string,
+  ): Promise<PasskeyResponse> {
+    return PasskeyResponse.from(await this.passkeys.get(caller, id, passkeyId));
+  }
+
   @Post(':passkeyId/remove')
   @RequiresScope('review')
   @ApiRoute('Remove a passkey', 'By the person with a signature, or by `admin`. What it signed stays signed.')
   @ApiPerson()
-  @ApiParam({ name: 'passkeyId', description: 'Its id.', example: sampleId('psk') })
+  @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
   @ApiBody({ type: RemovePasskeyRequest, required: false })
   @Answers({ type: PasskeyResponse, description: 'The passkey as it was.' })
   async remove(

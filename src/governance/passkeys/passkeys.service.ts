@@ -110,6 +110,11 @@ export class PasskeysService {
     return person.id;
   }
 
+  /** @throws as `listed`; NOT_FOUND for the passkey of somebody else */
+  async get(caller: Caller, idOrName: string, passkeyId: string): Promise<Passkey> {
+    return found(await ownedBy(this.records, await this.listed(caller, idOrName), passkeyId), 'passkey');
+  }
+
   private personThatCalls(caller: Caller, idOrName: string): Promise<Agent> {
     return this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id) throw callerRefused('not_this_agent');
@@ -136,8 +141,12 @@ export class PasskeysService {
   }
 }
 
-async function ownedBy(transaction: LedgerTransaction, agentId: string, id: string): Promise<Passkey | undefined> {
-  const passkey = await transaction.find(PASSKEY, id);
+async function ownedBy(
+  records: RecordReader | LedgerTransaction,
+  agentId: string,
+  id: string,
+): Promise<Passkey | undefined> {
+  const passkey = await records.find(PASSKEY, id);
   return passkey?.agentId === agentId ? passkey : undefined;
 }
 
