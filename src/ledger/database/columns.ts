@@ -1,4 +1,4 @@
-import type { TableColumnOptions, QueryRunner, TableIndex } from 'typeorm';
+import type { TableColumnOptions } from 'typeorm';
 
 /** Columns for migrations, of types that both databases store alike. JSON is text. */
 export function textColumn(name: string): TableColumnOptions {
@@ -21,16 +21,4 @@ export function sequenceColumn(name: string): TableColumnOptions {
 /** The columns that every table of governed records begins with. */
 export function governedColumns(): TableColumnOptions[] {
   return [{ ...textColumn('id'), isPrimary: true }, sequenceColumn('createdSequence')];
-}
-
-/**
- * Creates indexes one after another. The query runner's own `createIndices` creates all of them at once; on SQLite that
- * fails now and then, because one reads the table's indexes while another is being created.
- */
-export async function createIndexes(
-  queryRunner: QueryRunner,
-  table: string,
-  indexes: readonly TableIndex[],
-): Promise<void> {
-  for (const index of indexes) await queryRunner.createIndex(table, index);
 }
