@@ -1,7 +1,6 @@
 import type { RequestedAction } from '../permissions';
 import {
   type GivenPrincipal,
-  type People,
   type Principal,
   ON_BEHALF_OF,
   RUN,
@@ -10,7 +9,7 @@ import {
   principalOf,
   unknownPersonFault,
 } from '../principals';
-import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../policies/patterns/subjects';
+import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Agent } from '../../agents/agent.entity';
@@ -116,14 +115,8 @@ export function isGiven<Value>(value: Value | null | undefined): value is Value 
   return value !== null && value !== undefined;
 }
 
-/** An agent, and how policies see it: worked out once for all questions about it. */
-export interface KnownAgent {
-  readonly agent: Agent;
-  readonly subject: AgentSubject;
-}
-
 /** Agents by id or name, where there is such an agent. */
-export type Agents = ReadonlyMap<string, KnownAgent>;
+export type Agents = ReadonlyMap<string, Agent>;
 
 /** The agents that questions are about, and the people for whom they act, as they are now or were at a moment. */
 export async function agentsOf(
@@ -139,10 +132,7 @@ export async function agentsOf(
   }
   // A single one shares its statement with other requests.
   const isEach = named.size === 1 || asOf !== undefined;
-  const found = isEach ? await eachAgent(history, named, asOf) : await findAgents(history, named);
-  const known = new Map<string, KnownAgent>();
-  for (const [name, agent] of found) known.set(name, { agent, subject: subjectOf(agent) });
-  return known;
+  return isEach ? eachAgent(history, named, asOf) : findAgents(history, named);
 }
 
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
@@ -160,7 +150,7 @@ async function eachAgent(
   history: RecordHistory,
   named: ReadonlySet<string>,
   asOf: Moment | undefined,
-): Promise<ReadonlyMap<string, Agent>> {
+): Promise<Agents> {
   const found = new Map<string, Agent>();
   const find = async (name: string): Promise<void> => {
     const agent = await findAgentAsOf(history, name, asOf);
@@ -183,7 +173,7 @@ export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agent
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
 export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
   const { agentId, grants } = caller;
-  const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.agent.id === agentId;
+  const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
   if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');
 }
 
@@ -192,15 +182,11 @@ export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], age
  * @throws PERMISSION_DENIED when the caller does not vouch for it.
  */
 export function askedPrincipal(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): Principal | null | undefined {
-  return principalOf(caller, onBehalfOf ?? null, peopleAmong(agents));
+  return principalOf(caller, onBehalfOf ?? null, agents);
 }
 
 export function mayName(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): boolean {
-  return isVouched(caller, onBehalfOf ?? null, peopleAmong(agents));
-}
-
-function peopleAmong(agents: Agents): People {
-  return { get: (name) => agents.get(name)?.agent };
+  return isVouched(caller, onBehalfOf ?? null, agents);
 }
 
 const MOST_REQUESTS = 1_000;
