@@ -10,7 +10,7 @@ import type { CreatePolicyRequest } from './dto/policy.dto';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type Policy, POLICY } from './policy.entity';
 import type { FieldFault } from '../../core/errors/domain-error';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
@@ -125,11 +125,9 @@ export async function policyChanges(
   const others = policies.filter(({ name, version }) => byName.get(name)?.version !== version);
   const existing = await find(others.map(({ name, version }) => [name, version]));
   const outOfForce = new Map(existing.map((policy) => [versionKey(policy), policy]));
-  const turn = new Turn();
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
-  for (const [index, policy] of policies.entries()) {
-    if (turn.isOver) await turn.next();
+  for await (const [index, policy] of inTurns(policies.entries())) {
     const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
     const same = isCurrent ? current : outOfForce.get(versionKey(policy));

@@ -13,7 +13,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOf } from '../../http/lists/list.query';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
 import type {
   PlannedReferenceResponse,
@@ -76,13 +76,11 @@ export class Replays {
     const after = await PolicyEvaluator.of(planned.filter(({ isAfter }) => isAfter));
     const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const agents = new AgentsThen(this.past);
-    const turn = new Turn();
     const examples: ReplayedExecutionResponse[] = [];
     let [executions, changed, skipped] = [0, 0, 0];
     for await (const chunk of this.newestFirst(caller, period)) {
       leaving.throwIfAborted();
-      for (const execution of chunk) {
-        if (turn.isOver) await turn.next();
+      for await (const execution of inTurns(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
           return { executions, changed, skipped, cut: true, examples };
         executions += 1;

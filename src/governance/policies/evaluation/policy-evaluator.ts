@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Turn } from '../../../core/concurrency/turn';
+import { inTurns } from '../../../core/concurrency/turn';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
@@ -82,12 +82,8 @@ export class PolicyEvaluator {
    * are prepared in several turns of the event loop. To be finished before another change begins.
    */
   async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
-    const turn = new Turn();
     const compiled: CompiledPolicy[] = [];
-    for (const policy of added) {
-      if (turn.isOver) await turn.next();
-      compiled.push(compilePolicy(policy));
-    }
+    for await (const policy of inTurns(added)) compiled.push(compilePolicy(policy));
     this.put(compiled, removed);
   }
 
