@@ -1,10 +1,8 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { CLAIM } from './claim.entity';
-import { ClaimsController } from './claims.controller';
-import { EntitiesController } from './entities.controller';
-import { ClaimsService } from './claims.service';
-import { EntitiesService } from './entities.service';
+import { ClaimsController, EntitiesController } from './entities.controller';
+import { ClaimsService, EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
 
 @Module({
