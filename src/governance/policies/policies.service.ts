@@ -14,7 +14,6 @@ import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
 
-/** The result of a creation. */
 type CreatedPolicy = Policy & {
   /** True if it was in force already, and nothing was written. */
   readonly wasInForce?: true;

@@ -16,7 +16,6 @@ import {
 } from './access-evaluations';
 import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
-/** An answer as the standard defines it. */
 type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 
 /** Answers access evaluations the way evaluate would. */

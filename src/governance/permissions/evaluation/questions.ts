@@ -222,7 +222,6 @@ const QUESTION = objectShape(
   (given) => (hasBoth(given) ? [{ at: '.subject', message: EITHER }] : []),
 );
 
-/** The questions of a list. */
 export const REQUESTS = listShape(QUESTION, 1, MOST_REQUESTS, 'requests');
 
 export const REQUESTS_DESCRIPTION =
