@@ -3,7 +3,7 @@ import { AgentsService } from '../../src/governance/agents/agents.service';
 import { createApp } from '../../src/create-app';
 import { DecisionReviewsService } from '../../src/governance/decisions/decision-reviews.service';
 import { DecisionsService } from '../../src/governance/decisions/decisions.service';
-import { ClaimsService } from '../../src/governance/entities/claims.service';
+import { ClaimsService } from '../../src/governance/entities/entities.service';
 import { EntitiesService } from '../../src/governance/entities/entities.service';
 import { ExecuteService } from '../../src/governance/execute/execute.service';
 import { type Caller, unlimited } from '../../src/ledger/caller';

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { compilePolicy } from '../../src/governance/policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../../src/governance/policies/evaluation/policy-evaluator';
 import type { EngineFigures } from './engine-figures';
 import type { Workload } from './workload';
@@ -9,7 +10,7 @@ const CHUNK = 500;
 const [file = '', secondsText, roundsText, comparedText] = process.argv.slice(2);
 const { policies, requests } = JSON.parse(readFileSync(file, 'utf8')) as Workload;
 const evaluator = new PolicyEvaluator();
-evaluator.add(policies);
+evaluator.put(policies.map(compilePolicy), []);
 
 function checksPerSecond(seconds: number): number {
   const start = performance.now();

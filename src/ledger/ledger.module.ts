@@ -18,12 +18,7 @@ import { StoredEntry } from './chain/stored-entry';
 import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
-import {
-  SaltedEntries1764600000000,
-  ShownRecords1764650000000,
-  SinceFirstRelease1764500000000,
-  Sums1765100000000,
-} from './schema/since-first-release.migration';
+import { SinceFirstRelease1765700000000 } from './schema/since-first-release.migration';
 import { LedgerService } from './ledger.service';
 import type { AnyRecordKind } from './record-kind';
 import { RecordHistory } from './record-history';
@@ -33,13 +28,7 @@ import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
   [StoredEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, LedgerSum, IdempotencyKey],
-  [
-    FirstRelease1763600000000,
-    SinceFirstRelease1764500000000,
-    SaltedEntries1764600000000,
-    ShownRecords1764650000000,
-    Sums1765100000000,
-  ],
+  [FirstRelease1763600000000, SinceFirstRelease1765700000000],
 );
 
 const START_CONDITION = new StartCondition(async (configuration, found) => {

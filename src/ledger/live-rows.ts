@@ -11,7 +11,6 @@ import type { RecordReader } from './reading/record-reader';
 import type { GovernedRow, RecordKind } from './record-kind';
 import type { RecordCatalog } from './records/record-catalog';
 import type { LedgerPosition } from './schema/ledger-tables';
-import type { AfterCommit, PendingChanges } from './writing/batch';
 
 /** Most rows read at once at the start. */
 const CHUNK = 1_000;
@@ -145,7 +144,7 @@ export class LiveMemory {
   }
 
   /** What follows in memory from what a command has written. */
-  effectsOf(command: PendingChanges): AfterCommit[] {
+  effectsOf(command: WrittenRows): (() => Promise<void>)[] {
     return this.all.flatMap((memory) => memory.effectOf(command) ?? []);
   }
 

@@ -76,9 +76,12 @@ describe('The version of the schema', () => {
     app = await start();
   });
 
-  it('of a version that was never released prevents the start', async () => {
-    const name = 'LedgerTree1763800000000';
-    await foreign.run('INSERT INTO "migrations" ("timestamp", "name") VALUES (1763800000000, $1)', [name]);
+  it.each([
+    ['LedgerTree', 1_763_800_000_000],
+    ['SinceFirstRelease', 1_764_500_000_000],
+  ])('of a version that was never released, with %s%i, prevents the start', async (change, time) => {
+    const name = `${change}${time}`;
+    await foreign.run('INSERT INTO "migrations" ("timestamp", "name") VALUES ($1, $2)', [time, name]);
     await app.close();
     await expect(start()).rejects.toThrow(/never released, has migrated .+ Start on a new database/);
     await foreign.run('DELETE FROM "migrations" WHERE "name" = $1', [name]);

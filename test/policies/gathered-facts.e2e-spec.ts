@@ -1,4 +1,4 @@
-import { ClaimsService } from '../../src/governance/entities/claims.service';
+import { ClaimsService } from '../../src/governance/entities/entities.service';
 import { ExecuteService } from '../../src/governance/execute/execute.service';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { PostgresConnection } from '../../src/ledger/database/postgres/postgres-connection';

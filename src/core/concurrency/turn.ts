@@ -27,3 +27,12 @@ export class Turn {
     this.began = performance.now();
   }
 }
+
+/** Items of long work, one by one; between them the event loop serves others whenever a turn is over. */
+export async function* inTurns<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
+  const turn = new Turn();
+  for (const item of items) {
+    if (turn.isOver) await turn.next();
+    yield item;
+  }
+}

@@ -5,13 +5,12 @@ import { ErasedIds } from './erased-ids';
 import { ErasureProgress } from './erasure-progress';
 import { ERASURE } from './erasure.entity';
 import { ErasuresController } from './erasures.controller';
-import { Erasures1764700000000 } from './erasures.migration';
 import { ErasuresService } from './erasures.service';
 import { RetainedContents } from './retained-contents';
 
 /** Forgetting what records contain. After the checkpoints, which say at the start whether a backup was restored. */
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [ERASURE], migrations: [Erasures1764700000000] }), CheckpointsModule],
+  imports: [LedgerModule.forFeature({ kinds: [ERASURE], migrations: [] }), CheckpointsModule],
   controllers: [ErasuresController],
   providers: [ErasuresService, ErasedIds, ErasureProgress, RetainedContents],
 })

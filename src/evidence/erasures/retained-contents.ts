@@ -8,7 +8,6 @@ import { Database } from '../../ledger/database/database';
 import { forgetAnswers, KEPT_FOR } from '../../ledger/idempotency/idempotency-store';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { NOT_ERASED } from './erasures.migration';
 import { isOpen } from './erased-records';
 import { eraseDecisions, eraseExecution } from './erasures.service';
 
@@ -19,6 +18,8 @@ const AT_ONCE = 200;
 /** Most executions: each may take its decision with it. */
 const EXECUTIONS_AT_ONCE = AT_ONCE / 2;
 
+/** What can still be erased. */
+const NOT_ERASED = `"erased" = 'false'`;
 const HAS_YOUNGER = `SELECT 1 FROM "ledger_entries" WHERE "subjectId" = ID AND "timestamp" > $1`;
 
 /** With the decision about it; the one that refused it may be about another execution. */

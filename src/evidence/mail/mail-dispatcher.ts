@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import { within } from '../../core/concurrency/within';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
@@ -169,12 +169,10 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     if (!Number.isFinite(position)) return { waiting, last: 0 };
     const range = { conditions: [PROPOSED], order: 'asc', position, atOnce: CHUNK } as const;
     const judgeOf = this.approvers.judging(readers.map(({ agent }) => agent));
-    const turn = new Turn();
     let last = 0;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, SYSTEM_CALLER)) {
       const couldApprove = await judgeOf(decisions);
-      for (const decision of decisions) {
-        if (turn.isOver) await turn.next();
+      for await (const decision of inTurns(decisions)) {
         last = decision.createdSequence;
         let told = 0;
         for (const { agent } of readers) {

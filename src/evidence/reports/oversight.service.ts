@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns, Turn } from '../../core/concurrency/turn';
 import { invalidField } from '../../core/errors/domain-error';
 import { AGENT } from '../../governance/agents/agent.entity';
 import { startOf } from '../../governance/policies/limits/limit';
@@ -125,11 +125,9 @@ interface Summed {
 }
 
 async function summed(counted: readonly (readonly [Span, Tally])[], period: Period, bucket: Bucket): Promise<Summed> {
-  const turn = new Turn();
   const all = new Tally();
   const buckets = new Map(bucketStarts(period, bucket).map((start) => [start, new Tally()]));
-  for (const [{ from }, tally] of counted) {
-    if (turn.isOver) await turn.next();
+  for await (const [{ from }, tally] of inTurns(counted)) {
     all.addAll(tally);
     buckets.get(startOf(bucket, from))?.addAll(tally, IN_BUCKETS);
   }

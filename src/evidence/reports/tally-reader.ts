@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import { DECISION } from '../../governance/decisions/decision.entity';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
@@ -116,15 +116,13 @@ export class TallyReader {
     leaving: AbortSignal,
   ): Promise<void> {
     const { chain: connection, dialect } = this.database;
-    const turn = new Turn();
     for (let after = first - 1, more = true; more;) {
       leaving.throwIfAborted();
       const began = performance.now();
       const source = { connection, dialect, columns: ALIKE };
       const rows = (await readRows(source, COUNT_ALIKE, [after, end])) as unknown as AlikeRow[];
       let read = 0;
-      for (const row of rows) {
-        if (turn.isOver) await turn.next();
+      for await (const row of inTurns(rows)) {
         const tally = tallies.get(row.name);
         if (tally !== undefined) countExecutions(tally, row);
         read += row.count;
@@ -145,11 +143,9 @@ export class TallyReader {
     const upTo: Condition = { column: 'createdSequence', comparison: 'atMost', value: end - 1 };
     const range = { conditions: [upTo], order: 'asc', position: first - 1, atOnce: DECISIONS } as const;
     const columns = ['status', 'createdAt', 'resolvedAt', 'reviews'] as const;
-    const turn = new Turn();
     for await (const chunk of this.records.columns(DECISION, columns, range, SYSTEM_CALLER)) {
       leaving.throwIfAborted();
-      for (const decision of chunk) {
-        if (turn.isOver) await turn.next();
+      for await (const decision of inTurns(chunk)) {
         const tally = tallies.get(decision.createdAt.slice(0, NAME_LENGTH));
         if (tally !== undefined) countDecision(tally, decision);
       }

@@ -7,7 +7,6 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { WebhookLease } from './delivery/delivery-lease';
 import { WebhookSender } from './delivery/webhook-sender';
 import { WebhookBodies } from './messages/webhook-bodies';
-import { SlackButtons1765610000000, WebhookFormats1765600000000 } from './webhooks.migration';
 import { WEBHOOK } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
@@ -15,10 +14,7 @@ import { WebhooksService } from './webhooks.service';
 const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
 
 @Module({
-  imports: [
-    LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [WebhookFormats1765600000000, SlackButtons1765610000000] }),
-    EventsModule,
-  ],
+  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [] }), EventsModule],
   controllers: [WebhooksController],
   providers: [
     WebhooksService,

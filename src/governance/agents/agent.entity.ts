@@ -8,15 +8,12 @@ import type { RecordKind } from '../../ledger/record-kind';
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** The condition of the index of people in Slack. */
-export const HAS_SLACK_ID = '"slackId" IS NOT NULL';
-
 /** An agent as it is stored, and as answers show it. */
 @Entity('agents')
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
 @Index(['kind', 'createdSequence'])
-@Index(['slackId', 'createdSequence'], { where: HAS_SLACK_ID })
+@Index(['slackId', 'createdSequence'], { where: '"slackId" IS NOT NULL' })
 export class Agent {
   @PrimaryColumn('text')
   @ApiProperty({ example: sampleId('agt') })

@@ -4,19 +4,13 @@ import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { SchemaContribution } from '../../ledger/database/start-condition';
 import { AgentEmails, MailRecipient } from './agent-emails';
-import { MailRecipients1765620000000 } from '../governance.migration';
 import { AgentsService } from './agents.service';
 import { KnownAgents } from './known-agents';
 
 const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 
 @Module({
-  imports: [
-    LedgerModule.forFeature({
-      kinds: [AGENT],
-      migrations: [MailRecipients1765620000000],
-    }),
-  ],
+  imports: [LedgerModule.forFeature({ kinds: [AGENT], migrations: [] })],
   controllers: [AgentsController],
   providers: [AgentsService, KnownAgents, AgentEmails, { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER }],
   exports: [KnownAgents, AgentEmails],

@@ -127,7 +127,6 @@ export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
   return status === 'active' && expiresAt !== null && expiresAt <= now;
 }
 
-/** Records that the key has expired. */
 export function settleExpiry(transaction: LedgerTransaction, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
   const { agentId, expiresAt } = key;

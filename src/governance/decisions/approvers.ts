@@ -3,7 +3,7 @@ import { type Agent, AGENT } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
 import { KnownAgents } from '../agents/known-agents';
 import { Configuration } from '../../core/config/configuration';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns, Turn } from '../../core/concurrency/turn';
 import { callerRefused, found } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -174,12 +174,10 @@ export class Approvers {
     const range = { conditions, order, position: known === null ? null : position, atOnce: DECISIONS };
     const places: number[] = [];
     const judgeOf = this.judging([agent]);
-    const turn = new Turn();
     let [total, offset] = [0, request.offset];
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
       const couldApprove = await judgeOf(decisions);
-      for (const decision of decisions) {
-        if (turn.isOver) await turn.next();
+      for await (const decision of inTurns(decisions)) {
         request.leaving?.throwIfAborted();
         if (!couldApprove(agent, decision)) continue;
         total += 1;

@@ -88,7 +88,6 @@ export function ended(decision: Decision, status: 'expired' | 'cancelled', now: 
   return { ...decision, status, updatedAt: now, resolvedAt: now };
 }
 
-/** Whether it can still be decided. */
 export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }

@@ -27,7 +27,6 @@ export function expireDecision(transaction: LedgerTransaction, decision: Decisio
   return settleDecision(transaction, after, note, { bySystem: true });
 }
 
-/** Decisions that are due to expire. */
 export const DUE_DECISIONS: DueRecords<Decision> = {
   kind: DECISION,
   settle: async (transaction, decision) => {

@@ -32,8 +32,6 @@ export interface Review {
 
 /** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
-/** The condition of the index of those that are part of a trace. */
-const IS_TRACED = `"traceId" IS NOT NULL`;
 
 /** Something an agent proposed, and its outcome. */
 @Entity('decisions')
@@ -46,7 +44,7 @@ const IS_TRACED = `"traceId" IS NOT NULL`;
 @Index(['status', 'type', 'createdSequence'])
 @Index(['status', 'proposedBy', 'createdSequence'])
 @Index(['executionId', 'createdSequence'])
-@Index(['traceId', 'createdSequence'], { where: IS_TRACED })
+@Index(['traceId', 'createdSequence'], { where: '"traceId" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Decision {

@@ -14,16 +14,12 @@ import { DecisionsService } from './decisions.service';
 import { DUE_GRANTS } from './grants/grant-changes';
 import { GRANT } from './grants/grant.entity';
 import { GrantsController } from './grants/grants.controller';
-import { Grants1765400000000 } from '../governance.migration';
 import { GrantReaders, GrantsService } from './grants/grants.service';
 import { HeldGrants } from './grants/held-grants';
 
 @Module({
   imports: [
-    LedgerModule.forFeature({
-      kinds: [DECISION, GRANT],
-      migrations: [Grants1765400000000],
-    }),
+    LedgerModule.forFeature({ kinds: [DECISION, GRANT], migrations: [] }),
     AgentsModule,
     PasskeysModule,
     PoliciesModule,

@@ -13,8 +13,17 @@ import { equalities } from '../../http/lists/list.query';
 import { type ListAnswer, Lists } from '../../http/lists/lists';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { CreateEntityRequest, EntityListQuery, EntityResponse, UpdateEntityRequest } from './dto/entity.dto';
-import { EntitiesService } from './entities.service';
+import { CLAIM } from './claim.entity';
+import {
+  ClaimListQuery,
+  ClaimResponse,
+  CreateClaimRequest,
+  CreateEntityRequest,
+  EntityListQuery,
+  EntityResponse,
+  UpdateEntityRequest,
+} from './dto/entity.dto';
+import { ClaimsService, EntitiesService } from './entities.service';
 import { ENTITY } from './governed-entity.entity';
 
 @ApiTags('Entities')
@@ -88,5 +97,69 @@ export class EntitiesController {
   @AnswersNothing('Deleted; its history stays.')
   remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
     return this.entities.remove(caller, id, precondition);
+  }
+}
+
+@ApiTags('Entities')
+@Controller('entities/:id/claims')
+export class ClaimsController {
+  constructor(
+    private readonly claims: ClaimsService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @RequiresScope('read')
+  @ApiRoute(
+    "List an entity's claims",
+    'Oldest first; filtered by predicate. Claims that contradict each other are all listed.',
+  )
+  @ApiRecordId(ENTITY)
+  @ApiList(ClaimResponse, 'Claims in order of creation.')
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() query: ClaimListQuery,
+  ): Promise<ListAnswer<ClaimResponse>> {
+    const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
+    const request = list.request(equalities({ entityId: id, ...list.filters }));
+    return list.answer(await this.claims.list(id, request), ClaimResponse.from);
+  }
+
+  @Post()
+  @RequiresScope('entities')
+  @ApiRoute('Add a claim to an entity', 'Claims may contradict each other; all of them are kept.')
+  @ApiRecordId(ENTITY)
+  @ApiExamples({
+    'one to keep': {},
+    'one to remove': { value: 'internal', context: { confidence: 0.4, source: 'questionnaire' } },
+  })
+  @ApiCreatedResponse({ type: ClaimResponse, description: 'The added claim.' })
+  async add(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: CreateClaimRequest,
+  ): Promise<ClaimResponse> {
+    return ClaimResponse.from(await this.claims.add(caller, id, body));
+  }
+
+  @Get(':claimId')
+  @RequiresScope('read')
+  @ApiRoute('Read a claim', 'A statement about the entity, and the context in which it was made.')
+  @ApiRecordId(ENTITY)
+  @ApiRecordId(CLAIM, { parameter: 'claimId' })
+  @Answers({ type: ClaimResponse, description: 'The claim.' })
+  async get(@Param('id') id: string, @Param('claimId') claimId: string): Promise<ClaimResponse> {
+    return ClaimResponse.from(await this.claims.get(id, claimId));
+  }
+
+  @Delete(':claimId')
+  @RequiresScope('entities')
+  @ApiRoute('Remove a claim', 'Its content stays in the audit trail and the chain.')
+  @ApiRecordId(ENTITY)
+  @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
+  @AnswersNothing('Removed; its history stays.')
+  remove(@Caller() caller: Caller, @Param('id') id: string, @Param('claimId') claimId: string): Promise<void> {
+    return this.claims.remove(caller, id, claimId);
   }
 }

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { found } from '../../core/errors/domain-error';
+import { found, notFound } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId } from '../../ledger/lookup';
-import { CLAIM } from './claim.entity';
-import type { CreateEntityRequest, UpdateEntityRequest } from './dto/entity.dto';
+import { byId, existence } from '../../ledger/lookup';
+import type { Page, PageRequest } from '../../ledger/record-page';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { CLAIM, type Claim, predicateKeyOf } from './claim.entity';
+import type { CreateClaimRequest, CreateEntityRequest, UpdateEntityRequest } from './dto/entity.dto';
 import { ENTITY, type GovernedEntity } from './governed-entity.entity';
 import { changedMembers } from '../../ledger/records/changed-members';
 
@@ -41,6 +43,53 @@ export class EntitiesService {
       const entity = await existing(transaction, id, precondition);
       const claims = await transaction.removeWithOwner(CLAIM, id);
       transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });
+    });
+  }
+}
+
+@Injectable()
+export class ClaimsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+  ) {}
+
+  /** @throws NOT_FOUND when there is no such entity. */
+  async list(entityId: string, request: PageRequest): Promise<Page<Claim>> {
+    if (!(await this.reader.exists(ENTITY, entityId))) throw notFound('entity');
+    return this.reader.page(CLAIM, request);
+  }
+
+  /** @throws NOT_FOUND when the entity has no such claim. */
+  async get(entityId: string, claimId: string): Promise<Claim> {
+    const [hasEntity, claim] = await Promise.all([
+      this.reader.exists(ENTITY, entityId),
+      this.reader.find(CLAIM, claimId),
+    ]);
+    // Claims of a removed entity may still exist.
+    if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
+    return claim;
+  }
+
+  /** Contradictory claims coexist; none overwrites another. @throws NOT_FOUND */
+  add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
+    return this.ledger.prefetching(existence(ENTITY, entityId)).write(caller, async (transaction) => {
+      if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
+      const id = transaction.newId(CLAIM);
+      const said = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
+      const claim = { id, entityId, ...said, createdAt: transaction.now };
+      return transaction.insert(CLAIM, claim, { action: 'claim.added', entityId });
+    });
+  }
+
+  /** @throws NOT_FOUND */
+  remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
+    const lookups = [existence(ENTITY, entityId), byId(CLAIM, claimId)];
+    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+      const hasEntity = await transaction.exists(ENTITY, entityId);
+      const claim = await transaction.find(CLAIM, claimId);
+      if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
+      transaction.remove(CLAIM, claim, { action: 'claim.removed', entityId });
     });
   }
 }

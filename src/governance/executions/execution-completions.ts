@@ -100,7 +100,6 @@ function isRefusedByRule(error: unknown): boolean {
   return error instanceof DomainError && error.code !== 'UNAVAILABLE';
 }
 
-/** Records the outcome of an execution. */
 function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
   const { outcome: settled, result, failureReason } = outcome;
   const ended = { outcome: settled, result, failureReason };

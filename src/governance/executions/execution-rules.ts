@@ -101,7 +101,6 @@ export function cancelApproved(transaction: LedgerTransaction, execution: Execut
   return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
 }
 
-/** Ends an approval that has expired. */
 export function expireApproval(transaction: LedgerTransaction, execution: Execution): Execution {
   const expired = endedExecution(execution, 'expired', transaction.now);
   return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });

@@ -35,13 +35,11 @@ export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 
 /** The condition of the index of approvals that can expire. */
 const AWAITS_RESUME = `"outcome" = 'approved'`;
-/** The condition of the index of those that are part of a trace; most are part of none. */
-export const IS_TRACED = `"traceId" IS NOT NULL`;
 
 /** Whether it was authorised, whatever became of it. */
 export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
 /** The condition of the index by which those of a run are found. */
-export const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
+const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
 
 /** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
 export interface InsteadApproved {
@@ -85,7 +83,7 @@ const OUTCOMES =
 @Index(['actionHash', 'outcome', 'createdSequence'])
 @Index(['resourceType', 'createdSequence'])
 @Index(['resourceId', 'createdSequence'])
-@Index(['traceId', 'createdSequence'], { where: IS_TRACED })
+@Index(['traceId', 'createdSequence'], { where: '"traceId" IS NOT NULL' })
 @Index(['principal', 'createdSequence'], { where: '"principal" IS NOT NULL' })
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['grantId', 'createdSequence'], { where: '"grantId" IS NOT NULL' })

@@ -11,27 +11,9 @@ import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { StopsModule } from '../stops/stops.module';
 import { InterruptedExecutions } from './interrupted-executions';
-import {
-  EarlierExecutions1765300000000,
-  ObservedExecutions1765020000000,
-  Principals1765000000000,
-  TracedRequests1764900000000,
-} from './executions.migration';
 
 @Module({
-  imports: [
-    LedgerModule.forFeature({
-      kinds: [EXECUTION],
-      migrations: [
-        TracedRequests1764900000000,
-        Principals1765000000000,
-        ObservedExecutions1765020000000,
-        EarlierExecutions1765300000000,
-      ],
-    }),
-    DiscoveryModule,
-    StopsModule,
-  ],
+  imports: [LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [] }), DiscoveryModule, StopsModule],
   controllers: [ExecutionsController],
   providers: [
     ExecutionRunner,

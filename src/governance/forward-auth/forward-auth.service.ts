@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { callerRefused, DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
+import { callerRefused, DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { ApprovalsService } from '../execute/approvals.service';
 import type { ActionRequest } from '../execute/asked-execution';
@@ -88,8 +88,7 @@ function waiting({ decisionId }: Execution): DomainError {
 function requireAllowed({ reason, policies: [first] }: AnswerResponse): void {
   if (reason === null) return;
   if (reason !== 'policy_denied') throw permissionDenied(reason, 'The agent may not send this request now.');
-  if (first === undefined) throw new Error('A denial by policies names none.');
-  const { id, name, version } = first;
+  const { id, name, version } = present(first, 'policy that denies');
   throw policyDenied({ id, name, version }, `The policy "${name}" (version ${version}) denies this request.`);
 }
 

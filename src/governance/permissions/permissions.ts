@@ -2,7 +2,7 @@ import { isObserved, suspension } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
-import { type DomainError, permissionDenied, policyDenied } from '../../core/errors/domain-error';
+import { type DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
 import type {
   AskedFact,
   DecidingPolicy,
@@ -198,9 +198,7 @@ export function refusalOf(
         `The extension "${String(refused?.guard)}" refused this: ${String(refused?.sentence)}`,
       );
     case 'policy_denied': {
-      const [first] = policies;
-      if (first === undefined) throw new Error('A denial by policies names none.');
-      const { id, name, version } = first;
+      const { id, name, version } = present(policies[0], 'policy that denies');
       return policyDenied(
         { id, name, version },
         `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,

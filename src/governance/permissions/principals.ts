@@ -29,9 +29,7 @@ export interface GivenPrincipal {
 }
 
 /** Those of {@link namedPeople} that exist. */
-export interface People {
-  get(idOrName: string): Agent | undefined;
-}
+type People = ReadonlyMap<string, Agent>;
 
 const PERSON = 'agent';
 

@@ -1,7 +1,7 @@
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import { conflict } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
@@ -129,10 +129,8 @@ export class ActivePolicies implements OnModuleInit {
     const staying = identified.flatMap(({ change: { change }, id }) => (change === 'deactivate' ? [] : id));
     const going = goingOutOfForce(changes).map(({ id }) => id);
     const policySet = this.evaluator.policySetWith(staying, going);
-    const turn = new Turn();
     const changed: Policy[] = [];
-    for (const { change, id } of identified) {
-      if (turn.isOver) await turn.next();
+    for await (const { change, id } of inTurns(identified)) {
       const { replaced } = change;
       if (replaced !== null) {
         const note = noteOn(replaced, 'policy.superseded', { supersededBy: id, policySet });
@@ -158,12 +156,9 @@ export class ActivePolicies implements OnModuleInit {
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    const turn = new Turn();
     const kept: [id: string, kept: KeptPolicy][] = [];
-    for (const policy of added) {
-      if (turn.isOver) await turn.next();
+    for await (const policy of inTurns(added))
       kept.push([policy.id, { ...extentOf(policy), hash: sha256(hashedContent(policy)) }]);
-    }
     await this.evaluator.change(added, removed);
     for (const id of removed) this.kept.delete(id);
     for (const [id, policy] of kept) this.kept.set(id, policy);

@@ -4,7 +4,7 @@ import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from '
 import { normaliseAgentName } from '../agents/agent-name';
 import { splitSubject } from './patterns/principals';
 import { labelFault } from '../../core/values/label-fault';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
@@ -55,11 +55,9 @@ export class CreationWarnings {
 
   /** What all of them name is looked up together, in few statements. */
   async of(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
-    const turn = new Turn();
     const mistaken = new Set<string>();
     const approvers = new Set<string>();
-    for (const { subjects, approval } of policies) {
-      if (turn.isOver) await turn.next();
+    for await (const { subjects, approval } of inTurns(policies)) {
       for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
       for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
     }
@@ -69,8 +67,7 @@ export class CreationWarnings {
     const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const warnings = new Map<PolicyContent, string[]>();
-    for (const policy of policies) {
-      if (turn.isOver) await turn.next();
+    for await (const policy of inTurns(policies)) {
       const isCritical = policy.approval?.riskLevel === 'critical';
       const groups = policy.approval?.approvers ?? [];
       const ofApprovers = groups.flatMap((group, index) => {
@@ -118,12 +115,9 @@ export class CreationWarnings {
           return NOBODY;
       }
     };
-    const turn = new Turn();
     const found = new Map<string, Found>();
-    for (const subject of subjects) {
-      if (turn.isOver) await turn.next();
+    for await (const subject of inTurns(subjects))
       found.set(subject, subject === PRINCIPAL ? SOME_PERSON : await foundBy(parseSubject(subject)));
-    }
     return found;
   }
 
@@ -270,10 +264,8 @@ const MOST_WARNINGS = 5;
  * this one does not. A policy's own `warnings` are not repeated. Denials come first.
  */
 export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
-  const turn = new Turn();
   const lines: string[] = [];
-  for (const policy of [...policies].sort(denyingFirst)) {
-    if (turn.isOver) await turn.next();
+  for await (const policy of inTurns([...policies].sort(denyingFirst))) {
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
     if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
   }

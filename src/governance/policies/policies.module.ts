@@ -7,17 +7,10 @@ import { PoliciesController } from './policies.controller';
 import { PoliciesService } from './policies.service';
 import { ActivePolicies } from './active-policies';
 import { PastPolicies } from './past-policies';
-import { Limits1765200000000 } from '../governance.migration';
 import { POLICY } from './policy.entity';
 
 @Module({
-  imports: [
-    LedgerModule.forFeature({
-      kinds: [POLICY],
-      migrations: [Limits1765200000000],
-    }),
-    PasskeysModule,
-  ],
+  imports: [LedgerModule.forFeature({ kinds: [POLICY], migrations: [] }), PasskeysModule],
   controllers: [PoliciesController],
   providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],

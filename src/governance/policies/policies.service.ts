@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, found } from '../../core/errors/domain-error';
+import { conflict, found, present } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -14,7 +14,6 @@ import { CreationWarnings } from './creation-warnings';
 import { type PolicyChange, type PolicyContent, contentOf, firstDifference } from './policy-content';
 import { POLICY, type Policy } from './policy.entity';
 
-/** The result of a creation. */
 type CreatedPolicy = Policy & {
   /** True if it was in force already, and nothing was written. */
   readonly wasInForce?: true;
@@ -91,9 +90,7 @@ export class PoliciesService {
     warnings: ReadonlyMap<PolicyContent, readonly string[]> = new Map(),
   ): Promise<Policy> {
     const { changed } = await this.activePolicies.carryOut(transaction, [change], warnings);
-    const policy = changed.at(-1);
-    if (policy === undefined) throw new Error('A change of a policy has written nothing.');
-    return policy;
+    return present(changed.at(-1), 'policy that was changed');
   }
 }
 

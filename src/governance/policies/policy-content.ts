@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { PolicyDefaultEffect, RequiredApprovals } from '../../core/config/variables/governance-variables';
 import type { JsonObject, JsonValue } from '../../core/json/json-value';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
@@ -10,7 +9,7 @@ import type { CreatePolicyRequest } from './dto/policy.dto';
 import type { PolicyRules } from './evaluation/compiled-policy';
 import { type Policy, POLICY } from './policy.entity';
 import type { FieldFault } from '../../core/errors/domain-error';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 
 /** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
@@ -39,14 +38,11 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
  * The first member in which a stored policy differs from a content, comparing lists in order; undefined if they are equal.
  */
 export function firstDifference(stored: PolicyContent, content: PolicyContent): keyof PolicyContent | undefined {
-  // Earlier versions kept members that were null.
-  const left = { ...stored, conditions: filledConditions(stored.conditions) };
-  return (Object.keys(content) as (keyof PolicyContent)[]).find((member) => !areEqual(left[member], content[member]));
-}
-
-/** A zero has no sign once it is stored. */
-function areEqual(left: PolicyContent[keyof PolicyContent], right: PolicyContent[keyof PolicyContent]): boolean {
-  return isDeepStrictEqual(left, right) || canonicalJson(left as JsonValue) === canonicalJson(right as JsonValue);
+  // Compared as it is stored: a zero has no sign there.
+  const textOf = (member: keyof PolicyContent, { [member]: value }: PolicyContent): string =>
+    canonicalJson(value as JsonValue);
+  const members = Object.keys(content) as (keyof PolicyContent)[];
+  return members.find((member) => textOf(member, stored) !== textOf(member, content));
 }
 
 /** Hashed members that are not part of what a policy says. */
@@ -64,12 +60,8 @@ export function hashedContent(policy: Policy): string {
   return canonicalJson(content);
 }
 
-/**
- * The versions of the rules by which policies are evaluated, the current one last: raised whenever the same policies
- * would decide otherwise. 2: on whose behalf an agent acts, and limits.
- */
-export const EVALUATIONS = [1, 2] as const;
-const CURRENT = 2;
+/** The version of the rules by which policies are evaluated: raised whenever the same policies would decide otherwise. */
+export const EVALUATION = 2;
 
 /** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
 export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
@@ -78,15 +70,11 @@ export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
  * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
  * with their contents. Hex SHA-256 of the RFC 8785 form of `{ defaultEffect, evaluation, policies: [[id, content hash], …] }`.
  */
-export function rulesHash(
-  hashes: ContentHashes,
-  defaultEffect: PolicyDefaultEffect,
-  evaluation: (typeof EVALUATIONS)[number] = CURRENT,
-): string {
+export function rulesHash(hashes: ContentHashes, defaultEffect: PolicyDefaultEffect): string {
   const policies = Array.from(hashes, ([id, { hash }]) => [id, hash] as const).sort(([one], [other]) =>
     one < other ? -1 : 1,
   );
-  return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
+  return sha256(JSON.stringify({ defaultEffect, evaluation: EVALUATION, policies }));
 }
 
 /** What has to be done about a policy; `replaced` is the version in force that it replaces. */
@@ -125,11 +113,9 @@ export async function policyChanges(
   const others = policies.filter(({ name, version }) => byName.get(name)?.version !== version);
   const existing = await find(others.map(({ name, version }) => [name, version]));
   const outOfForce = new Map(existing.map((policy) => [versionKey(policy), policy]));
-  const turn = new Turn();
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
-  for (const [index, policy] of policies.entries()) {
-    if (turn.isOver) await turn.next();
+  for await (const [index, policy] of inTurns(policies.entries())) {
     const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
     const same = isCurrent ? current : outOfForce.get(versionKey(policy));

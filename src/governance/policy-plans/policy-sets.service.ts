@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import { Configuration } from '../../core/config/configuration';
 import { invalid, preconditionFailed, unavailable } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
@@ -170,11 +170,8 @@ async function plannedPolicies(
 ): Promise<readonly PlannedPolicy[]> {
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
   const all: PlannedPolicy[] = [];
-  const turn = new Turn();
-  for (const policy of inForce) {
-    if (turn.isOver) await turn.next();
+  for await (const policy of inTurns(inForce))
     all.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
-  }
   const side = { isBefore: false, isAfter: true };
   for (const [index, { change, policy }] of changes.entries()) {
     if (change === 'create') all.push(planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true }));

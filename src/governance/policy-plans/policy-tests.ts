@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FieldFault } from '../../core/errors/domain-error';
+import { type FieldFault, present } from '../../core/errors/domain-error';
 import {
   type Agents,
   agentsOf,
@@ -14,7 +14,7 @@ import { Configuration } from '../../core/config/configuration';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import {
   type DecidingPolicy,
   MAX_DECIDING_POLICIES,
@@ -74,12 +74,9 @@ export class PolicyTests {
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicyResponse => {
       return { id: created.has(id) ? null : id, name, version, effect };
     };
-    const turn = new Turn();
     const failed: FailedPolicyTestResponse[] = [];
-    for (const [index, { expect, by, at }] of tests.entries()) {
-      const question = questions[index];
-      if (question === undefined) throw new Error('A test has no question.');
-      if (turn.isOver) await turn.next();
+    for await (const [index, { expect, by, at }] of inTurns(tests.entries())) {
+      const question = present(questions[index], 'question of a test');
       const basis = { ...ANYBODY, agents, defaultEffect, at: at ?? now, facts: NOTHING_USED };
       const asking = new Asking({ policies, ...basis });
       const answer = asking.answer(question);

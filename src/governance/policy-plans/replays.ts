@@ -4,7 +4,7 @@ import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
 import { answerFor, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
-import { DomainError } from '../../core/errors/domain-error';
+import { DomainError, present } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
 import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
@@ -13,7 +13,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { conditionsOf } from '../../http/lists/list.query';
 import type { GovernedRow } from '../../ledger/record-kind';
 import { type Asks, PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
-import { Turn } from '../../core/concurrency/turn';
+import { inTurns } from '../../core/concurrency/turn';
 import type { ReplayPeriod } from './dto/policy-plan.requests';
 import type {
   PlannedReferenceResponse,
@@ -76,13 +76,11 @@ export class Replays {
     const after = await PolicyEvaluator.of(planned.filter(({ isAfter }) => isAfter));
     const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const agents = new AgentsThen(this.past);
-    const turn = new Turn();
     const examples: ReplayedExecutionResponse[] = [];
     let [executions, changed, skipped] = [0, 0, 0];
     for await (const chunk of this.newestFirst(caller, period)) {
       leaving.throwIfAborted();
-      for (const execution of chunk) {
-        if (turn.isOver) await turn.next();
+      for await (const execution of inTurns(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
           return { executions, changed, skipped, cut: true, examples };
         executions += 1;
@@ -141,8 +139,7 @@ export class Replays {
 
   private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
     const first = await this.past.findAfter(EXECUTION, id, createdSequence, caller);
-    if (first === undefined) throw new Error(`The execution ${id} is not in its first entry.`);
-    return first.outcome;
+    return present(first, `first entry of the execution ${id}`).outcome;
   }
 }
 
@@ -162,8 +159,8 @@ class AgentsThen {
   async of(agentId: string, { createdSequence }: AskedExecution): Promise<Agent> {
     const known = this.known.get(agentId);
     if (known !== undefined && known.since <= createdSequence) return known.agent;
-    const stood = await this.past.stateAt(AGENT, agentId, createdSequence);
-    if (stood === undefined) throw new Error(`The agent ${agentId} is not in the ledger before it asked.`);
+    const asked = await this.past.stateAt(AGENT, agentId, createdSequence);
+    const stood = present(asked, `agent ${agentId} as it asked`);
     if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
     this.known.set(agentId, { agent: stood.record, since: stood.since });
     return stood.record;

@@ -4,11 +4,10 @@ import { ActiveStops } from './active-stops';
 import { StoppingCallers, StopsService } from './stops.service';
 import { STOP } from './stop.entity';
 import { StopsController } from './stops.controller';
-import { Stops1764800000000 } from '../governance.migration';
 
 /** Stopping agents at once, whatever the policies allow. */
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [STOP], migrations: [Stops1764800000000] })],
+  imports: [LedgerModule.forFeature({ kinds: [STOP], migrations: [] })],
   controllers: [StopsController],
   providers: [StopsService, ActiveStops, StoppingCallers],
   exports: [ActiveStops],

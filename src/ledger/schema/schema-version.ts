@@ -5,14 +5,14 @@ import type { FoundDatabase } from '../database/start-condition';
  * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
  * longer understands the schema, stops writing before it changes.
  */
-export const SCHEMA_VERSION = 1_765_630_000_000;
+export const SCHEMA_VERSION = 1_765_700_000_000;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 /** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** The first migration of any version between 0.1.0 and the release after it. */
-const SELECT_UNRELEASED = `SELECT "name" FROM "migrations" WHERE "name" = 'LedgerTree1763800000000'`;
+/** The first migrations of versions between 0.1.0 and the release after it. */
+const SELECT_UNRELEASED = `SELECT "name" FROM "migrations" WHERE "name" IN ('LedgerTree1763800000000', 'SinceFirstRelease1764500000000')`;
 
 /** @throws if a later version has migrated the database, or one that was never released. */
 export async function refuseOtherSchema(found: FoundDatabase): Promise<void> {

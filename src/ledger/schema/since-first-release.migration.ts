@@ -2,30 +2,47 @@ import {
   type MigrationInterface,
   type QueryRunner,
   Table,
+  type TableColumnOptions,
   type TableForeignKey,
   TableIndex,
   type TableIndexOptions,
 } from 'typeorm';
-import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
+import { integerColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
-import { byCreation, governedTable, optionalTexts, primary, texts, noWayBack } from './table-shapes';
+import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
 import { SUMS } from '../records/statements';
 
-/** Entries read, and nodes written, per statement. */
+/** Entries or claims read, and nodes written, per statement. */
 const CHUNK = 5_000;
 
-const COLUMNS: readonly (readonly [table: string, column: string])[] = [
-  ['ledger_head', `"frontier" text NOT NULL DEFAULT '${TreeFrontier.empty().text}'`],
-  ['ledger_head', '"schemaVersion" bigint NOT NULL DEFAULT 0'],
+/** A migration knows no later form of the schema, so it says these by itself. */
+const NOT_ERASED = `"erased" = 'false'`;
+const IS_EARLIER = `"run" IS NOT NULL AND "outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
+
+/** Columns that the tables of 0.1.0 gained. */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  // Entries commit with salts to what may have to be forgotten. Older ones keep null: nothing of them changes.
+  ledger_entries: [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'],
+  ledger_head: [
+    `"frontier" text NOT NULL DEFAULT '${TreeFrontier.empty().text}'`,
+    '"schemaVersion" bigint NOT NULL DEFAULT 0',
+  ],
+  claims: [`"predicateKey" text NOT NULL DEFAULT ''`],
   // Agents are machines or people; those of the first release count as machines.
-  ['agents', `"kind" text NOT NULL DEFAULT 'machine'`],
-  ['policies', '"approval" text'],
-  ['policies', `"conditions" text NOT NULL DEFAULT '[]'`],
-  ...['executionId', 'actionHash', 'approvers', 'executeWithin'].map(
-    (name) => ['decisions', `"${name}" text`] as const,
-  ),
-  ...['reason', 'actionHash', 'approvedUntil'].map((name) => ['executions', `"${name}" text`] as const),
-];
+  agents: [`"kind" text NOT NULL DEFAULT 'machine'`, ...optional('observeUntil slackId')],
+  policies: [
+    ...optional('approval'),
+    ...['conditions', 'limits', 'onBehalfOf'].map((name) => `"${name}" text NOT NULL DEFAULT '[]'`),
+  ],
+  decisions: [
+    ...optional('executionId actionHash approvers executeWithin grant onBehalfOf run traceId'),
+    `"erased" text NOT NULL DEFAULT 'false'`,
+  ],
+  executions: [
+    ...optional('reason actionHash approvedUntil grantId instead onBehalfOf principal run resourceKey traceId'),
+    ...['observed', 'erased'].map((name) => `"${name}" text NOT NULL DEFAULT 'false'`),
+  ],
+};
 
 /** Agents are counted by their kind, those included that there are. */
 const COUNT_KINDS =
@@ -36,19 +53,23 @@ const COUNT_KINDS =
 const PREVIOUS_DUE = new TableIndex({ columnNames: ['status', 'expiresAt'] });
 
 /**
- * Everything that changed in the schema since 0.1.0, the first release, in one transaction, whichever room it belongs
- * to. Later changes are migrations of the rooms that needed them.
+ * Everything that changed in the schema since 0.1.0, the only release so far, in one transaction, whichever room it
+ * belongs to. What changes after the next release are migrations of the rooms that need them.
  */
-export class SinceFirstRelease1764500000000 implements MigrationInterface {
+export class SinceFirstRelease1765700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const table of newTables()) await queryRunner.createTable(table);
-    for (const [table, column] of COLUMNS) await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN ${column}`);
-    // One after another: `createIndices` creates all at once, and on SQLite fails where one reads the others meanwhile.
+    for (const [table, columns] of Object.entries(COLUMNS))
+      for (const column of columns) await queryRunner.query(`ALTER TABLE "${table}" ADD COLUMN ${column}`);
+    // One after another: on SQLite `createIndices` reads the indexes of a table while it makes others, and fails now and then.
     for (const [table, indexes] of newIndexes())
       for (const index of indexes) await queryRunner.createIndex(table, new TableIndex(index));
     await queryRunner.dropIndex('decisions', PREVIOUS_DUE);
     await releaseClaims(queryRunner);
+    await keyPredicates(queryRunner);
     await queryRunner.query(COUNT_KINDS);
+    // Their names may hold what is going to be erased; a missing counter counts nothing.
+    await queryRunner.query('DELETE FROM "ledger_counters" WHERE "value" = 0');
     // Only a running execution has a process: so the column can be verified.
     await queryRunner.query(`UPDATE "executions" SET "runBy" = '' WHERE "runBy" <> '' AND "outcome" <> 'running'`);
     const frontier = await buildTree(queryRunner);
@@ -61,6 +82,11 @@ export class SinceFirstRelease1764500000000 implements MigrationInterface {
   }
 }
 
+/** Columns of texts that may be null. @param names separated by spaces. */
+function optional(names: string): string[] {
+  return names.split(' ').map((name) => `"${name}" text`);
+}
+
 function newTables(): Table[] {
   return [
     new Table({
@@ -69,10 +95,11 @@ function newTables(): Table[] {
     }),
     new Table({
       name: 'idempotency_keys',
-      columns: [primary(textColumn('id')), ...texts('contentHash answer createdAt')],
+      columns: [primary(textColumn('id')), ...texts('contentHash answer createdAt'), withDefault('subjects', '[]')],
       indices: [{ columnNames: ['createdAt'] }],
     }),
     new Table({ name: 'ledger_leftovers', columns: texts('subjectType ownerId').map(primary) }),
+    new Table({ name: SUMS, columns: [...texts('sum window key').map(primary), textColumn('value')] }),
     new Table({
       name: 'process_leases',
       columns: [primary(textColumn('id')), ...['since', 'until'].map(sequenceColumn)],
@@ -83,12 +110,19 @@ function newTables(): Table[] {
     ]),
     governedTable(
       'api_keys',
-      [...texts('name scopes prefix secretHash status createdAt'), ...optionalTexts('agentId expiresAt revokedAt')],
+      [
+        ...texts('name scopes prefix secretHash status createdAt'),
+        ...optionalTexts('agentId expiresAt revokedAt'),
+        withDefault('principals', '[]'),
+      ],
       [byCreation('status'), byCreation('agentId'), byCreation('status', 'agentId')],
     ),
     governedTable('webhooks', [
       ...texts('url actions description secretHash secrets status createdAt updatedAt'),
-      optionalTextColumn('agentId'),
+      ...optionalTexts('agentId target'),
+      withDefault('format', 'event'),
+      withDefault('detail', 'full'),
+      withDefault('buttons', 'false'),
     ]),
     new Table({
       name: 'webhook_standings',
@@ -97,7 +131,7 @@ function newTables(): Table[] {
         ...['sequence', 'epoch', 'term'].map(sequenceColumn),
         ...['failingSequence', 'replayHead'].map((name) => ({ ...sequenceColumn(name), isNullable: true })),
         integerColumn('attempts'),
-        { ...integerColumn('lastStatus'), isNullable: true },
+        optionalInteger('lastStatus'),
         ...optionalTexts('failingSince failingUrl lastAttemptAt nextAttemptAt'),
       ],
     }),
@@ -105,7 +139,51 @@ function newTables(): Table[] {
       name: 'webhook_leases',
       columns: [primary(integerColumn('id')), textColumn('holder'), ...['term', 'until'].map(sequenceColumn)],
     }),
+    governedTable(
+      'stops',
+      [...optionalTexts('agentId role liftedAt'), ...texts('actions reason status createdAt createdBy')],
+      [byCreation('status')],
+    ),
+    governedTable(
+      'grants',
+      [
+        ...texts('agentId decisionId action resourceType resourceId until status createdAt'),
+        ...optionalTexts('resources parametersHash onBehalfOf'),
+        optionalInteger('uses'),
+      ],
+      [
+        ...['agentId', 'status', 'decisionId'].map((column) => byCreation(column)),
+        byCreation('agentId', 'status'),
+        { columnNames: ['until', 'id'], where: `"status" = 'active'` },
+      ],
+    ),
+    governedTable('passkeys', texts('agentId name credentialId publicKey rpId createdAt'), [
+      byCreation('agentId'),
+      byCreation('credentialId'),
+    ]),
+    governedTable('erasures', [
+      ...texts('subjects reason createdAt'),
+      ...optionalTexts('completedAt'),
+      ...['entries', 'records', 'unsalted'].map(optionalInteger),
+    ]),
+    new Table({
+      name: 'mail_recipients',
+      columns: [
+        primary(textColumn('agentId')),
+        textColumn('email'),
+        ...['sequence', 'epoch', 'term'].map(sequenceColumn),
+        ...optionalTexts('mailedAt'),
+      ],
+    }),
   ];
+}
+
+function optionalInteger(name: string): TableColumnOptions {
+  return { ...integerColumn(name), isNullable: true };
+}
+
+function withDefault(name: string, value: string): TableColumnOptions {
+  return { ...textColumn(name), default: `'${value}'` };
 }
 
 function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
@@ -120,13 +198,16 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
       ],
     ],
     ['entities', [byCreation('name')]],
-    ['agents', [byCreation('kind')]],
+    ['claims', [byCreation('entityId', 'predicateKey')]],
+    ['agents', [byCreation('kind'), among('slackId')]],
     [
       'decisions',
       [
         byCreation('executionId'),
         // Those that can still expire.
         { columnNames: ['expiresAt', 'id'], where: `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL` },
+        ...['traceId', 'run'].map(among),
+        { ...byCreation(), where: NOT_ERASED },
       ],
     ],
     [
@@ -135,9 +216,17 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
         ...['decisionId', 'actionHash', 'resourceType', 'resourceId'].map((column) => byCreation(column)),
         byCreation('actionHash', 'outcome'),
         { columnNames: ['approvedUntil', 'id'], where: `"outcome" = 'approved'` },
+        ...['traceId', 'principal', 'run', 'grantId'].map(among),
+        { columnNames: ['run', 'agentId', 'action', 'resourceKey'], where: IS_EARLIER },
+        { ...byCreation(), where: NOT_ERASED },
       ],
     ],
   ];
+}
+
+/** For lists that are filtered by a column that most rows do not have. */
+function among(column: string): TableIndexOptions {
+  return { ...byCreation(column), where: `"${column}" IS NOT NULL` };
 }
 
 /** An entity is removed at once; its claims, which nothing shows any more, are deleted later. */
@@ -145,6 +234,23 @@ async function releaseClaims(queryRunner: QueryRunner): Promise<void> {
   const table = await queryRunner.getTable('claims');
   const keys: TableForeignKey[] = [...(table?.foreignKeys ?? [])];
   for (const key of keys) await queryRunner.dropForeignKey('claims', key);
+}
+
+/** By what conditions find claims, in whichever Unicode form their predicates were sent. Of those in ASCII there is one. */
+async function keyPredicates(queryRunner: QueryRunner): Promise<void> {
+  await queryRunner.query('UPDATE "claims" SET "predicateKey" = "predicate"');
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const claims = (await queryRunner.query(
+      `SELECT "id", "predicate" FROM "claims" WHERE "id" > $1 AND octet_length("predicate") > length("predicate") ORDER BY "id" LIMIT ${CHUNK}`,
+      [after],
+    )) as { id: string; predicate: string }[];
+    for (const { id, predicate } of claims) {
+      const key = predicate.normalize('NFC');
+      if (key !== predicate)
+        await queryRunner.query('UPDATE "claims" SET "predicateKey" = $1 WHERE "id" = $2', [key, id]);
+    }
+    after = claims.at(-1)?.id;
+  }
 }
 
 /** Builds the Merkle tree over the entries as they are: finding faults in them is up to verification. */
@@ -168,38 +274,4 @@ async function insertNodes(queryRunner: QueryRunner, nodes: readonly TreeNode[])
   // Numbers and hashes that we made ourselves: nothing needs quoting.
   const values = nodes.map(({ level, position, hash }) => `(${level}, ${position}, '${hash}')`);
   await queryRunner.query(`INSERT INTO "ledger_tree_nodes" ("level", "position", "hash") VALUES ${values.join(', ')}`);
-}
-
-/** What entries of the sealed form 2 have besides. Older entries keep null: nothing of them changes. */
-const SALTED_COLUMNS = ['"detailsSalt" text', '"stateSalt" text', '"detailsHash" text', '"erased" bigint'];
-
-/** Entries commit with salts to what may have to be forgotten. */
-export class SaltedEntries1764600000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    for (const column of SALTED_COLUMNS) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
-  }
-
-  /** Without their salts, nobody could verify the entries written since: go back to a backup. */
-  readonly down = noWayBack('sealed form 2');
-}
-
-/** Kept answers name the records that they show, so that an erasure finds them. Those kept before name none. */
-export class ShownRecords1764650000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`ALTER TABLE "idempotency_keys" ADD COLUMN "subjects" text NOT NULL DEFAULT '[]'`);
-  }
-
-  /** An earlier version would go on showing what was erased: go back to a backup. */
-  readonly down = noWayBack('erasures');
-}
-
-/** Sums that decisions depend on, kept next to the entries that they are derived from. */
-export class Sums1765100000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    const columns = [...texts('sum window key').map(primary), textColumn('value')];
-    await queryRunner.createTable(new Table({ name: SUMS, columns }));
-  }
-
-  /** A version that keeps no sums would allow more than limits let. */
-  readonly down = noWayBack('limits');
 }

@@ -1,4 +1,4 @@
-import { type MigrationInterface, Table, type TableColumnOptions, type TableIndexOptions } from 'typeorm';
+import { Table, type TableColumnOptions, type TableIndexOptions } from 'typeorm';
 import { governedColumns, optionalTextColumn, textColumn } from '../database/columns';
 
 /** Text columns. @param names separated by spaces. */
@@ -24,9 +24,4 @@ export function byCreation(...columns: string[]): TableIndexOptions {
 export function governedTable(name: string, own: TableColumnOptions[], indexes: TableIndexOptions[] = []): Table {
   const columns = [...governedColumns(), ...own];
   return new Table({ name, columns, indices: [{ ...byCreation(), isUnique: true }, ...indexes] });
-}
-
-/** The `down` of a migration behind which only a backup leads back. @param what the records have since then */
-export function noWayBack(what: string): MigrationInterface['down'] {
-  return () => Promise.reject(new Error(`There is no way back from ${what}: restore a backup from before.`));
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../src/core/json/json-value';
 import { NO_FACTS, compileCondition, truthOf } from '../../../src/governance/policies/conditions/condition';
 import type { Evaluation, EvaluationRequest } from '../../../src/governance/policies/evaluation/evaluation';
+import { compilePolicy } from '../../../src/governance/policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../../../src/governance/policies/evaluation/policy-evaluator';
 import { decodedPath } from '../../../src/governance/policies/patterns/resources';
 import type { AgentSubject } from '../../../src/governance/policies/patterns/subjects';
@@ -150,7 +151,7 @@ export function* faultsAt(
 
 function evaluatorOf(policies: readonly PlannedPolicy[]): PolicyEvaluator {
   const evaluator = new PolicyEvaluator();
-  evaluator.add(policies);
+  evaluator.put(policies.map(compilePolicy), []);
   return evaluator;
 }
 

@@ -25,7 +25,6 @@ export class GrantReaders implements AdmissionRule {
   }
 }
 
-/** Reads grants, and revokes them. */
 @Injectable()
 export class GrantsService {
   constructor(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type FieldFault, invalid } from '../../../core/errors/domain-error';
+import { type FieldFault, invalid, present } from '../../../core/errors/domain-error';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Caller } from '../../../ledger/caller';
@@ -16,7 +16,6 @@ import {
 } from './access-evaluations';
 import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
-/** An answer as the standard defines it. */
 type AccessDecision = AccessDecisionResponse | AccessItemFaultResponse;
 
 /** Answers access evaluations the way evaluate would. */
@@ -30,8 +29,7 @@ export class AuthzenService {
     const all = [...faults, ...('faults' in read ? read.faults : [])];
     if (all.length > 0) throw invalid(all);
     const [decision] = await this.decisions(caller, [read], 'execute_all');
-    if (decision === undefined) throw new Error('An evaluation has no decision.');
-    return decision;
+    return present(decision, 'decision on an evaluation');
   }
 
   /** Answers a list of evaluations in the order of its items; a body without a list is a single evaluation. */

@@ -4,9 +4,9 @@ import type { Configuration } from '../../../core/config/configuration';
 import { SYSTEM_CALLER } from '../../../ledger/caller';
 import type { RecordHistory } from '../../../ledger/record-history';
 import type { ActivePolicies } from '../../policies/active-policies';
-import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
+import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
 import type { ActionGuards } from '../action-guards';
-import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
+import { PolicyEvaluator, policySetOf } from '../../policies/evaluation/policy-evaluator';
 import type { PastPolicies } from '../../policies/past-policies';
 import type { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
@@ -42,14 +42,18 @@ describe('Answers to a list', () => {
     let now = 0;
     // Each look at the clock finds the turn over.
     clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
-    evaluator.remove([DENY.id]);
-    evaluator.add([ALLOW]);
+    evaluator.put([], [DENY.id]);
+    evaluator.put([compilePolicy(ALLOW)], []);
   });
   afterEach(() => clock.mockRestore());
 
   function toggle(): void {
-    if (evaluator.size === 2) evaluator.remove([DENY.id]);
-    else evaluator.add([DENY]);
+    if (isDenied()) evaluator.put([], [DENY.id]);
+    else evaluator.put([compilePolicy(DENY)], []);
+  }
+
+  function isDenied(): boolean {
+    return evaluator.policySet === policySetOf([ALLOW.id, DENY.id]);
   }
 
   it.each([1, 2, 3, 1_000])('are all by one set, which others change %i times meanwhile', async (changes) => {
@@ -67,7 +71,7 @@ describe('Answers to a list', () => {
         }
       },
     });
-    const effect = evaluator.size === 2 ? 'deny' : 'allow';
+    const effect = isDenied() ? 'deny' : 'allow';
     expect(made).toBeGreaterThan(10);
     expect({ answers, policySet }).toEqual({ answers: Array(10).fill(effect), policySet: evaluator.policySet });
   });
@@ -77,7 +81,7 @@ describe('Answers to a list', () => {
     const within = { decideWithin: 'P1D', executeWithin: 'PT1H' } as const;
     const approval = { riskLevel: 'medium', approvers: [{ subjects, approvals: 1 }], ...within } as const;
     const approved: PolicyRules = { ...RULES, id: 'pol_3', name: 'approved', effect: 'require_approval', approval };
-    evaluator.add([approved]);
+    evaluator.put([compilePolicy(approved)], []);
     const asked = evaluations.ask({
       caller: SYSTEM_CALLER,
       questions: [],
@@ -85,6 +89,6 @@ describe('Answers to a list', () => {
       answers: (asking) => Array.from({ length: 1_000 }, () => asking[kind](QUESTION)),
     });
     await expect(asked).rejects.toThrow('requests must be fewer');
-    evaluator.remove([approved.id]);
+    evaluator.put([], [approved.id]);
   });
 });

@@ -12,6 +12,7 @@ import type { Evaluation, EvaluationRequest, Facts, PolicyEffect } from '../../p
 import type { PolicySet } from '../../policies/evaluation/policy-evaluator';
 import { PastPolicies } from '../../policies/past-policies';
 import { FactReader, type FactSource, gatheredFacts } from '../facts';
+import { subjectOf } from '../../policies/patterns/subjects';
 import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
@@ -144,7 +145,7 @@ export class Evaluations {
   ): Promise<readonly AnswerResponse[]> {
     const asked = questions.map((question, index): GrantedAction | null => {
       const { who } = question;
-      const agentId = 'agent' in who ? agents.get(who.agent)?.agent.id : undefined;
+      const agentId = 'agent' in who ? agents.get(who.agent)?.id : undefined;
       if (agentId === undefined || answers[index]?.approval === null) return null;
       return { ...question, agentId, onBehalfOf: askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null };
     });
@@ -219,9 +220,9 @@ export class Evaluations {
   ): Promise<Facts | undefined> {
     const asked = questions.flatMap((question) => {
       if (!('action' in question)) return [];
-      const { who } = question;
-      const subject = 'agent' in who ? agents.get(who.agent)?.subject : who;
-      if (subject === undefined || !mayName({ principals }, question, agents)) return [];
+      const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
+      if (isUnknown || !mayName({ principals }, question, agents)) return [];
+      const { subject } = resolved(question, agents);
       const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
       return policies.asks({ ...question, subject, principal, at });
     });
@@ -319,7 +320,8 @@ export function* answersTo(
 
 function resolved({ who }: AskedPermission, agents: Agents): Somebody {
   if (!('agent' in who)) return { agent: null, subject: who };
-  return present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
+  const agent = present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
+  return { agent, subject: subjectOf(agent) };
 }
 
 const UNABLE: ReadonlySet<AnswerReason> = new Set([

@@ -1,7 +1,6 @@
 import type { RequestedAction } from '../permissions';
 import {
   type GivenPrincipal,
-  type People,
   type Principal,
   ON_BEHALF_OF,
   RUN,
@@ -10,7 +9,7 @@ import {
   principalOf,
   unknownPersonFault,
 } from '../principals';
-import { type AgentSubject, type EvaluationSubject, subjectOf } from '../../policies/patterns/subjects';
+import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Agent } from '../../agents/agent.entity';
@@ -116,14 +115,8 @@ export function isGiven<Value>(value: Value | null | undefined): value is Value 
   return value !== null && value !== undefined;
 }
 
-/** An agent, and how policies see it: worked out once for all questions about it. */
-export interface KnownAgent {
-  readonly agent: Agent;
-  readonly subject: AgentSubject;
-}
-
 /** Agents by id or name, where there is such an agent. */
-export type Agents = ReadonlyMap<string, KnownAgent>;
+export type Agents = ReadonlyMap<string, Agent>;
 
 /** The agents that questions are about, and the people for whom they act, as they are now or were at a moment. */
 export async function agentsOf(
@@ -137,10 +130,7 @@ export async function agentsOf(
     if ('agent' in who) named.add(who.agent);
     for (const name of namedPeople(caller, onBehalfOf ?? null)) named.add(name);
   }
-  const known = new Map<string, KnownAgent>();
-  for (const [name, agent] of await findAgents(history, named, asOf))
-    known.set(name, { agent, subject: subjectOf(agent) });
-  return known;
+  return findAgents(history, named, asOf);
 }
 
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
@@ -167,7 +157,7 @@ export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agent
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
 export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
   const { agentId, grants } = caller;
-  const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.agent.id === agentId;
+  const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
   if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');
 }
 
@@ -176,15 +166,11 @@ export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], age
  * @throws PERMISSION_DENIED when the caller does not vouch for it.
  */
 export function askedPrincipal(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): Principal | null | undefined {
-  return principalOf(caller, onBehalfOf ?? null, peopleAmong(agents));
+  return principalOf(caller, onBehalfOf ?? null, agents);
 }
 
 export function mayName(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): boolean {
-  return isVouched(caller, onBehalfOf ?? null, peopleAmong(agents));
-}
-
-function peopleAmong(agents: Agents): People {
-  return { get: (name) => agents.get(name)?.agent };
+  return isVouched(caller, onBehalfOf ?? null, agents);
 }
 
 const MOST_REQUESTS = 1_000;
@@ -220,7 +206,6 @@ const QUESTION = objectShape(
   (given) => (hasBoth(given) ? [{ at: '.subject', message: EITHER }] : []),
 );
 
-/** The questions of a list. */
 export const REQUESTS = listShape(QUESTION, 1, MOST_REQUESTS, 'requests');
 
 export const REQUESTS_DESCRIPTION =

@@ -44,10 +44,9 @@ function leastAllowance(allowances: readonly (GrantAllowance | undefined)[]): Gr
   return least;
 }
 
-/** If both are equally long, the first keeps its text. */
 function lesser(one: GrantAllowance, other: GrantAllowance): GrantAllowance {
   return {
-    for: lengthOf(other.for) < lengthOf(one.for) ? other.for : one.for,
+    for: shorter(one.for, other.for),
     uses: one.uses === null || (other.uses !== null && other.uses < one.uses) ? other.uses : one.uses,
     wider: one.wider && other.wider,
   };
@@ -90,11 +89,6 @@ export function sumOfGrant(id: string): string {
 /** Milliseconds. */
 export function lengthOf(duration: string): number {
   return parseDuration(duration) ?? Infinity;
-}
-
-/** A group that needs this many approvals by different reviewers. */
-export interface Demand {
-  readonly approvals: number;
 }
 
 /** The reviewers who may give some of the required approvals. */
@@ -162,17 +156,14 @@ export function combinedRequirement(requirements: readonly ApprovalRequirement[]
   if (first === undefined) return null;
   const groups = new Map<string, ApproverGroup>();
   let { riskLevel, decideWithin, executeWithin } = first;
-  let approvals = 0;
   for (const requirement of requirements) {
     for (const group of requirement.approvers) {
       const key = setKeyOf(group.subjects);
       const known = groups.get(key);
-      const both = known === undefined ? group : merged(known, group);
-      approvals += both.approvals - (known?.approvals ?? 0);
-      groups.set(key, both);
+      groups.set(key, known === undefined ? group : merged(known, group));
     }
     // Further requirements could only make it larger.
-    if (groups.size > MOST_GROUPS || approvals > MOST_APPROVALS) break;
+    if (groups.size > MOST_GROUPS) break;
     if (RISK_LEVELS.indexOf(requirement.riskLevel) > RISK_LEVELS.indexOf(riskLevel)) riskLevel = requirement.riskLevel;
     decideWithin = shorter(decideWithin, requirement.decideWithin);
     executeWithin = shorter(executeWithin, requirement.executeWithin);
@@ -222,7 +213,7 @@ export function setKeyOf(subjects: readonly string[]): string {
   return key;
 }
 
-export function sumOfApprovals(groups: readonly Demand[]): number {
+export function sumOfApprovals(groups: readonly Pick<ApproverGroup, 'approvals'>[]): number {
   return groups.reduce((sum, { approvals }) => sum + approvals, 0);
 }
 

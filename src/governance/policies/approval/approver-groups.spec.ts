@@ -1,9 +1,12 @@
 import { seededRandom } from '../../../../test/faults/support/random';
 import { areFilled, filledApprovals, type FillableGroups } from './approver-groups';
-import { areEqualSets, type Demand } from './approval-requirement';
+import { type ApproverGroup, areEqualSets } from './approval-requirement';
 
 /** The maximum, found by trying every way to assign each reviewer to one of its groups, or to none. */
-function byBruteForce(groups: readonly Demand[], reviewers: readonly FillableGroups[]): number {
+function byBruteForce(
+  groups: readonly Pick<ApproverGroup, 'approvals'>[],
+  reviewers: readonly FillableGroups[],
+): number {
   const [first, ...others] = reviewers;
   if (first === undefined) return 0;
   const counts = first

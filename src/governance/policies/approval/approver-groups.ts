@@ -1,5 +1,5 @@
 import { type PolicyAgent, subjectOf, subjectText, textsOf } from '../patterns/subjects';
-import { PRINCIPAL, sumOfApprovals, type ApproverGroup, type Demand } from './approval-requirement';
+import { PRINCIPAL, sumOfApprovals, type ApproverGroup } from './approval-requirement';
 
 /** The groups that one reviewer may approve for: indexes into the groups, in order. */
 export type FillableGroups = readonly number[];
@@ -8,7 +8,10 @@ export type FillableGroups = readonly number[];
  * The most approvals that can be counted when each reviewer counts for one group: a maximum matching, by augmenting
  * paths (Kuhn's algorithm; a group has one slot per required approval).
  */
-export function filledApprovals(groups: readonly Demand[], reviewers: readonly FillableGroups[]): number {
+export function filledApprovals(
+  groups: readonly Pick<ApproverGroup, 'approvals'>[],
+  reviewers: readonly FillableGroups[],
+): number {
   /** The reviewers assigned to each group so far. */
   const assigned = groups.map((): number[] => []);
   /** Assigns a reviewer to a group, reassigning others if that makes room. False if that is impossible. */
@@ -26,7 +29,10 @@ export function filledApprovals(groups: readonly Demand[], reviewers: readonly F
 }
 
 /** Whether every group can be filled, each by different reviewers: nobody counts twice. */
-export function areFilled(groups: readonly Demand[], reviewers: readonly FillableGroups[]): boolean {
+export function areFilled(
+  groups: readonly Pick<ApproverGroup, 'approvals'>[],
+  reviewers: readonly FillableGroups[],
+): boolean {
   return filledApprovals(groups, reviewers) === sumOfApprovals(groups);
 }
 

@@ -41,7 +41,6 @@ export type GivenApproval = Optional<
   Omit<ApprovalRequirement, 'approvers' | 'grant'> & { approvers: readonly GivenGroup[]; grant: GivenAllowance }
 >;
 
-/** Its `grant`. */
 type GivenAllowance = Pick<GrantAllowance, 'for'> & Optional<Omit<GrantAllowance, 'for'>>;
 
 const GROUP = objectShape({
@@ -58,7 +57,6 @@ const GROUP = objectShape({
   }),
 });
 
-/** Groups of approvers, as a client sends them. */
 const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 
 /** Characters; even the longest duration takes far fewer. */
@@ -77,7 +75,6 @@ const GRANT = objectShape({
   }),
 });
 
-/** The `approval` of a policy, as a client sends it. */
 export const APPROVAL = objectShape({
   riskLevel: member(choiceShape(RISK_LEVELS), { optional: true, default: 'medium' }),
   approvers: member(APPROVERS, {

@@ -50,7 +50,6 @@ const DAY_NAMES: Shape = {
   },
 };
 
-/** The shape of a condition on the clock. */
 const ON_CLOCK = objectShape({
   clock: CLOCK,
   days: { ...DAY_NAMES, optional: true },
@@ -58,7 +57,6 @@ const ON_CLOCK = objectShape({
   value: anyJson(spanFault),
 });
 
-/** The shape of a condition on the run. */
 const EARLIER = textShape({ max: 100, rule: actionPatternFault });
 const RESOURCE = choiceShape(['same']);
 const ON_RUN = objectShape({
@@ -69,13 +67,11 @@ const ON_RUN = objectShape({
 });
 
 const CLAIM = textShape({ max: 255 });
-/** The shape of a condition on what is known of an entity. */
 const ON_CLAIMS = objectShape(
   { claim: CLAIM, op: operator(['supports']), parameter: PARAMETER, value: anyJson(confidenceFault) },
   ({ parameter }) => (hasEach(parameter) ? [{ at: '.parameter', message: 'must not have a "*" with claim' }] : []),
 );
 
-/** The shape of a condition on a parameter. */
 const ON_PARAMETER = objectShape(
   { parameter: PARAMETER, op: operator(PARAMETER_OPERATORS), value: anyJson(() => undefined) },
   operandFaults,

@@ -41,7 +41,6 @@ export interface PolicyRules {
 /** What a policy lists, each once; null stands for everything. */
 type Listed = readonly string[] | null;
 
-/** A policy compiled for evaluation. */
 export interface CompiledPolicy {
   readonly reference: DecidingPolicy;
   /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { PolicyCondition } from '../conditions/condition';
 import { isTooLarge } from '../approval/approval-requirement';
 import { oracle } from '../../../../test/support/oracles/policy-oracle';
-import type { PolicyRules } from './compiled-policy';
+import { compilePolicy, type PolicyRules } from './compiled-policy';
 import { type EvaluationRequest, POLICY_EFFECTS, type PolicyEffect } from './evaluation';
 import type { PolicyPart } from './explanation';
 import { PolicyEvaluator } from './policy-evaluator';
@@ -113,7 +113,7 @@ describe('The explanation of an answer', () => {
       fc.property(fc.array(rules, { maxLength: 30 }), request, (made, asked) => {
         const policies = made.map(policyOf);
         const evaluator = new PolicyEvaluator();
-        evaluator.add(policies);
+        evaluator.put(policies.map(compilePolicy), []);
         const { inForce, matched, nearMisses } = evaluator.explain(asked);
         const referenceTo = ({ id, name, version, effect }: PolicyRules): object => ({ id, name, version, effect });
         expect(inForce).toBe(policies.length);
@@ -153,7 +153,7 @@ describe('The explanation of an answer', () => {
       fc.property(fc.array(rules, { maxLength: 8 }), request, effects, (made, asked, otherwise) => {
         const policies = made.map(policyOf);
         const evaluator = new PolicyEvaluator();
-        evaluator.add(policies);
+        evaluator.put(policies.map(compilePolicy), []);
         const possible = setsOf(policies).map((some) =>
           oracle(some, asked).effect === null ? otherwise : answerBy(some, asked),
         );

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { posix, win32 } from 'node:path';
-import type { PolicyRules } from './compiled-policy';
+import { compilePolicy, type PolicyRules } from './compiled-policy';
 import { PolicyEvaluator } from './policy-evaluator';
 import { resourcePathFault, resourceTypeFault, resourcePatternFault, isUrl } from '../patterns/resources';
 
@@ -143,7 +143,12 @@ function evaluatorOf(pattern: string): PolicyEvaluator {
     limits: [],
     onBehalfOf: [],
   };
-  evaluator.add([{ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules }] satisfies PolicyRules[]);
+  evaluator.put(
+    ([{ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules }] satisfies PolicyRules[]).map(
+      compilePolicy,
+    ),
+    [],
+  );
   return evaluator;
 }
 

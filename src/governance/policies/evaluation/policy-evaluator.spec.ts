@@ -4,12 +4,12 @@ import { AGENT_KINDS } from '../../agents/agent-name';
 import { RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 import { PARAMETER_OPERATORS, type PolicyCondition } from '../conditions/condition';
 import type { JsonScalar } from '../../../core/json/json-value';
-import type { PolicyRules } from './compiled-policy';
+import { compilePolicy, type PolicyRules } from './compiled-policy';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
 import { sha256 } from '../../../ledger/chain/hash-chain';
 import { oracle } from '../../../../test/support/oracles/policy-oracle';
 import { POLICY_EFFECTS, type EvaluationRequest } from './evaluation';
-import { PolicyEvaluator } from './policy-evaluator';
+import { PolicyEvaluator, policySetOf } from './policy-evaluator';
 
 /** Number of random policy sets; `POLICY_CASES=100000` for a long run. */
 const CASES = Number(process.env['POLICY_CASES'] ?? 500);
@@ -182,7 +182,7 @@ describe('PolicyEvaluator', () => {
         (made, requests) => {
           const policies = made.map(policyOf);
           const evaluator = new PolicyEvaluator();
-          evaluator.add(policies);
+          evaluator.put(policies.map(compilePolicy), []);
           for (const asked of requests) expectSame(evaluator, policies, asked);
         },
       ),
@@ -200,12 +200,12 @@ describe('PolicyEvaluator', () => {
           if (add || inForce.length === 0) {
             const policy = policyOf(rule, number);
             inForce.push(policy);
-            evaluator.add([policy]);
+            evaluator.put([compilePolicy(policy)], []);
           } else {
-            for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.remove([id]);
+            for (const { id } of inForce.splice(victim % inForce.length, 1)) evaluator.put([], [id]);
           }
           expectSame(evaluator, inForce, asked);
-          expect(evaluator.size).toBe(inForce.length);
+          expect(evaluator.policySet).toBe(policySetOf(inForce.map(({ id }) => id)));
         }
       }),
       { numRuns: Math.ceil(CASES / 4) },
@@ -242,14 +242,16 @@ describe('PolicyEvaluator', () => {
           const inForce = evaluator.version === version ? before : after;
           expect(evaluator.policySet).toBe(inForce === before ? policySet : expected);
           for (const one of asked) expectSame(evaluator, inForce, one);
-          expect(evaluator.size).toBe(inForce.length);
           await new Promise(setImmediate);
         }
         await done;
         expect(turns).toBeGreaterThan(added.length);
         expect(evaluator.policySet).toBe(expected);
         for (const one of asked) expectSame(evaluator, after, one);
-        evaluator.remove(after.map(({ id }) => id));
+        evaluator.put(
+          [],
+          after.map(({ id }) => id),
+        );
         expect(evaluator.policySet).toBe(new PolicyEvaluator().policySet);
         expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
       }),
@@ -265,13 +267,13 @@ describe('PolicyEvaluator', () => {
         const evaluator = new PolicyEvaluator();
         const madeOf = (numbers: readonly number[]): PolicyRules[] => numbers.map((number) => policyOf(rule, number));
         const idsOf = (numbers: Iterable<number>): string[] => madeOf([...numbers]).map(({ id }) => id);
-        evaluator.add(madeOf(first));
+        evaluator.put(madeOf(first).map(compilePolicy), []);
         const left = new Set(first.filter((number) => !removed.includes(number)).concat(added));
         const expected = sha256(canonicalJson(idsOf(left).sort()));
         expect(evaluator.policySetWith(idsOf(added), idsOf(removed))).toBe(expected);
-        evaluator.remove(idsOf(removed));
-        evaluator.add(madeOf(added));
-        expect([evaluator.size, evaluator.policySet]).toEqual([left.size, expected]);
+        evaluator.put([], idsOf(removed));
+        evaluator.put(madeOf(added).map(compilePolicy), []);
+        expect(evaluator.policySet).toBe(expected);
       }),
     );
   });
@@ -286,13 +288,13 @@ describe('PolicyEvaluator', () => {
             made.slice(number % made.length, (number % made.length) + 1).map((rule) => policyOf(rule, number)),
           ).flat();
           const evaluator = new PolicyEvaluator();
-          evaluator.add(policies.slice(0, 200));
-          for (const policy of policies.slice(200)) evaluator.add([policy]);
+          evaluator.put(policies.slice(0, 200).map(compilePolicy), []);
+          for (const policy of policies.slice(200)) evaluator.put([compilePolicy(policy)], []);
           for (const asked of requests) expectSame(evaluator, policies, asked);
           const [gone, left] = [policies.filter((_, at) => at % 2 === 0), policies.filter((_, at) => at % 2 === 1)];
-          for (const { id } of gone) evaluator.remove([id]);
+          for (const { id } of gone) evaluator.put([], [id]);
           for (const asked of requests) expectSame(evaluator, left, asked);
-          for (const { id } of left) evaluator.remove([id]);
+          for (const { id } of left) evaluator.put([], [id]);
           expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
         },
       ),
@@ -314,14 +316,14 @@ describe('PolicyEvaluator', () => {
             ),
         ).flat();
         const evaluator = new PolicyEvaluator();
-        evaluator.add(policies);
+        evaluator.put(policies.map(compilePolicy), []);
         const inForce = new Map(policies.map((policy) => [policy.id, policy]));
         for (let change = 0; change < 300; change += 1) {
           for (const policy of policies.slice(draw(DIVIDED)).slice(0, 1)) {
-            if (inForce.delete(policy.id)) evaluator.remove([policy.id]);
+            if (inForce.delete(policy.id)) evaluator.put([], [policy.id]);
             else {
               inForce.set(policy.id, policy);
-              evaluator.add([policy]);
+              evaluator.put([compilePolicy(policy)], []);
             }
           }
         }
@@ -365,7 +367,7 @@ describe('PolicyEvaluator', () => {
       ),
     ).map((policy) => ({ ...policy, actions: ['read'] }));
     const evaluator = new PolicyEvaluator();
-    evaluator.add([...policies].reverse());
+    evaluator.put([...policies].reverse().map(compilePolicy), []);
     expect(evaluator.evaluate(ASKED).policies.map((policy) => policy.id)).toEqual(
       policies.slice(0, 10).map(({ id }) => id),
     );
@@ -375,21 +377,24 @@ describe('PolicyEvaluator', () => {
     const evaluator = new PolicyEvaluator();
     const empty = contentOf(evaluator);
     for (let number = 0; number < 100; number += 1) {
-      evaluator.add([
-        policyOf(
-          {
-            ...RULE,
-            subjects: [`agent ${String(number)}`, `role:${String(number)}`],
-            actions: ['read'],
-            resourceTypes: ['docs'],
-            resources: [`a/${String(number)}`, `b${String(number)}/*`],
-            wide: number % 2 === 0,
-          },
-          number,
-        ),
-      ]);
+      evaluator.put(
+        [
+          policyOf(
+            {
+              ...RULE,
+              subjects: [`agent ${String(number)}`, `role:${String(number)}`],
+              actions: ['read'],
+              resourceTypes: ['docs'],
+              resources: [`a/${String(number)}`, `b${String(number)}/*`],
+              wide: number % 2 === 0,
+            },
+            number,
+          ),
+        ].map(compilePolicy),
+        [],
+      );
     }
-    for (let number = 0; number < 100; number += 1) evaluator.remove([`pol_${String(number).padStart(4, '0')}`]);
+    for (let number = 0; number < 100; number += 1) evaluator.put([], [`pol_${String(number).padStart(4, '0')}`]);
     expect(contentOf(evaluator)).toBe(empty);
     expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [], requirement: null });
   });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Turn } from '../../../core/concurrency/turn';
+import { inTurns } from '../../../core/concurrency/turn';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
 import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
-import { type EvaluationSubject, textsOf } from '../patterns/subjects';
+import { textsOf } from '../patterns/subjects';
 import {
   type Asked,
   compareByAge,
@@ -40,10 +40,7 @@ export const NOTHING_ASKED: Asks = { uses: [], facts: [] };
 const NONE: ReadonlySet<string> = new Set();
 
 /** A set of policies, and whether it lets somebody do something. */
-export type PolicySet = Pick<
-  PolicyEvaluator,
-  'policySet' | 'policySetWith' | 'version' | 'asks' | 'evaluate' | 'explain' | 'bestEffect' | 'allowingOtherwise'
->;
+export type PolicySet = Omit<PolicyEvaluator, 'change' | 'put'>;
 
 /** Decides by the policies in force. They are filed by resource and action, in order of precedence. */
 export class PolicyEvaluator {
@@ -53,18 +50,12 @@ export class PolicyEvaluator {
   private readonly asking = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;
-  /** The subject of the previous request: lists ask about the same one again and again. */
-  private known: { readonly subject: EvaluationSubject; readonly texts: ReadonlySet<string> } | null = null;
 
   /** An evaluator for policies that need not be in force. */
   static async of(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
     const evaluator = new PolicyEvaluator();
     await evaluator.change(policies, []);
     return evaluator;
-  }
-
-  get size(): number {
-    return this.policies.size;
   }
 
   /** Differs whenever another set is in force. */
@@ -91,24 +82,13 @@ export class PolicyEvaluator {
    * are prepared in several turns of the event loop. To be finished before another change begins.
    */
   async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
-    const turn = new Turn();
     const compiled: CompiledPolicy[] = [];
-    for (const policy of added) {
-      if (turn.isOver) await turn.next();
-      compiled.push(compilePolicy(policy));
-    }
+    for await (const policy of inTurns(added)) compiled.push(compilePolicy(policy));
     this.put(compiled, removed);
   }
 
-  add(policies: readonly PolicyRules[]): void {
-    this.put(policies.map(compilePolicy), []);
-  }
-
-  remove(ids: readonly string[]): void {
-    this.put([], ids);
-  }
-
-  private put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
+  /** The same of policies that are compiled already, in this turn. */
+  put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
     for (const id of removed) {
       const policy = this.policies.get(id);
       if (policy === undefined) continue;
@@ -122,7 +102,6 @@ export class PolicyEvaluator {
     this.asking.add(fresh.filter(asksMore));
     this.changes += 1;
     this.knownSet = null;
-    this.known = null;
   }
 
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
@@ -194,10 +173,9 @@ export class PolicyEvaluator {
 
   private asked(request: EvaluationRequest, facts: ConditionFacts | null = NO_FACTS): Asked {
     const { subject, principal = null, isReview = false } = request;
-    if (this.known?.subject !== subject) this.known = { subject, texts: new Set(textsOf(subject)) };
     return {
       request,
-      subjects: this.known.texts,
+      subjects: new Set(textsOf(subject)),
       principals: principal === null ? null : new Set(['*', ...textsOf(principal)]),
       facts,
       usesLimits: !isReview && 'agentId' in subject && subject.agentId !== '',

@@ -6,6 +6,7 @@ import {
   isPercentOf,
   sumOf,
 } from '../../../core/values/decimal';
+import type { PolicyReference } from '../../../core/errors/domain-error';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { SumKey } from '../../../ledger/records/sum-key';
 import { type ConditionRequest, pathOf, valueAt } from '../conditions/condition';
@@ -58,16 +59,9 @@ export interface PolicyLimit {
   readonly by: LimitScope;
 }
 
-/** A policy with limits. */
-interface LimitedPolicy {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-}
-
 /** What a request would take from a limit. */
 export interface AskedUse {
-  readonly policy: LimitedPolicy;
+  readonly policy: PolicyReference;
   /** The index of the limit. */
   readonly limit: number;
   readonly max: Decimal;
@@ -95,7 +89,7 @@ export function sumOfLimit(name: string, { of, per, by }: Pick<PolicyLimit, 'of'
 
 /** A limit that would no longer be accepted lets nothing through. */
 export function askedUses(
-  policy: LimitedPolicy,
+  policy: PolicyReference,
   limits: readonly PolicyLimit[],
   { subject, parameters, at }: Pick<ConditionRequest, 'subject' | 'parameters' | 'at'>,
 ): AskedUse[] {

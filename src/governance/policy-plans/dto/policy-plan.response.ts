@@ -61,7 +61,6 @@ export class FailedPolicyTestResponse {
   readonly nearest?: readonly NearTestedPolicyResponse[];
 }
 
-/** The results of the tests of a planned set. */
 export class PolicyTestsResponse {
   @ApiMember('How many got the expected answer.', { type: 'integer', example: 1 })
   readonly passed!: number;

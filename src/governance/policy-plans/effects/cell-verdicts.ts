@@ -179,7 +179,6 @@ export class CellVerdicts {
   }
 }
 
-/** The truths as a text key. */
 export function truthsKey(truths: Truths): string {
   return JSON.stringify([...truths].map(([condition, { holds }]) => [condition, holds]).sort());
 }

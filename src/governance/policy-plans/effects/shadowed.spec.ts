@@ -1,3 +1,4 @@
+import { compilePolicy } from '../../policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
 import type { PlannedPolicy } from './planned-match';
 import { plannedMatches } from './planned-match';
@@ -170,7 +171,7 @@ function isIn(narrow: PlannedPolicy, one: string, broad: PlannedPolicy, other: s
 
 function only(policy: PlannedPolicy, resource: string): (resourceType: string, resourceId: string) => boolean {
   const evaluator = new PolicyEvaluator();
-  evaluator.add([{ ...policy, resources: [resource] }]);
+  evaluator.put([compilePolicy({ ...policy, resources: [resource] })], []);
   const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
   return (resourceType, resourceId) =>
     evaluator.evaluate({ subject, action: 'x', resourceType, resourceId, parameters: {}, at: '' }).effect !== null;

@@ -16,7 +16,6 @@ const PREFIXES = ['agent', 'role', 'kind'];
 const SHORT = 5;
 const SHORTEST = 3;
 
-/** Who is registered. */
 interface Registered {
   readonly agents: readonly AgentSubject[];
   /** All of theirs, each once; null if they are too many to be kept. */

@@ -80,7 +80,6 @@ export function InsteadField(): PropertyDecorator {
   return Field(INSTEAD, { optional: true, description });
 }
 
-/** Fills in defaults. */
 export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GivenGrant {
   return { for: length, uses: uses ?? null, resources: resources ?? null, parameters: parameters ?? 'same' };
 }

@@ -154,13 +154,11 @@ export class AnswerResponse {
   }
 }
 
-/** The answer to one question. */
 export class EvaluationResponse extends AnswerResponse {
   @ApiProperty(POLICY_SET)
   readonly policySet!: string;
 }
 
-/** The answers to a list of questions. */
 export class EvaluationsResponse {
   @ApiMember('In the order of the requests.', { type: [AnswerResponse] })
   readonly results!: readonly AnswerResponse[];
