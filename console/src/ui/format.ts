@@ -3,6 +3,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 const NUMBERS = new Intl.NumberFormat('en');
+const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 15 });
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const MOMENT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const;
 const SHORT = new Intl.DateTimeFormat(undefined, MOMENT);
@@ -10,6 +11,11 @@ const WITH_YEAR = new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric
 
 export function numberText(value: number): string {
   return NUMBERS.format(value);
+}
+
+/** Not rounded: of two shares, people have to see which is the larger. */
+export function percentText(share: number): string {
+  return PERCENT.format(share);
 }
 
 /** `1 entry`, `2 entries`. */

@@ -1,10 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { entryOf, forge } from '../../evidence/forged-file';
+import { createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { verifierKey } from '../../verification/literal-notes';
 import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from '../browser';
-import { askToPay, companyStage } from '../company';
+import { askToPay, companyStage, PAYMENT } from '../company';
 
 /** As a browser says it that has no network. */
 const OFFLINE = { expected: [/ERR_INTERNET_DISCONNECTED/] };
@@ -208,6 +209,22 @@ describeInBrowser('A decision file in a page that came by plain http', () => {
 describeInBrowser('What was erased, in the console', () => {
   const stage = companyStage(() => ({ RETAIN_AT_LEAST: 'PT0S' }));
 
+  /** The id of a grant whose decision was erased. */
+  async function erasedGrant(): Promise<string> {
+    const { program, bot, sara } = stage.company;
+    const approval = { approvers: [{ subjects: ['role:security'] }], grant: { for: 'P1D' } };
+    await createPolicy(program, { name: 'read', effect: 'require_approval', actions: ['read-invoice'], approval });
+    const asked = { ...PAYMENT, action: 'read-invoice' };
+    const { body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', { key: bot.key, body: asked });
+    const grant = { for: 'PT1H' };
+    await send(program, 'POST', `/api/v1/decisions/${body.decisionId}/approve`, { key: sara.key, body: { grant } });
+    await send(program, 'POST', `/api/v1/executions/${body.id}/cancel`, { key: program.key });
+    const erasure = { subjects: [{ type: 'execution', id: body.id }], reason: 'Request 9' };
+    expect((await send(program, 'POST', '/api/v1/erasures', { key: program.key, body: erasure })).status).toBe(201);
+    const grants = await send(program, 'GET', `/api/v1/grants?decisionId=${body.decisionId}`);
+    return grants.body.data[0].id;
+  }
+
   it('is shown as such, where empty fields would be taken for what it said', async () => {
     const { program, finn, sara } = stage.company;
     const { id, decisionId } = await askToPay(stage.company);
@@ -252,6 +269,12 @@ describeInBrowser('What was erased, in the console', () => {
     await page.getByText('Contents erased.').waitFor();
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('plan');
     expect(await page.getByRole('region', { name: 'The proposal' }).count()).toBe(0);
+    const grantId = await erasedGrant();
+    await page.evaluate(
+      `history.pushState(null, '', '/console/grants/${grantId}'); dispatchEvent(new PopStateEvent('popstate'));`,
+    );
+    await page.getByRole('heading', { name: 'payment-bot may read-invoice on supplier (contents erased)' }).waitFor();
+    await page.goBack();
     await page.goBack();
     await page.getByRole('button', { name: /^Verify/ }).click();
     await page.getByText(/The contents of \d+ entries were erased, as later ones say/).waitFor();

@@ -1,4 +1,4 @@
-import { addClaim, createEntity, issueKey } from '../../support/application/factories';
+import { addClaim, createEntity, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeInBrowser, type Page, signIn } from '../browser';
 import { companyStage } from '../company';
@@ -90,6 +90,26 @@ describeInBrowser('Two requests that differ look different in the console', () =
     await page.getByRole('heading', { level: 1, name: `prod/Twin GmbH ${String(one)}` }).waitFor();
     await page.getByRole('link', { name: '← Inbox' }).click();
     await page.getByRole('link', { name: `pay-invoice on supplier/prod/Twin GmbH ${String(one)}` }).waitFor();
+  });
+
+  it('in the argument with which a condition compares another, and in what may not be asked', async () => {
+    const { program, sara } = stage.company;
+    const conditions = [{ parameter: '/amount', op: 'gt', value: { parameter: '/limit' } }];
+    const approval = { approvers: [{ subjects: ['role:security'] }] };
+    const rules = { name: 'beyond', effect: 'require_approval', actions: ['read-invoice'], conditions, approval };
+    await createPolicy(program, rules);
+    const asked = {
+      action: 'read-invoice',
+      resourceType: 'supplier',
+      resourceId: '7',
+      parameters: { amount: 5, limit: 3 },
+    };
+    const body = { ...asked, onBehalfOf: { subject: 'user:eva' } };
+    const { decisionId } = (await send(program, 'POST', '/api/v1/agents/payment-bot/execute', { body })).body;
+    const page = await open(`decisions/${decisionId}`, sara.key);
+    const why = page.getByRole('region', { name: 'Why it needs approval' });
+    await why.getByText('/amount is more than /limit, here 3; here it is 5').waitFor();
+    await why.getByText('it is on behalf of somebody for whom your key may not ask').waitFor();
   });
 
   it('in the key that acted, although it names the same agent', async () => {

@@ -52,7 +52,13 @@ describeInBrowser("The console's grants", () => {
       '2 days',
     ]);
     await length.selectOption('8 hours');
-    await saras.getByLabel(/^How often/).fill('3');
+    const often = saras.getByLabel(/^How often/);
+    // The value of a field for numbers is empty then, which would mean any number of times.
+    await often.pressSequentially('5-');
+    await saras.getByRole('button', { name: 'Approve' }).click();
+    await saras.locator('input:focus:invalid').waitFor();
+    expect((await send(program, 'GET', `/api/v1/decisions/${decisionId}`)).body.reviews).toEqual([]);
+    await often.fill('3');
     await saras.getByLabel(/^Resources/).fill('invoices/*');
     await saras.getByLabel('With any parameters').check();
     await withAxe(saras);

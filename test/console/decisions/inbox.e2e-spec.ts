@@ -133,6 +133,7 @@ describeInBrowser('The inbox of the console', () => {
       const approval = { riskLevel, approvers: [{ subjects: ['role:security'] }] };
       await createPolicy(program, { name, effect: 'require_approval', actions: [`run-${name}`], approval });
       const ids: string[] = [];
+      const onBehalfOf = { subject: `agent:${stage.company.finn.id}` };
       for (const [run, job] of [
         ['night', 1],
         ['night', 2],
@@ -140,7 +141,8 @@ describeInBrowser('The inbox of the console', () => {
         ['day', 4],
       ]) {
         const parameters = { job, ...(job === 2 && { note: NOTE }) };
-        const body = { action: `run-${name}`, resourceType: 'job', resourceId: `job-${job}`, parameters, run };
+        const asked = { action: `run-${name}`, resourceType: 'job', resourceId: `job-${job}`, parameters, run };
+        const body = { ...asked, onBehalfOf: job === 1 ? onBehalfOf : { subject: 'user:eva', roles: ['vip'] } };
         ids.push((await send(program, 'POST', `/api/v1/agents/${name}/execute`, { body })).body.decisionId);
       }
       return ids.slice(0, 3);
@@ -161,6 +163,14 @@ describeInBrowser('The inbox of the console', () => {
       await list.getByRole('button', { name: /^Show all of it/ }).click();
       await list.getByText(NOTE).waitFor();
       expect(await list.getByText('job-4').count()).toBe(0);
+      await list
+        .locator('li', { hasText: 'job-1' })
+        .getByText(/ on behalf of finn$/)
+        .waitFor();
+      await list
+        .locator('li', { hasText: 'job-2' })
+        .getByText(/ on behalf of user:eva, with the role vip$/)
+        .waitFor();
       await list.getByLabel('Comment').fill('The jobs of tonight.');
       // At this risk a press alone does nothing.
       await approve.click();

@@ -67,6 +67,30 @@ describeInBrowser("The console's passkeys", () => {
     await createPolicy(stage.company.program, { ...rules, approval });
   });
 
+  it('are named where a plan or an answer needs their signature', async () => {
+    const { program } = stage.company;
+    const page = await opened('policies', program.key);
+    await page.getByRole('button', { name: 'New policy' }).click();
+    const approval = { riskLevel: 'critical', approvers: [{ subjects: ['role:security'] }], grant: { for: 'P1D' } };
+    const rules = { effect: 'require_approval', subjects: ['*'], actions: ['read-invoice'], resources: ['*'] };
+    const unsigned = { ...rules, name: 'signed', version: '2.0', approval };
+    await page.getByLabel('The policy', { exact: true }).fill(JSON.stringify(unsigned));
+    await page.getByRole('button', { name: 'Show what it would change' }).click();
+    const changed = /needs 1 of the role security, signed → needs 1 of the role security(?!,)/;
+    await page.getByRole('listitem').filter({ hasText: changed }).first().waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('link', { name: 'Explain' }).click();
+    for (const [label, text] of [
+      ['Agent', 'payment-bot'],
+      ['Action', 'read-invoice'],
+      ['Resource type', 'x'],
+    ] as const)
+      await page.getByLabel(label).fill(text);
+    await page.getByLabel('Resource', { exact: true }).fill('7');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('It needs 1 signed approval from the role security, within').waitFor();
+  });
+
   async function asked(): Promise<{ decisionId: string }> {
     const { program, bot } = stage.company;
     invoices += 1;

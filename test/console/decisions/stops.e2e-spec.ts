@@ -1,6 +1,7 @@
 import { send } from '../../support/application/send';
 import { describeInBrowser, signIn } from '../browser';
 import { companyStage } from '../company';
+import { overflow } from '../look';
 
 describeInBrowser("The console's stops", () => {
   const stage = companyStage();
@@ -31,6 +32,29 @@ describeInBrowser("The console's stops", () => {
     await page.getByRole('button', { name: 'Lift it now' }).click();
     for (const each of [page, other]) await each.getByRole('alert', { name: 'Stopped' }).waitFor({ state: 'detached' });
     expect(await active()).toEqual([]);
+  });
+
+  it('are all shown and lifted, and not passed over where they could not be loaded', async () => {
+    const { program, sara } = stage.company;
+    const ids: string[] = [];
+    for (let number = 1; number <= 7; number += 1) {
+      const body = { role: `role-${number}`, reason: `Reason ${number}. ${'r'.repeat(600)}` };
+      ids.push((await send(program, 'POST', '/api/v1/stops', { body })).body.id);
+    }
+    const page = await stage.browser.open(`${program.url}/console/policies`, { expected: [/status of 500/] });
+    await page.route('**/stops?*', (route) => route.fulfill({ status: 500, body: '{}' }), { times: 1 });
+    await signIn(page, sara.key);
+    await page.getByText('What is stopped now could not be loaded:').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    const banner = page.getByRole('alert', { name: 'Stopped' });
+    await banner.getByText('7 stops in force').waitFor();
+    expect(await page.getByText('could not be loaded').count()).toBe(0);
+    await banner.getByRole('button', { name: 'Show 2 earlier ones' }).click();
+    await banner.getByText('Reason 1.').waitFor();
+    expect(await overflow(page)).toBe(0);
+    expect(await banner.getByRole('button', { name: 'Lift' }).count()).toBe(7);
+    for (const id of ids) await send(program, 'POST', `/api/v1/stops/${id}/lift`, { body: { reason: 'Over.' } });
+    await banner.waitFor({ state: 'detached' });
   });
 
   it('are not offered to who may not stop anything', async () => {

@@ -3,6 +3,7 @@ import { addClaim, createAgent, createEntity, createPolicy } from '../../support
 import { send } from '../../support/application/send';
 import { describeInBrowser, type Page, signIn } from '../browser';
 import { askToPay, companyStage } from '../company';
+import { violations, withAxe } from '../look';
 
 describeInBrowser("The console's activity", () => {
   const stage = companyStage();
@@ -58,6 +59,15 @@ describeInBrowser("The console's activity", () => {
     expect(Math.max(...ends) - Math.min(...ends)).toBeLessThan(5);
     const any = await asked(() => period.selectOption('Any time'));
     expect([any.has('from'), any.has('to')]).toEqual([false, false]);
+  });
+
+  it('says what is wrong with a period that a link names', async () => {
+    const { program, sara } = stage.company;
+    const expected = [/status of 400/];
+    const page = await stage.browser.open(`${program.url}/console/activity?from=yesterday`, { expected });
+    await signIn(page, sara.key);
+    await page.getByRole('alert').filter({ hasText: 'from' }).waitFor();
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('');
   });
 
   it('filters by the name of any agent, and follows that one alone', async () => {
@@ -117,6 +127,55 @@ describeInBrowser("The console's activity", () => {
     await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body: {} });
     await entries(page, 'Agent suspended').waitFor();
     expect(reads).toBe(0);
+  });
+
+  it('names who stopped, and who answered in Slack, beside names of any length', async () => {
+    const { program, sara } = stage.company;
+    await createAgent(program, { name: 'n'.repeat(200) });
+    const { decisionId } = await askToPay(stage.company, { invoice: 'slack' });
+    await send(program, 'POST', `/api/v1/decisions/${decisionId}/reject`, { key: sara.key, body: {} });
+    const stop = { role: 'nobody', reason: 'A test.' };
+    const { body } = await send(program, 'POST', '/api/v1/stops', { key: sara.key, body: stop });
+    await send(program, 'POST', `/api/v1/stops/${body.id}/lift`, { key: sara.key, body: { reason: 'Over.' } });
+    const page = await stage.browser.open(`${program.url}/console/activity`);
+    await page.route('**/audit?*', async (route) => {
+      const response = await route.fetch();
+      const page = await response.json();
+      const data = page.data.map((entry: { readonly subjectType: string }) =>
+        entry.subjectType === 'decision' ? { ...entry, actor: { type: 'slack', id: 'T01/U02' } } : entry,
+      );
+      await route.fulfill({ response, json: { ...page, data } });
+    });
+    await signIn(page, sara.key);
+    await entries(page, /Stopped\s+by sara \(key/).waitFor();
+    await entries(page, /Stop lifted\s+by sara \(key/).waitFor();
+    await entries(page, /Rejected\s+by sara \(Slack\)/)
+      .first()
+      .waitFor();
+    const row = entries(page, 'n'.repeat(200));
+    const what = await row.getByText('Agent created').boundingBox();
+    expect(what?.height).toBeLessThan(40);
+  });
+
+  it('says of an execution for whom it is, in which run, and whether a policy allows it', async () => {
+    const { program, sara } = stage.company;
+    const { id, name } = await createAgent(program, { name: 'new-bot', capabilities: ['look-up'] });
+    const observeUntil = new Date(Date.now() + 3_600_000).toISOString();
+    await send(program, 'PATCH', `/api/v1/agents/${id}`, { body: { observeUntil } });
+    const { body } = await send(program, 'POST', `/api/v1/agents/${name}/execute`, {
+      body: {
+        ...{ action: 'look-up', resourceType: 'customer', resourceId: '7', run: 'talk-1' },
+        onBehalfOf: { subject: 'user:eva', roles: ['vip'] },
+      },
+    });
+    const page = await stage.browser.open(`${program.url}/console/executions/${body.id}`);
+    await signIn(page, sara.key);
+    await page.getByText('observed: no policy allows it').waitFor();
+    const request = page.getByRole('region', { name: 'The request' });
+    await request.getByText('user:eva, with the role vip').waitFor();
+    await request.getByText('talk-1').waitFor();
+    await withAxe(page);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('shows the name that an entity has now', async () => {

@@ -27,14 +27,38 @@ describeInBrowser("The console's agents", () => {
     await rights.first().waitFor();
     expect(await rights.allInnerTexts()).toEqual([
       expect.stringMatching(
-        /^require approval\s+pay-invoice\s+anything\s+With arguments it depends on large-payments.$/,
+        /^require approval\s+pay-invoice\s+anything\s+With arguments, or on .*, it depends on large-payments.$/,
       ),
       expect.stringMatching(/^allow\s+read-invoice\s+invoice paid\/\*$/),
       expect.stringMatching(/^allow\s+read-invoice\s+receipt paid\/\*$/),
       expect.stringMatching(/^deny\s+read-invoice\s+anything else/),
     ]);
+    // What a limit, or on whose behalf it is done, decides is not said of requests without both.
+    const limits = [{ max: 5, of: '/pages', per: 'day', by: 'agent' }];
+    await createPolicy(program, { name: 'few', actions: ['read-invoice'], resources: ['few/*'], limits });
+    await createPolicy(program, {
+      name: 'vip',
+      actions: ['read-invoice'],
+      resources: ['vip/*'],
+      onBehalfOf: ['user:*'],
+    });
+    await rights.filter({ hasText: /few\/\*.* it depends on few\.$/s }).waitFor();
+    await rights.filter({ hasText: /vip\/\*.* it depends on vip\.$/s }).waitFor();
     await createPolicy(program, { name: 'no-payments', effect: 'deny', actions: ['pay-invoice'], priority: 9 });
     await rights.filter({ hasText: /^deny\s+pay-invoice/ }).waitFor();
+  });
+
+  it('have keys that say on whose behalf they act', async () => {
+    const { program, bot } = stage.company;
+    await issueKey(program, {
+      name: 'front',
+      scopes: ['execute'],
+      agentId: bot.id,
+      principals: ['user:*', 'role:vip'],
+    });
+    const page = await stage.browser.open(`${program.url}/console/agents`);
+    await signIn(page, program.key);
+    await page.getByText('acts as payment-bot, on behalf of user:* or role:vip · execute').waitFor();
   });
 
   it('are registered, changed, suspended and resumed', async () => {

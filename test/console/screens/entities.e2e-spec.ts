@@ -56,6 +56,10 @@ describeInBrowser("The console's entities", () => {
     ]);
     await addClaim(program, id, { predicate: 'country', value: 'AT' });
     await page.getByText('2 contradictions').waitFor();
+    // Which of two values is the surer is seen.
+    for (const confidence of [0.996, 0.999])
+      await addClaim(program, id, { predicate: 'lei', value: `for ${confidence}`, context: { confidence } });
+    for (const text of ['99.6% sure', '99.9% sure']) await claims.getByText(text).waitFor();
     const history = page.getByRole('region', { name: 'History' }).getByRole('listitem');
     await history.filter({ hasText: 'Claim added' }).nth(3).waitFor();
     await send(program, 'DELETE', `/api/v1/entities/${id}`, { key: program.key });

@@ -9,28 +9,46 @@ import { counted, listText, revealed, revealedProse } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 
-const MOST = 5;
+/** Stops that are shown at first, and as many as can be in force. */
+const FIRST = 5;
+const MOST = 1_000;
 
 /** What is stopped now, on every screen. */
 export function StopBanner(): JSX.Element | null {
   const session = useSession();
-  const query = { status: 'active', limit: MOST } as const;
-  const stops = useLoad((signal) => session.client.get('/api/v1/stops', { query, signal }), [session]);
+  const [limit, setLimit] = useState(FIRST);
+  const query = { status: 'active', limit } as const;
+  const stops = useLoad((signal) => session.client.get('/api/v1/stops', { query, signal }), [session], limit);
   useFeed(stops.reload, ({ action }) => action.startsWith('stop.'));
-  const { data } = stops;
-  if (data === null || data.total === 0) return null;
+  const { data, error } = stops;
   return (
-    <section class="notice bad stops" aria-label="Stopped" role="alert">
-      <strong>{counted(data.total, 'stop')} in force: what it covers is refused.</strong>
-      <ul>
-        {data.data.map((stop) => (
-          <li key={stop.id}>
-            <Stopped stop={stop} lifted={stops.reload} />
-          </li>
-        ))}
-      </ul>
-      {data.total > MOST ? <p>And {data.total - MOST} earlier ones.</p> : null}
-    </section>
+    <>
+      {error === null ? null : (
+        <div class="stops">
+          <p>What is stopped now could not be loaded:</p>
+          <Problem error={error} retry={stops.reload} />
+        </div>
+      )}
+      {data === null || data.total === 0 ? null : (
+        <section class="notice bad stops" aria-label="Stopped" role="alert">
+          <strong>
+            {counted(data.total, 'stop')} in force: what {data.total === 1 ? 'it covers' : 'they cover'} is refused.
+          </strong>
+          <ul>
+            {data.data.map((stop) => (
+              <li key={stop.id}>
+                <Stopped stop={stop} lifted={stops.reload} />
+              </li>
+            ))}
+          </ul>
+          {data.total > data.data.length ? (
+            <button type="button" onClick={() => setLimit(MOST)}>
+              Show {counted(data.total - data.data.length, 'earlier one')}
+            </button>
+          ) : null}
+        </section>
+      )}
+    </>
   );
 }
 

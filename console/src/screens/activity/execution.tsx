@@ -11,6 +11,7 @@ import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
+import { ForWhom } from '../decision/action.js';
 import { Instead } from '../decision/instead.js';
 import { DecisionFile } from './decision-file.js';
 import { Story } from './story.js';
@@ -55,6 +56,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           <Badge value={outcome} />
           <Ago at={createdAt} />
           {reason === null ? null : <span>{words(reason)}</span>}
+          {execution.observed === true ? <span>observed: no policy allows it</span> : null}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
           {grantId === null ? null : <Link to={`grants/${grantId}`}>Allowed by a grant</Link>}
           {traceId === null ? null : <span class="exact">trace {traceId}</span>}
@@ -62,8 +64,14 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
         {isErased ? <Erased /> : <DecisionFile of={id} />}
       </header>
       {isErased ? null : (
-        <Panel title="Arguments">
-          <Json value={execution.parameters} label="Arguments" />
+        <Panel title="The request">
+          <dl class="pairs">
+            <ForWhom of={execution} />
+            <dt>Arguments</dt>
+            <dd>
+              <Json value={execution.parameters} label="Arguments" />
+            </dd>
+          </dl>
         </Panel>
       )}
       <Instead of={execution} />

@@ -107,13 +107,15 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
   );
 }
 
+/** What is no time stays as it is, for the service to say so. */
 function isoOf(local: string): string {
-  return local === '' ? '' : new Date(local).toISOString();
+  const at = new Date(local);
+  return Number.isNaN(at.getTime()) ? local : at.toISOString();
 }
 
 /** As the field takes it, in the reader's time zone. */
 function localOf(iso: string | undefined): string {
-  if (iso === undefined) return '';
-  const at = new Date(iso);
+  const at = new Date(iso ?? '');
+  if (Number.isNaN(at.getTime())) return '';
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length);
 }

@@ -84,6 +84,8 @@ const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
   'decision.approval_denied',
   'decision.rejection_denied',
   'access.denied',
+  'stop.created',
+  'stop.lifted',
 ]);
 
 /** Who caused an entry: of an execution's approval or rejection, the reviewer. */
@@ -97,6 +99,7 @@ export function actorText(
   if (actor.type === 'agent') return nameOf(actor.id);
   // An issuer has no fragment, but a subject may contain any character.
   if (actor.type === 'token') return revealed(actor.id.slice(actor.id.indexOf('#') + 1));
+  if (actor.type === 'slack') return doer === null ? revealed(actor.id) : `${nameOf(doer)} (Slack)`;
   if (actor.id === 'env') return doer === null ? 'the operator' : `${nameOf(doer)} (operator's key)`;
   const key = `key ${actor.id.slice(-6)}`;
   // A key that is bound to no agent may name any.

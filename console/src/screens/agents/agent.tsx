@@ -130,7 +130,7 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
   ];
   return (
     <>
-      <p class="quiet">According to the policies in force, for requests without arguments.</p>
+      <p class="quiet">According to the policies in force, for requests without arguments, on nobody's behalf.</p>
       <ul class="history">
         {rights.map(({ sample: { action, shown, conditional }, effect, reason }) => (
           <li key={`${action} ${shown}`}>
@@ -138,7 +138,7 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
             {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
             {conditional.length === 0 ? null : (
               <small>
-                With arguments it depends on{' '}
+                With arguments, or on somebody's behalf, it depends on{' '}
                 {revealed(listText([...new Set(conditional.map(({ name }) => name))], 'and'))}.
               </small>
             )}

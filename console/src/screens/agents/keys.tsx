@@ -6,7 +6,7 @@ import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
 import { focusScreen } from '../../ui/focus.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, listText, revealed } from '../../ui/format.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -58,7 +58,10 @@ interface KeyRowProps {
   readonly done: () => void;
 }
 
-function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, done }: KeyRowProps): JSX.Element {
+function KeyRow({
+  of: { id, name, scopes, agentId, principals, status, expiresAt, prefix },
+  done,
+}: KeyRowProps): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();
   const [asks, setAsks] = useState(false);
@@ -93,7 +96,9 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
             <bdi>{revealed(name)}</bdi>
           </strong>
           <span class="row-who">
-            {agentId === null ? 'not bound to an agent' : `acts as ${nameOf(agentId)}`} · {scopes.join(', ')}
+            {agentId === null ? 'not bound to an agent' : `acts as ${nameOf(agentId)}`}
+            {principals.length === 0 ? '' : `, on behalf of ${listText(principals.map(revealed), 'or')}`} ·{' '}
+            {scopes.join(', ')}
           </span>
           <code class="hash">{prefix}…</code>
         </span>

@@ -7,7 +7,7 @@ export interface Sample {
   readonly resourceId: string;
   /** The pattern in words. */
   readonly shown: string;
-  /** Policies with conditions: with other arguments, they may lead to another answer. */
+  /** Policies with conditions or limits, or about whom it is done for: to another request they may give another answer. */
   readonly conditional: readonly Policy[];
 }
 
@@ -48,9 +48,10 @@ export function samples({ capabilities, ...agent }: Agent, policies: readonly Po
   });
 }
 
-function isConditionalFor({ conditions, resources, resourceTypes }: Policy, sample: Sample): boolean {
+function isConditionalFor({ conditions, limits, onBehalfOf, ...policy }: Policy, sample: Sample): boolean {
+  const { resources, resourceTypes } = policy;
   return (
-    conditions.length > 0 &&
+    conditions.length + limits.length + onBehalfOf.length > 0 &&
     (resourceTypes.length === 0 || resourceTypes.includes(sample.resourceType)) &&
     resources.some((pattern) => covers(pattern, sample.resourceId))
   );

@@ -4,6 +4,7 @@ import { revealed, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
 import type { Execution } from '../../api/types.js';
+import { principalText } from '../inbox/needs.js';
 import type { Case } from './case.js';
 
 interface ActionProps {
@@ -72,20 +73,14 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
 }
 
 /** On whose behalf the agent acts, and in which run. */
-function ForWhom({ of: { onBehalfOf, run } }: { readonly of: Execution }): JSX.Element {
+export function ForWhom({ of: { onBehalfOf, run } }: { readonly of: Execution }): JSX.Element {
   const nameOf = useNames();
-  const { subject = '', roles = [] } = onBehalfOf ?? {};
   return (
     <>
       {onBehalfOf ? (
         <>
           <dt>On behalf of</dt>
-          <dd class="exact">
-            {subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : revealed(subject)}
-            {roles.length === 0
-              ? ''
-              : `, with the ${roles.length === 1 ? 'role' : 'roles'} ${revealed(roles.join(', '))}`}
-          </dd>
+          <dd class="exact">{principalText(onBehalfOf, nameOf)}</dd>
         </>
       ) : null}
       {run ? (

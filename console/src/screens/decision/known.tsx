@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Claim, Entity } from '../../api/types.js';
-import { counted, numberText, revealed } from '../../ui/format.js';
+import { counted, numberText, percentText, revealed } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Problem } from '../../ui/parts.js';
@@ -148,7 +148,7 @@ function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim
       {isStated ? (
         <span class="confidence">
           <meter min={0} max={1} low={0.5} high={0.8} optimum={1} value={confidence} aria-label="Confidence" />{' '}
-          {Math.round(confidence * 100)}% sure
+          {percentText(confidence)} sure
         </span>
       ) : (
         <small class="quiet">confidence not stated</small>

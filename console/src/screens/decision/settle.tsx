@@ -251,7 +251,11 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
           type="button"
           class="primary"
           disabled={step !== null || asks || isHeldUp}
-          onClick={() => (isRisky ? setAsks(true) : void settle('approve'))}
+          onClick={({ currentTarget }) => {
+            if (!isWhole(currentTarget)) return;
+            if (isRisky) setAsks(true);
+            else void settle('approve');
+          }}
         >
           Approve
         </button>
@@ -270,7 +274,14 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       {/* Not where the first button is: a double click is one touch. */}
       {asks ? (
         <div class="buttons">
-          <button type="button" class="primary" disabled={isHeldUp} onClick={() => void settle('approve')}>
+          <button
+            type="button"
+            class="primary"
+            disabled={isHeldUp}
+            onClick={({ currentTarget }) => {
+              if (isWhole(currentTarget)) void settle('approve');
+            }}
+          >
             Approve it, at {decision.riskLevel} risk
           </button>
           <button type="button" onClick={() => setAsks(false)}>
@@ -280,6 +291,13 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
       ) : null}
     </form>
   );
+}
+
+/**
+ * Whether every field of the form holds what stands in it: where "5-" does, one for numbers is empty. If not, shows which.
+ */
+function isWhole({ form }: HTMLButtonElement): boolean {
+  return form?.reportValidity() === true;
 }
 
 /** Until when it can be decided, and how long its approval can then be used. */

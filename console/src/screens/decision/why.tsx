@@ -116,10 +116,25 @@ function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
   const [whole = parameter] = parameter.split('/*');
   return (
     <li>
-      <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+      <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <Compared to={value} parameters={parameters} />
       {'; here it is '}
       <code>{shown(valueAt(parameters, whole))}</code>
     </li>
+  );
+}
+
+interface ComparedProps extends Pick<ConditionsProps, 'parameters'> {
+  readonly to: unknown;
+}
+
+/** What an argument is compared with: a value, or another argument. */
+function Compared({ to, parameters }: ComparedProps): JSX.Element {
+  const { parameter } = Object(to) as { readonly parameter?: unknown };
+  if (typeof parameter !== 'string') return <code>{jsonText(to, 0)}</code>;
+  return (
+    <>
+      <code>{revealed(parameter)}</code>, here <code>{shown(valueAt(parameters, parameter))}</code>
+    </>
   );
 }
 
@@ -176,7 +191,12 @@ interface NotAllowedProps extends Pick<ConditionsProps, 'parameters'> {
 
 /** Policies that matched and lost, and those that nearly matched. */
 function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element | null {
-  if (now === null) return null;
+  if (now === null)
+    return (
+      <p class="quiet">
+        What the policies say now is not shown: it is on behalf of somebody for whom your key may not ask.
+      </p>
+    );
   const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);
   const near = now.nearest.slice(0, MOST_NEAR);
   const limited = limitTexts(now);

@@ -34,8 +34,8 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             It needs{' '}
             {listText(
               approval.approvers.map(
-                ({ subjects, approvals }) =>
-                  `${counted(approvals, 'approval')} from ${listText(subjects.map(subjectText), 'or')}`,
+                ({ subjects, approvals, signed }) =>
+                  `${counted(approvals, `${signed ? 'signed ' : ''}approval`)} from ${listText(subjects.map(subjectText), 'or')}`,
               ),
               'and',
             )}

@@ -10,6 +10,7 @@ import { grantText, usedText } from '../../ui/grant-text.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
 import { At, Left } from '../../ui/time.js';
+import { principalText } from '../inbox/needs.js';
 
 /** Executions that are listed, the newest. */
 const MOST = 50;
@@ -62,7 +63,7 @@ function View({ of: { grant, served }, reload }: { readonly of: Shown; readonly 
           </span>
           {status === 'active' ? <Left until={until} /> : null}
           <span>{usedText(grant)}</span>
-          {onBehalfOf === null ? null : <span>on behalf of {revealed(onBehalfOf)}</span>}
+          {onBehalfOf === null ? null : <span>on behalf of {principalText({ subject: onBehalfOf }, nameOf)}</span>}
           <Link to={`decisions/${decisionId}`}>Decision</Link>
         </p>
       </header>

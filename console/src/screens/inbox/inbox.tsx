@@ -12,7 +12,7 @@ import { Ago, Left } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { useCreationHere } from './creation.js';
 import { EVERYTHING, Filters, type InboxFilter, isFiltered, matches } from './filters.js';
-import { needsText, whyNotMine } from './needs.js';
+import { needsText, principalText, whyNotMine } from './needs.js';
 import { runsOf, Together } from './together.js';
 import { Welcome } from './welcome.js';
 import { type Pending, useExecutions, useWaitingHere } from './waiting.js';
@@ -192,7 +192,7 @@ function Row({ decision, execution, isMine, areWhole }: RowProps): JSX.Element {
           {execution === undefined || areWhole ? null : <code>{parametersText(execution)}</code>}
           <span class="row-who">
             requested by <bdi>{agent}</bdi> <Ago at={createdAt} />
-            {onBehalfOf ? ` on behalf of ${revealed(onBehalfOf.subject)}` : ''}
+            {onBehalfOf ? ` on behalf of ${principalText(onBehalfOf, nameOf)}` : ''}
           </span>
         </span>
         <span class="row-state">

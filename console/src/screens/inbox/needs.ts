@@ -1,5 +1,5 @@
 import { counted, listText, revealed } from '../../ui/format.js';
-import type { Decision, Me } from '../../api/types.js';
+import type { Decision, Execution, Me } from '../../api/types.js';
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
@@ -9,6 +9,16 @@ export function subjectText(subject: string): string {
   if (subject === 'kind:machine') return 'a machine';
   const [, kind, name] = /^(role|agent):([^]*)$/.exec(subject) ?? [];
   return kind === undefined ? `\u201c${revealed(subject)}\u201d` : `the ${kind} ${revealed(name ?? '')}`;
+}
+
+/** On whose behalf an agent acts, such as `user:maria, with the role vip`: a person who is registered by name. */
+export function principalText(
+  { subject, roles = [] }: NonNullable<Execution['onBehalfOf']>,
+  nameOf: (id: string) => string,
+): string {
+  const who = subject.startsWith('agent:') ? nameOf(subject.slice('agent:'.length)) : revealed(subject);
+  if (roles.length === 0) return who;
+  return `${who}, with the ${roles.length === 1 ? 'role' : 'roles'} ${revealed(roles.join(', '))}`;
 }
 
 /** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */

@@ -84,7 +84,8 @@ function conditions(policies: Effect['when']['hold'], several: string): string {
 
 function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] }): JSX.Element {
   const groups = approvers?.map(
-    ({ subjects, approvals }) => `${approvals} of ${listText(subjects.map(subjectText), 'or')}`,
+    ({ subjects, approvals, signed }) =>
+      `${approvals} of ${listText(subjects.map(subjectText), 'or')}${signed ? ', signed' : ''}`,
   );
   return <Badge value={effect} text={groups === undefined ? words(effect) : `needs ${listText(groups, 'and')}`} />;
 }
@@ -92,8 +93,9 @@ function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] })
 function subjectName(subject: string, nameOf: (id: string) => string): string {
   if (subject === 'other:machine') return 'any other machine';
   if (subject === 'other:human') return 'any other person';
-  if (subject.startsWith('other:role:')) return `any machine with the role ${subject.slice('other:role:'.length)}`;
-  if (subject.startsWith('other:agent:')) return `a machine named ${subject.slice('other:agent:'.length)}`;
+  if (subject.startsWith('other:role:'))
+    return `any machine with the role ${revealed(subject.slice('other:role:'.length))}`;
+  if (subject.startsWith('other:agent:')) return `a machine named ${revealed(subject.slice('other:agent:'.length))}`;
   return nameOf(subject);
 }
 
