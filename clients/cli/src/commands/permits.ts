@@ -79,7 +79,7 @@ function rowsOf(claims: Part): [name: string, text: string][] {
   const { iss, aud, agent, act, jti, iat, exp, authorization_details: details } = claims;
   const [first] = Array.isArray(details) ? (details as readonly unknown[]) : [];
   const detail = Object(first) as Part;
-  const { sub: subject } = Object(act) as Part;
+  const { sub: subject } = (typeof act === 'object' && act !== null ? act : {}) as Part;
   return [
     ['issuer', claimText(iss)],
     ['audience', claimText(aud)],
@@ -106,7 +106,8 @@ function validityText(left: number): string {
 
 /** Whatever the token has there; a dash for what it lacks. */
 function claimText(claim: unknown): string {
-  return typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? '–');
+  if (claim === undefined) return '–';
+  return typeof claim === 'string' ? claim : JSON.stringify(claim);
 }
 
 function secondsIn(claim: unknown): number {
