@@ -100,7 +100,7 @@ async function showInbox(options: InboxOptions): Promise<void> {
     return;
   }
   const executions = await executionsOf(governance, data);
-  const names = await reviewersOf(governance, data);
+  const names = await namesOf(governance, data);
   for (const decision of data) printBrief(decision, executions.get(decision.id), names);
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
@@ -124,7 +124,7 @@ async function approveTogether(
   }
   if (yes !== true) {
     const executions = await executionsOf(governance, waiting);
-    const names = await reviewersOf(governance, waiting);
+    const names = await namesOf(governance, waiting);
     for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null, names));
     await requireWanted(`Approve ${counted(waiting.length, 'decision')}?`, 'Nothing was approved');
   }
@@ -135,16 +135,19 @@ async function approveTogether(
   else for (const decision of data) printDecided(decision);
 }
 
-/** As far as the key may read them. */
-async function reviewersOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
-  const ids = decisions.flatMap(({ reviews }) => reviews.map(({ approverId }) => approverId));
+/** Of reviewers, and of those who asked for what no execution names, as far as the key may read them. */
+async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
+  const ids = decisions.flatMap(({ executionId, proposedBy, reviews }) => [
+    ...(executionId === null ? [proposedBy] : []),
+    ...reviews.map(({ approverId }) => approverId),
+  ]);
   if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
   return agentNames(governance, ids);
 }
 
-function shownCase(decision: Decision, execution: Execution | null, reviewers: AgentNames): Case {
+function shownCase(decision: Decision, execution: Execution | null, others: AgentNames): Case {
   const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
-  const names = new Map([...reviewers, ...namesIn(execution)]);
+  const names = new Map([...others, ...namesIn(execution)]);
   return { decision, execution, names, reasons, limits: [] };
 }
 
