@@ -18,7 +18,7 @@ from langgraph.types import interrupt
 
 from governance import ActionCarriedOut, Governance, GovernanceError, GuardedExecution, ResultNotReported, _copied
 from governance_async import AsyncGuard, _in_thread, _report
-from governance_tools import ToolRules, carried_out_text, not_reported_text, refusal
+from governance_tools import ToolRules, carried_out_text, not_reported_text, permit_of, refusal
 
 __all__ = ["governed_tool_calls"]
 
@@ -122,7 +122,9 @@ class _ToolCalls:
                 interrupt(str(refused))
                 self._paused.pop(key, None)
         try:
-            answer = yield "run", request.override(tool_call=call)
+            # What a generator sets is set for whoever drives it.
+            with permit_of(execution):
+                answer = yield "run", request.override(tool_call=call)
         except ParentCommand:
             # A tool that ended by leading on to another graph.
             yield "report", (execution, None)

@@ -31,13 +31,15 @@ class GovernedSession:
     """A ClientSession whose tools ask before they are called; everything else is the session's own.
 
     :param server: how policies name the server: not by what it says of itself.
-    :param options: see `ToolRules`; functions get the name of the tool.
+    :param options: see `ToolRules`, without `permit`, which no server would get; functions get the name of the tool.
     """
 
     def __init__(self, session: Any, governance: Governance, *, server: str, **options: Any) -> None:
         def of_server(tool: str, arguments: Mapping[str, Any]) -> ToolRequest:
             return ToolRequest(tool, "tool", f"{server}/{tool}")
 
+        if "permit" in options:
+            raise TypeError("GovernedSession takes no permit: the server would not get it.")
         self._session = session
         rules: dict[str, Any] = {"request_of": of_server, **options}
         self._rules = ToolRules(governance, **rules)

@@ -16,7 +16,7 @@ from typing import Any, Mapping, TypeVar
 
 from governance import ActionCarriedOut, Governance, GovernanceError, ResultNotReported
 from governance_async import AsyncGuard, _in_thread
-from governance_tools import ToolRules, carried_out_text, not_reported_text, refusal
+from governance_tools import ToolRules, carried_out_text, not_reported_text, permit_of, refusal
 
 __all__ = ["governed"]
 
@@ -36,7 +36,8 @@ def governed(governance: Governance, tool: _Tool, **options: Any) -> _Tool:
         try:
             guard = rules.guard(name, _arguments(given), context)
             async with AsyncGuard(guard) as execution:
-                execution.result = await invoke(context, given)
+                with permit_of(execution):
+                    execution.result = await invoke(context, given)
         except ActionCarriedOut as done:
             return carried_out_text(done)
         except ResultNotReported as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import urllib.parse
-from typing import Any, Callable, Mapping, Optional, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Union
 
 from governance import (
     ActionCarriedOut,
@@ -17,7 +19,14 @@ from governance import (
     ResultNotReported,
 )
 
-__all__ = ["NotPermitted", "ToolRequest", "ToolRules"]
+__all__ = ["NotPermitted", "ToolRequest", "ToolRules", "current_permit"]
+
+_permit: contextvars.ContextVar[Optional[str]] = contextvars.ContextVar("permit", default=None)
+
+
+def current_permit() -> Optional[str]:
+    """Within a tool that runs: the permit for its call, to be sent to the system that it acts on. None where there is none."""
+    return _permit.get()
 
 #: The outcomes of an execution that nobody has begun to carry out.
 _NOT_BEGUN = {"pending_approval", "approved", "authorized", "rejected", "expired", "cancelled", "denied"}
@@ -54,6 +63,8 @@ class ToolRules:
     :param on_behalf_of: for whom the agent acts, or a function of what the framework passes along with a call.
     :param run: the conversation or task, the same when a call is repeated after its approval; a function, too.
     :param wait: seconds that a call waits for its approval; with 0 the model learns at once that it is pending.
+    :param permit: the system that is to see what was authorised, one of the service's PERMIT_AUDIENCES: `current_permit()` is a token
+        for it.
     """
 
     governance: Governance
@@ -62,6 +73,7 @@ class ToolRules:
     on_behalf_of: Union[None, Mapping[str, Any], Callable[[Any], Optional[Mapping[str, Any]]]] = None
     run: Union[None, str, Callable[[Any], Optional[str]]] = None
     wait: float = 0
+    permit: Optional[str] = None
 
     def guard(self, tool: str, arguments: Mapping[str, Any], context: Any) -> Guard:
         """Of one call. `context` is what the framework passes along with it."""
@@ -75,6 +87,7 @@ class ToolRules:
             wait=self.wait,
             on_behalf_of=self._of_context(self.on_behalf_of, context),
             run=self._of_context(self.run, context),
+            permit=self.permit,
         )
 
     def needs_approval(self, tool: str, arguments: Mapping[str, Any], context: Any) -> bool:
@@ -115,6 +128,16 @@ class ToolRules:
     @staticmethod
     def _of_context(given: Any, context: Any) -> Any:
         return given(context) if callable(given) else given
+
+
+@contextlib.contextmanager
+def permit_of(execution: GuardedExecution) -> Iterator[None]:
+    """While a tool runs: what `current_permit` answers."""
+    token = _permit.set(execution.permit)
+    try:
+        yield
+    finally:
+        _permit.reset(token)
 
 
 def refusal(tool: str, error: GovernanceError) -> NotPermitted:

@@ -1,6 +1,7 @@
 """The adapters against the service at GOVERNANCE_URL: with the real packages where they are installed, otherwise with stand-ins."""
 
 import asyncio
+import base64
 import json
 import types
 import unittest
@@ -13,13 +14,18 @@ from company import Company  # noqa: E402
 from governance_langgraph import governed_tool_calls  # noqa: E402
 from governance_mcp import CallToolResult, GovernedSession  # noqa: E402
 from governance_openai_agents import governed  # noqa: E402
-from governance_tools import ToolRequest  # noqa: E402
+from governance_tools import ToolRequest, current_permit  # noqa: E402
 
 print("Stood in for:", ", ".join(STOOD_IN) or "nothing")
 
 
 def by_order(tool, arguments):
     return ToolRequest(tool, "payment", f"orders/{arguments['order']}")
+
+
+def audience_of(permit):
+    claims = permit.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["aud"]
 
 
 class AdapterTest(unittest.IsolatedAsyncioTestCase):
@@ -66,6 +72,24 @@ class LangGraphTest(AdapterTest):
         found = self.newest("send")
         self.assertEqual((found["outcome"], found["result"], found["resourceId"]), ("executed", "sent to carol", "send"))
         self.assertEqual((found["parameters"], found["run"]), ({"to": "carol"}, "7"))
+
+    def test_a_tool_has_the_permit_for_its_call(self):
+        def send(to):
+            """Sends a mail."""
+            return current_permit()
+
+        async def send_later(to):
+            """Sends a mail."""
+            await asyncio.sleep(0)
+            return current_permit()
+
+        call = {"name": "send", "args": {"to": "carol"}, "id": "1"}
+        self.tools = [send]
+        self.assertEqual(audience_of(self.node(permit="bank").call(call).content), "bank")
+        send_later.__name__ = "send"
+        self.tools = [send_later]
+        self.assertEqual(audience_of(asyncio.run(self.node(permit="bank").acall(call)).content), "bank")
+        self.assertIsNone(current_permit())
 
     def test_denied_is_told_to_the_model(self):
         answer = self.node().call({"name": "secret", "args": {}, "id": "1"})
@@ -203,6 +227,14 @@ class OpenAiAgentsTest(AdapterTest):
         self.assertEqual((found["result"], found["parameters"], found["resourceId"]), ("done", given, "orders/1"))
         self.assertEqual((self.ran, found["run"]), (given, "conversation"))
 
+    async def test_a_tool_has_the_permit_for_its_call(self):
+        async def invoke(context, given):
+            return current_permit()
+
+        tool = self.tool("send", invoke, permit="bank")
+        self.assertEqual(audience_of(await tool.on_invoke_tool(None, '{"order": "3"}')), "bank")
+        self.assertIsNone(current_permit())
+
     async def test_denied_is_told_to_the_model(self):
         tool = self.tool("secret", self.invoke)
         self.assertFalse(await tool.needs_approval(None, {"order": "1"}, "call_1"))
@@ -270,6 +302,10 @@ class McpTest(AdapterTest):
         found = self.newest("send")
         self.assertEqual((found["resourceType"], found["resourceId"], found["run"]), ("tool", "shop/send", "run of send"))
         self.assertEqual(found["result"]["content"][0]["text"], "done")
+
+    async def test_takes_no_permit_as_the_server_would_not_get_it(self):
+        with self.assertRaisesRegex(TypeError, "no permit"):
+            GovernedSession(self.session, self.governance, server="shop", permit="bank")
 
     async def test_refused_is_an_error_for_the_model_and_is_not_sent(self):
         for tool, why in (("secret", "No policy in force allows this."), ("refund", "Once it is approved")):

@@ -129,6 +129,7 @@ export function printCase({ decision, execution, names, reasons, limits }: Case)
     );
     if (grant) printPart('and gave', givenText(grant));
   }
+  if (execution?.instead) printJsonPart('instead', execution.instead.parameters);
   if (grant && status === 'proposed') printPart('may be given', allowanceText(grant));
   if (status === 'proposed') printPart('still needs', needs(decision));
 }

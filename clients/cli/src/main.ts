@@ -100,13 +100,11 @@ function isOfFile(error: unknown): boolean {
 }
 
 /** Advice for the user about a refusal, in addition to its message, which is for every caller. */
-function adviceOn({ code, status, details, cause }: GovernanceError): string {
+function adviceOn({ code, status, cause }: GovernanceError): string {
   if (code === 'UNREACHABLE') {
     // Where somebody listens, or the address is wrong, that helps nobody.
     return `${wasRefused(cause) ? ' Start it by `gov up`, or say' : ' Say'} where it is: GOVERNANCE_URL, or \`gov login --url\`.`;
   }
   if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY goes before it.';
-  if (details.some(({ field }) => field === 'approverId'))
-    return ' Your key is bound to no agent: say who decides by --as.';
   return '';
 }

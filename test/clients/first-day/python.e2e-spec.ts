@@ -26,7 +26,10 @@ describeOnSqlite('The Python client', () => {
   (hasPython ? it : it.skip)(
     'passes its own tests against the running service, and against answers that are rare',
     async () => {
-      const app = await createTestApp({ modules: [ActionsModule], environment: { RATE_LIMIT: '1000000' } });
+      const app = await createTestApp({
+        modules: [ActionsModule],
+        environment: { RATE_LIMIT: '1000000', PUBLIC_URL: 'http://127.0.0.1', PERMIT_AUDIENCES: 'bank' },
+      });
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, PYTHONDONTWRITEBYTECODE: '1' };
       for (const file of ['test_governance.py', 'test_errors.py', 'test_async.py', 'test_adapters.py']) {
         const tests = readFileSync(join(FOLDER, file), 'utf8').match(/^ {4}(?:async )?def test_/gm)?.length;

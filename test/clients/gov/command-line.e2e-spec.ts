@@ -93,6 +93,10 @@ describeOnSqlite('The command line', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: app.url, key: annsKey });
     expect(await printed(['whoami'], nobody)).toContain('scopes:  read, review, audit');
+    const shadowed = await gov(['login', '--url', app.url], {}, `${annsKey}\n`);
+    expect(shadowed.errors).toBe(
+      'Warning: GOVERNANCE_API_KEY is set, and goes before it. Unset it to act with the key that is kept.\n',
+    );
     const wrong = await gov(['login', '--url', app.url], nobody, 'wrong\n');
     expect(wrong).toMatchObject({ exitCode: 1, errors: expect.stringContaining('request ') });
     expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
@@ -337,6 +341,9 @@ describeOnSqlite('The command line', () => {
     expect((await gov(['evidence', 'exe_none', '--out', folder])).errors).toMatch(/^ENOENT: .*\n$/);
     const { id } = await approved(app, people, order());
     expect((await gov(['evidence', id, '--verify', '--out', join(home, 'x.json')])).errors).toMatch(/\.evidence\.json/);
+    const unverified = await gov(['evidence', id, '--public-key', 'log+1+2', '--out', join(home, 'none.json')]);
+    expect(unverified).toMatchObject({ exitCode: 1, errors: expect.stringContaining('belongs to --verify') });
+    expect(readdirSync(home)).not.toContain('none.json');
   });
 
   it('ends quietly when its reader stops reading', async () => {
@@ -389,10 +396,25 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const unknown = await gov(['whoami'], { GOVERNANCE_API_KEY: 'wrong' });
     expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login') });
     const unbound = await gov(['approve', 'dec_1', '--yes']);
-    expect(unbound).toMatchObject({ exitCode: 1, errors: expect.stringContaining('say who decides by --as') });
+    expect(unbound).toMatchObject({ exitCode: 1, errors: expect.stringContaining('name the reviewer with --as') });
+    const stranger = await gov(['approve', 'dec_1', '--yes', '--as', 'nobody']);
+    expect(stranger.errors).not.toContain('name the reviewer with --as');
     const scheme = await gov(['whoami'], { GOVERNANCE_URL: 'localhost:3000' });
     expect(scheme).toMatchObject({ exitCode: 1, errors: expect.stringContaining('such as http://') });
     expect(await printed(['whoami'], { GOVERNANCE_URL: `${app.url}/api/v1/` })).toContain('scopes:');
+    expect((await gov(['whoami'], { GOVERNANCE_URL: '' })).errors).toContain('it was "".');
+    for (const words of [
+      ['grants', '--agent'],
+      ['executions', '--agent-id'],
+      ['audit', '--agent-id'],
+      ['draft', '--agent'],
+    ])
+      expect(await gov([...words, 'no\u001bbody'])).toMatchObject({
+        exitCode: 1,
+        output: '',
+        errors: 'There is no agent with the id or name no\\u001bbody.\n',
+      });
+    expect(await printed(['grants', '--agent', people.ann.name])).toBe('Nothing.\n');
     const { errors } = await gov(['events', '--after', 'x']);
     expect(errors.match(/sequence of an entry/g)).toHaveLength(1);
     const { errors: faulty } = await gov(['audit', '--from', 'yesterday']);

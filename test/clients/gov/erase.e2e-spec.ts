@@ -11,7 +11,7 @@ import {
 } from '../../approvals/support';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { addClaim, auditOf, createEntity, issueKey } from '../../support/application/factories';
+import { addClaim, auditOf, createEntity, issueKey, propose } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { run, type ProgramRun } from '../../support/processes/shell';
@@ -136,14 +136,18 @@ describeOnSqlite('gov erase', () => {
     expect(deleted).toMatchObject({ exitCode: 0, output: expect.stringContaining('is deleted already') });
   });
 
-  it('passes on why the service refuses: what is open, unknown, or not the business of the key', async () => {
+  it('refuses before it asks: what is open, unknown, or not the business of the key', async () => {
     const open = await pending(app, people.bot, { resourceId: 'orders/9' });
     const refused = await gov('erase', 'execution', open.id, ...REASON, '--yes');
-    expect(refused).toMatchObject({
+    expect(refused).toEqual({
       exitCode: 1,
-      errors: expect.stringContaining('only what is settled can be erased'),
+      output: '',
+      errors: `Nothing was erased: the execution ${open.id} is pending_approval, and only what is settled can be erased.\n`,
     });
+    const { id: proposed } = await propose(app, people.ann.id);
+    expect((await gov('erase', 'decision', proposed, ...REASON, '--yes')).errors).toContain('is proposed, and only');
     await approve(app, open.decisionId, people.ann);
+    expect((await gov('erase', 'execution', open.id, ...REASON, '--yes')).errors).toContain('is approved, and only');
     const none = await gov('erase', 'execution', 'exe_none', ...REASON, '--yes');
     expect(none).toMatchObject({ exitCode: 1, errors: expect.stringContaining('not found') });
     const nobody = await gov('erase', 'entity', 'ent_none', ...REASON, '--yes');
@@ -154,7 +158,11 @@ describeOnSqlite('gov erase', () => {
     const { secret } = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit'] });
     const { id } = await settled('orders/10');
     const own = { environment: { ...environment, GOVERNANCE_API_KEY: secret } };
-    expect(await runGov(['erase', 'execution', id, ...REASON, '--yes'], own)).toMatchObject({ exitCode: 1 });
+    expect(await runGov(['erase', 'execution', id, ...REASON, '--yes'], own)).toEqual({
+      exitCode: 1,
+      output: '',
+      errors: 'Nothing was erased: the key lacks the scope admin.\n',
+    });
     expect((await send(app, 'GET', `${EXECUTIONS}/${id}`)).body).not.toHaveProperty('erased');
   });
 

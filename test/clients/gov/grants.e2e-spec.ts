@@ -86,6 +86,8 @@ describeOnSqlite('gov, on grants', () => {
   it('rejects, and says what would be approved instead', async () => {
     const { id, decisionId } = await pending(app, people.bot, { resourceId: 'orders/2', parameters: { amount: 500 } });
     const rejected = await gov(['reject', String(decisionId), '--yes', '--instead', '{"amount": 50}'], 'ann');
+    const settled = await gov(['show', String(decisionId)], 'ben');
+    expect(settled.output).toMatch(/^ {2}rejected by +ann\n {2}instead +\{\n +"amount": 50\n/m);
     const { instead } = await execution(app, id);
     expect(instead).toEqual({ parameters: { amount: 50 }, grantId: expect.stringMatching(/^grt_/) });
     expect(rejected.output).toContain(`by ${String(instead?.grantId)}: refund on payment/orders/2`);

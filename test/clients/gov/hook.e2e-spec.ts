@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { approve, company, EXECUTIONS, resume, type Company } from '../../approvals/support';
+import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
@@ -233,6 +234,10 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(await hook(usual, nobody)).toMatchObject({
       exitCode: BLOCKED,
       errors: expect.stringContaining('gov login'),
+    });
+    expect(await hook(usual, { GOVERNANCE_API_KEY: API_KEY })).toMatchObject({
+      exitCode: BLOCKED,
+      errors: expect.stringContaining('Give this hook the key of its agent: gov keys issue'),
     });
     for (const text of ['{"tool_name"', 'null', '"PreToolUse"'])
       expect(await hook(text)).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('not the JSON') });

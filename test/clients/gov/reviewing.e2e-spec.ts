@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { approve, ask, company, type Company, pending, requireApproval } from '../../approvals/support';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { createAgent, createPolicy, issueKey, propose } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { run, type ProgramRun } from '../../support/processes/shell';
@@ -80,6 +80,7 @@ describeOnSqlite('What gov shows a reviewer', () => {
       body: { approverId: people.ann.id, comment: 'Seen.', grant: { for: 'PT1H' } },
     });
     const { secret } = await issueKey(app, { name: 'ben', scopes: ['review', 'read'], agentId: people.ben.id });
+    const { id: lone } = await propose(app, people.bot.id);
     for (const words of [['show', id], ['approve', id], ['inbox'], ['inbox', '--approve']]) {
       const { output } = await gov(words, secret);
       expect([words, output]).toEqual([
@@ -92,7 +93,7 @@ describeOnSqlite('What gov shows a reviewer', () => {
     expect((await gov(['whoami'], secret)).output).toContain(`agent:   ben (${people.ben.id})\n`);
     expect((await gov(['whoami'])).output).toContain(`agent:   ${people.ann.id}\n`);
     expect((await send(app, 'GET', '/api/v1/audit?action=access.denied')).body.total).toBe(0);
-    await gov(['reject', id, '--yes'], secret);
+    for (const settled of [id, lone]) await gov(['reject', settled, '--yes'], secret);
   });
 
   (hasScript ? it : it.skip)('approve: asks once more on a terminal, below all of it', async () => {

@@ -282,6 +282,12 @@ describeOnSqlite('gov mcp', () => {
       exitCode: 1,
       errors: expect.stringContaining('add --allow-shared'),
     });
+    for (const content of ['null', '{}', '{"servers":{"shop":null}}']) {
+      const lock = join(shop.folder, 'other.lock');
+      writeFileSync(lock, content);
+      const other = `The lock ${lock} cannot be used: it is not what gov mcp pin writes. Write it by gov mcp pin --lock ${lock}.\n`;
+      expect((await mcp('--lock', lock, '--', 'true')).errors).toBe(other);
+    }
     expect(await mcp('--lock', 'nowhere.lock', '--', 'true')).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining('The lock nowhere.lock cannot be used'),

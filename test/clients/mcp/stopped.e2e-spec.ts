@@ -53,6 +53,19 @@ describeOnSqlite('A stop, while gov mcp carries calls', () => {
     await close();
   });
 
+  it('is as if made where the agent of the key is suspended, as that key learns of none', async () => {
+    const customer = await shop.customer('suspended itself');
+    const { environment, runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const running = client.callTool({ name: 'slow' });
+    const { agentId } = await customer.askedAndIs('slow', 'authorized');
+    await send(shop.app, 'POST', `/api/v1/agents/${agentId}/suspend`);
+    expect(textOf(await running)).toContain('Somebody stopped the agent while it ran');
+    await send(shop.app, 'POST', `/api/v1/agents/${agentId}/resume`);
+    expect(textOf(await client.callTool({ name: 'echo', arguments: { n: 1 } }))).toBe('{"n":1}');
+    await close();
+  });
+
   it('are asked for now and then where the service holds no wait', async () => {
     const crowded = await openShop({ MAX_WAITING: '0' });
     const customer = await crowded.customer('crowded');

@@ -17,7 +17,7 @@ import { jsonObject } from '../json-option.js';
 import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
 import { requireWanted } from '../question.js';
 import { client, settings, SettingsError } from '../settings.js';
-import { listed, wholeNumber } from './list.js';
+import { listed, requireAgent, wholeNumber } from './list.js';
 import { type Execution, type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
 type Verb = 'approve' | 'reject';
@@ -38,6 +38,7 @@ interface DecideOptions {
 
 /** As many decisions as can be approved in one request. */
 const MOST_TOGETHER = 50;
+const NO_REVIEWER = 'Your key is bound to no agent: name the reviewer with --as.';
 
 /** The commands for reviewers. */
 export function addReviewCommands(program: Command): void {
@@ -83,7 +84,7 @@ async function showInbox(options: InboxOptions): Promise<void> {
   if (approve !== true && (comment !== undefined || yes === true))
     throw new SettingsError('--comment and --yes belong to --approve: without it, nothing is decided.');
   const governance = client();
-  if (as !== undefined && (await seenBy(governance))('read')) await requireAgent(governance, as);
+  if (as !== undefined) await requireAgent(governance, as);
   const agent = as ?? (await governance.get('/api/v1/me')).agentId;
   const wanted = { ...(agent !== null && { awaiting: agent }), ...(run !== undefined && { run }) };
   const { data, total } = await governance.get('/api/v1/decisions', {
@@ -99,7 +100,7 @@ async function showInbox(options: InboxOptions): Promise<void> {
     return;
   }
   const executions = await executionsOf(governance, data);
-  const names = await reviewersOf(governance, data);
+  const names = await namesOf(governance, data);
   for (const decision of data) printBrief(decision, executions.get(decision.id), names);
   if (data.length === 0) printLine('Nothing.');
   else if (total > data.length) printLine(styled('dim', `${data.length} of ${total}.`));
@@ -113,8 +114,8 @@ async function approveTogether(
   all: readonly Decision[],
   { as, approverId, comment, json, yes }: InboxOptions & { readonly approverId: string | null },
 ): Promise<void> {
-  if (approverId === null) throw new SettingsError('Your key is bound to no agent: name the reviewer with --as.');
-  if (as !== undefined) await warnOfSigningForOthers(governance, as);
+  if (approverId === null) throw new SettingsError(NO_REVIEWER);
+  if (as !== undefined) await requireReviewer(governance, as);
   const waiting = all.filter((decision) => !isSigned(decision));
   for (const { id } of all.filter(isSigned)) printError(`${id} takes a signature: ${consoleLink(id)}`);
   if (waiting.length === 0) {
@@ -123,7 +124,7 @@ async function approveTogether(
   }
   if (yes !== true) {
     const executions = await executionsOf(governance, waiting);
-    const names = await reviewersOf(governance, waiting);
+    const names = await namesOf(governance, waiting);
     for (const decision of waiting) printCase(shownCase(decision, executions.get(decision.id) ?? null, names));
     await requireWanted(`Approve ${counted(waiting.length, 'decision')}?`, 'Nothing was approved');
   }
@@ -134,34 +135,27 @@ async function approveTogether(
   else for (const decision of data) printDecided(decision);
 }
 
-/** As far as the key may read them. */
-async function reviewersOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
-  const ids = decisions.flatMap(({ reviews }) => reviews.map(({ approverId }) => approverId));
+/** Of reviewers, and of those who asked for what no execution names, as far as the key may read them. */
+async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
+  const ids = decisions.flatMap(({ executionId, proposedBy, reviews }) => [
+    ...(executionId === null ? [proposedBy] : []),
+    ...reviews.map(({ approverId }) => approverId),
+  ]);
   if (ids.length === 0 || !(await seenBy(governance))('read')) return new Map();
   return agentNames(governance, ids);
 }
 
-function shownCase(decision: Decision, execution: Execution | null, reviewers: AgentNames): Case {
+function shownCase(decision: Decision, execution: Execution | null, others: AgentNames): Case {
   const reasons = execution === null ? [] : [`the policy ${policiesText(execution)}`];
-  const names = new Map([...reviewers, ...namesIn(execution)]);
+  const names = new Map([...others, ...namesIn(execution)]);
   return { decision, execution, names, reasons, limits: [] };
-}
-
-/** @throws SettingsError for an unknown name, which has nothing waiting for it either. */
-async function requireAgent(governance: GovernanceClient, name: string): Promise<void> {
-  try {
-    await governance.get('/api/v1/agents/{id}', { path: { id: name }, query: {} });
-  } catch (error) {
-    if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
-    throw new SettingsError(`There is no agent with the id or name ${plain(name)}.`);
-  }
 }
 
 async function decide(verb: Verb, id: string, options: DecideOptions): Promise<void> {
   const { comment, as, json, yes, instead } = options;
   const grant = grantOf(options);
   const governance = client();
-  if (as !== undefined) await warnOfSigningForOthers(governance, as);
+  await requireReviewer(governance, as);
   if (yes !== true) await confirm(governance, verb, id);
   const body = {
     ...(comment === undefined ? {} : { comment }),
@@ -230,9 +224,13 @@ function printDecided(decision: Decision): void {
   if (decision.status === 'proposed') printLine(plain(`It still needs ${needs(decision)}.`));
 }
 
-/** Whoever holds such a key decides for everybody, and the ledger shows only whose name they gave. */
-async function warnOfSigningForOthers(governance: GovernanceClient, as: string): Promise<void> {
+/**
+ * Before anybody is asked. Warns of a key that is bound to nobody: whoever holds it decides for everybody, and the ledger shows only whose
+ * name they gave. @throws SettingsError where they give none
+ */
+async function requireReviewer(governance: GovernanceClient, as: string | undefined): Promise<void> {
   if ((await governance.get('/api/v1/me')).agentId !== null) return;
+  if (as === undefined) throw new SettingsError(NO_REVIEWER);
   printError(
     plain(`Signing as ${as} with a key that is bound to nobody: it makes any signature. `) +
       'Let people decide with keys of their own: gov keys issue <name> --scopes read,review --agent <person>.',

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
-import { askedText } from '../decision-text.js';
+import { askedText, seenBy } from '../decision-text.js';
 import { grantText } from '../grant-text.js';
 import { counted, plain, printError, printJson, printLine } from '../output.js';
 import { requireWanted } from '../question.js';
-import { client } from '../settings.js';
+import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 import { sleep } from '../../../typescript/src/sleep.js';
 
@@ -16,6 +16,8 @@ const LOOK_EVERY = 250;
 /** From this many on, entries are not counted before. */
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
+/** Outcomes that can still lead to the action. */
+const OPEN: ReadonlySet<string> = new Set(['pending_approval', 'approved', 'running']);
 
 interface EraseOptions {
   readonly reason: string;
@@ -30,6 +32,8 @@ interface Going {
   /** What it is, for people. */
   readonly text: string;
   readonly isErased: boolean;
+  /** What it is while it is not settled, such as `proposed`. */
+  readonly open?: string;
   /** An entity that is there is deleted, and a grant that is in force is ended: that is an entry too. */
   readonly isEnded?: true;
 }
@@ -50,6 +54,8 @@ export function addEraseCommand(program: Command): void {
 
 async function erase(type: ErasableType, id: string, { reason, yes, json }: EraseOptions): Promise<void> {
   const governance = client();
+  if (!(await seenBy(governance))('admin'))
+    throw new SettingsError('Nothing was erased: the key lacks the scope admin.');
   const going = await goingWith(governance, type, id);
   // The result is the erasure.
   const say = json === true ? printError : printLine;
@@ -63,6 +69,7 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
     if (json === true) printJson(earlier);
     return;
   }
+  requireSettled(going);
   const entries = await countEntries(governance, going);
   say(
     `What ${going.length === 1 ? 'this record contains' : 'these records contain'} will be erased, and cannot be brought back:`,
@@ -74,6 +81,16 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
   const erasure = await completed(governance, await governance.post('/api/v1/erasures', { body }));
   if (json === true) printJson(erasure);
   else printLine(plain(resultText(erasure)));
+}
+
+/** Before anybody is asked. @throws SettingsError */
+function requireSettled(going: readonly Going[]): void {
+  const waiting = going.find(({ open }) => open !== undefined);
+  if (waiting === undefined) return;
+  const { type, id, open } = waiting;
+  throw new SettingsError(
+    plain(`Nothing was erased: the ${type} ${id} is ${open}, and only what is settled can be erased.`),
+  );
 }
 
 /** The record and what goes with it. */
@@ -108,7 +125,8 @@ async function goingExecution(
   const execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: {} });
   const { decisionId, outcome, erased } = execution;
   const text = erased === true ? 'is erased already' : `${askedText(execution)}, ${outcome}`;
-  return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId };
+  const open = OPEN.has(outcome) ? { open: outcome } : {};
+  return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId, ...open };
 }
 
 async function goingDecision(
@@ -118,7 +136,8 @@ async function goingDecision(
   const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
   const { title, status, executionId, erased } = decision;
   const text = erased === true ? 'is erased already' : `${title}, ${status}`;
-  return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId };
+  const open = status === 'proposed' ? { open: status } : {};
+  return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId, ...open };
 }
 
 async function goingEntity(governance: GovernanceClient, id: string): Promise<Going> {

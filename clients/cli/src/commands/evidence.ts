@@ -33,6 +33,8 @@ export function addEvidenceCommand(program: Command): void {
 async function evidence(execution: string, { out, verify, publicKey, service }: EvidenceOptions): Promise<void> {
   const from = settings();
   if (verify !== true) {
+    if (publicKey !== undefined)
+      throw new SettingsError('--public-key belongs to --verify: without it, nothing is verified.');
     if (out === undefined) await writeEvidence(from, process.stdout, execution);
     else {
       await writeFile(from, out, execution);

@@ -1,6 +1,8 @@
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
-import { type Column, printJson, printTable } from '../output.js';
-import { client } from '../settings.js';
+import { type Column, plain, printJson, printTable } from '../output.js';
+import { client, SettingsError } from '../settings.js';
+import { seenBy } from '../decision-text.js';
+import { type GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
 type PagePath =
   | '/api/v1/agents'
@@ -15,6 +17,8 @@ export interface ListOptions {
   readonly limit: number;
   readonly json?: boolean;
   readonly order?: 'desc';
+  /** Of an agent, by id or name. */
+  readonly agentId?: string;
 }
 
 /** A command that lists records; what further options it has are the filters of the list. */
@@ -37,9 +41,25 @@ export async function list<Row>(
   columns: Column<Row>[],
 ): Promise<void> {
   const query = { ...filters, limit };
-  const { data, total } = (await client().get(path, { query })) as { data: Row[]; total: number };
+  const governance = client();
+  const { data, total } = (await governance.get(path, { query })) as { data: Row[]; total: number };
+  if (total === 0 && filters.agentId !== undefined) await requireAgent(governance, filters.agentId);
   if (json === true) printJson(data);
   else printTable(data, columns, total);
+}
+
+/**
+ * For what finds nothing of an agent that does not exist, as of one that has done nothing. Which there are, only a key with the scope
+ * `read` can tell. @throws SettingsError
+ */
+export async function requireAgent(governance: GovernanceClient, idOrName: string): Promise<void> {
+  if (!(await seenBy(governance))('read')) return;
+  try {
+    await governance.get('/api/v1/agents/{id}', { path: { id: idOrName }, query: {} });
+  } catch (error) {
+    if (!(error instanceof GovernanceError) || error.status !== 404) throw error;
+    throw new SettingsError(`There is no agent with the id or name ${plain(idOrName)}.`);
+  }
 }
 
 /** Items separated by commas. */

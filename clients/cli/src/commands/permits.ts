@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
-import { duration, printJson, printLine } from '../output.js';
+import { duration, plain, printJson, printLine } from '../output.js';
 import { serviceUrl, SettingsError } from '../settings.js';
 import { GovernanceError } from '../../../typescript/src/index.js';
 import { unreachableText } from '../../../typescript/src/never-connected.js';
@@ -13,7 +13,7 @@ interface Inspected {
   readonly claims: Part;
   /** Whether a key of the service signed it; null: the service lists no keys. */
   readonly signed: boolean | null;
-  /** Seconds until it is over; negative once it is. */
+  /** Seconds until it is over; negative once it is, and NaN where it does not say. */
   readonly left: number;
 }
 
@@ -34,11 +34,12 @@ async function inspect(token: string, { json }: { readonly json?: boolean }): Pr
   const { claims, signed, left } = inspected;
   if (json === true) printJson(inspected);
   else {
-    for (const [name, text] of rowsOf(claims)) printLine(`${name.padEnd(12)} ${text}`);
+    // Anybody can have written it: a line break could show a signature of its own.
+    for (const [name, text] of rowsOf(claims)) printLine(plain(`${name.padEnd(12)} ${text}`));
     printLine(`signature    ${signatureText(signed)}`);
-    printLine(`validity     ${left > 0 ? `${duration(left * 1_000)} left` : `over for ${duration(-left * 1_000)}`}`);
+    printLine(`validity     ${validityText(left)}`);
   }
-  if (signed !== true || left <= 0) process.exitCode = 1;
+  if (signed !== true || !(left > 0)) process.exitCode = 1;
 }
 
 async function inspectedPermit(token: string): Promise<Inspected> {
@@ -57,7 +58,7 @@ async function inspectedPermit(token: string): Promise<Inspected> {
       Buffer.from(signature, 'base64url'),
     );
   const signed = keys === null ? null : key !== undefined && isSigned(key);
-  return { header, claims, signed, left: Math.ceil(Number(claims['exp'] ?? 0) - Date.now() / 1_000) };
+  return { header, claims, signed, left: Math.ceil(secondsIn(claims['exp']) - Date.now() / 1_000) };
 }
 
 /** Null where the service issues no permits. No key is needed to ask. */
@@ -76,17 +77,18 @@ async function listedKeys(): Promise<readonly (JsonWebKey & { readonly kid?: str
 
 function rowsOf(claims: Part): [name: string, text: string][] {
   const { iss, aud, agent, act, jti, iat, exp, authorization_details: details } = claims;
-  const [detail = {}] = Array.isArray(details) ? (details as Part[]) : [];
-  const { sub: subject } = (act ?? {}) as { readonly sub?: string };
+  const [first] = Array.isArray(details) ? (details as readonly unknown[]) : [];
+  const detail = Object(first) as Part;
+  const { sub: subject } = (typeof act === 'object' && act !== null ? act : {}) as Part;
   return [
-    ['issuer', String(iss)],
-    ['audience', String(aud)],
-    ['agent', String(agent)],
-    ...(subject === undefined ? [] : [['on behalf of', subject] as [string, string]]),
-    ['action', String(detail['actions'])],
-    ['resource', `${String(detail['resource_type'])}/${String(detail['identifier'])}`],
-    ['parameters', `sha256 ${String(detail['parameters_hash'])}`],
-    ['execution', String(jti)],
+    ['issuer', claimText(iss)],
+    ['audience', claimText(aud)],
+    ['agent', claimText(agent)],
+    ...(subject === undefined ? [] : [['on behalf of', claimText(subject)] as [string, string]]),
+    ['action', [detail['actions']].flat().map(claimText).join(', ')],
+    ['resource', `${claimText(detail['resource_type'])}/${claimText(detail['identifier'])}`],
+    ['parameters', `sha256 ${claimText(detail['parameters_hash'])}`],
+    ['execution', claimText(jti)],
     ['issued', timeText(iat)],
     ['expires', timeText(exp)],
   ];
@@ -97,9 +99,24 @@ function signatureText(signed: boolean | null): string {
   return signed ? 'by a key of the service' : 'NOT by a key of the service';
 }
 
-function timeText(seconds: unknown): string {
-  const time = new Date(Number(seconds) * 1_000);
-  return Number.isNaN(time.getTime()) ? String(seconds) : time.toISOString();
+function validityText(left: number): string {
+  if (Number.isNaN(left)) return 'it does not say when it ends';
+  return left > 0 ? `${duration(left * 1_000)} left` : `over for ${duration(-left * 1_000)}`;
+}
+
+/** Whatever the token has there; a dash for what it lacks. */
+function claimText(claim: unknown): string {
+  if (claim === undefined) return '–';
+  return typeof claim === 'string' ? claim : JSON.stringify(claim);
+}
+
+function secondsIn(claim: unknown): number {
+  return typeof claim === 'number' ? claim : NaN;
+}
+
+function timeText(claim: unknown): string {
+  const time = new Date(secondsIn(claim) * 1_000);
+  return Number.isNaN(time.getTime()) ? claimText(claim) : time.toISOString();
 }
 
 function parsed(part: string): Part {

@@ -2,7 +2,7 @@ import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
 import { decisionOf, waitingText } from '../decision-text.js';
 import type { PrincipalOptions } from '../principal-options.js';
 import { refusalText } from '../refusal-text.js';
-import { settings } from '../settings.js';
+import { settings, SettingsError } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
 import {
   ApprovalPendingError,
@@ -72,7 +72,8 @@ async function beforeTool(
   const { tool_name: tool, tool_input: given } = event;
   try {
     const request = requestOf(readMapping(map), { server: SERVER, name: tool, shown: tool }, given);
-    const execution = await governance().authorize({ ...request, ...forWhom });
+    const service = governance();
+    const execution = await service.authorize({ ...request, ...forWhom, agent: await agentOf(service) });
     if (execution.outcome !== 'authorized') return denied(handledReason(tool, execution));
     keepAuthorized(callOf(event), settings().url, execution);
     return null;
@@ -82,6 +83,15 @@ async function beforeTool(
     if (error instanceof GovernanceError) return denied(refusalText(tool, error));
     throw error;
   }
+}
+
+/** @throws SettingsError for a key that is nobody's: a hook has no option that says who acts. */
+async function agentOf(service: GovernanceClient): Promise<string> {
+  const { agentId } = await service.get('/api/v1/me');
+  if (agentId !== null) return agentId;
+  throw new SettingsError(
+    'The key is bound to no agent, so no tool runs. Give this hook the key of its agent: gov keys issue <name> --scopes execute --agent <agent>.',
+  );
 }
 
 /** The model gets what it would have got from the tool. */

@@ -20,7 +20,10 @@ export interface StopsSource {
 /** Somebody stopped the agent of a call while it ran. */
 export class StoppedError extends Error {}
 
-/** Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers. */
+/**
+ * Holds one wait for the service's stops from the first call on, and cancels the calls that a stop covers. While the key's own agent is
+ * suspended, the service tells that key of no stop, so all calls are cancelled.
+ */
 export class StopWatch {
   private readonly calls = new Map<AbortController, Asked>();
   private readonly ending = new AbortController();
@@ -57,6 +60,7 @@ export class StopWatch {
         if (answer.status === 200) await this.cancelStopped();
         // Beyond its limit of waits the service answers at once.
         else if (answer.status === 304 && performance.now() - askedAt < PAUSE) await this.pause();
+        else if (await isSuspended(answer)) this.cancel([...this.calls.keys()]);
         if (answer.status >= 400) throw new Error(`GET /stops answered ${answer.status}.`);
         held = answer.headers.get('ETag');
       } catch {
@@ -83,9 +87,13 @@ export class StopWatch {
   private async cancelStopped(): Promise<void> {
     await Promise.all(
       [...this.calls].map(async ([controller, asked]) => {
-        if (await this.isStopped(asked)) controller.abort(new StoppedError());
+        if (await this.isStopped(asked)) this.cancel([controller]);
       }),
     );
+  }
+
+  private cancel(calls: readonly AbortController[]): void {
+    for (const call of calls) call.abort(new StoppedError());
   }
 
   /** As the service says. Of an agent that is suspended it says nothing more than that. */
@@ -109,4 +117,11 @@ export class StopWatch {
       if (isCovering(stop, agent, action)) return true;
     return false;
   }
+}
+
+/** Whether the service answers the key's own agent, which is suspended. */
+async function isSuspended(answer: Response): Promise<boolean> {
+  if (answer.status !== 403) return false;
+  const { error } = (await answer.json()) as { readonly error?: { readonly reason?: string } };
+  return error?.reason === 'agent_suspended';
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DraftOptions } from '../commands/draft.js';
+import { requireAgent } from '../commands/list.js';
 import { counted, plain, printLine } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { draftedFile, draftedPolicies, type ObservedExecution } from './drafted-policies.js';
@@ -8,12 +9,15 @@ import { policyFileName } from './pulled-policy.js';
 
 /** Writes a file for each policy; overwrites none. */
 export async function draft({ agent, since, out }: DraftOptions): Promise<void> {
+  const governance = client();
   const observed: ObservedExecution[] = [];
   const query = { agentId: agent, from: new Date(Date.now() - since).toISOString() };
-  for await (const execution of client().pages('/api/v1/executions', { query }))
+  for await (const execution of governance.pages('/api/v1/executions', { query }))
     if (execution.observed === true && execution.erased !== true) observed.push(execution);
-  if (observed.length === 0)
+  if (observed.length === 0) {
+    await requireAgent(governance, agent);
     throw new SettingsError(`Nothing that ${plain(agent)} did in that time was let through because it was observed.`);
+  }
   const taken = new Set<string>();
   const files = draftedPolicies(observed).map((drafted) => {
     const name = policyFileName(drafted.policy, taken);

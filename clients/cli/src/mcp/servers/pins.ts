@@ -20,13 +20,13 @@ export class Pins {
   /** @throws SettingsError where there is no such file, or it is none that `gov mcp pin` writes. */
   static read(path: string): Pins {
     try {
-      const { servers } = JSON.parse(readFileSync(path, 'utf8')) as { servers: Record<string, PinnedServer> };
-      const entries = Object.entries(servers);
-      if (!entries.every(([, server]) => isPinned(server))) throw new TypeError('it is not what gov mcp pin writes.');
-      return new Pins(new Map(entries));
+      const { servers } = Object(JSON.parse(readFileSync(path, 'utf8'))) as { servers?: Record<string, PinnedServer> };
+      if (!isObject(servers) || !Object.values(servers).every(isPinned))
+        throw new TypeError('it is not what gov mcp pin writes');
+      return new Pins(new Map(Object.entries(servers)));
     } catch (error) {
       const why = error instanceof Error ? error.message : '';
-      throw new SettingsError(`The lock ${path} cannot be used: ${why} Write it by gov mcp pin --lock ${path}.`);
+      throw new SettingsError(`The lock ${path} cannot be used: ${why}. Write it by gov mcp pin --lock ${path}.`);
     }
   }
 
@@ -65,8 +65,12 @@ async function instructionsHash(text: string | undefined): Promise<string | null
 function isPinned(server: unknown): boolean {
   const { instructions, tools } = (server ?? {}) as Partial<Record<string, unknown>>;
   const isHash = (value: unknown): boolean => typeof value === 'string' && HASH.test(value);
-  if (typeof tools !== 'object' || tools === null) return false;
+  if (!isObject(tools)) return false;
   return (instructions === null || isHash(instructions)) && Object.values(tools).every(isHash);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function sorted({ instructions, tools }: PinnedServer): PinnedServer {
