@@ -488,7 +488,7 @@ interface LedgerCounts {
 
 interface LedgerFeature {
     readonly kinds: readonly AnyRecordKind[];
-    readonly migrations: readonly MigrationClass[];
+    readonly migrations?: readonly MigrationClass[];
 }
 
 class LedgerModule {

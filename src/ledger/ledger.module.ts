@@ -39,8 +39,8 @@ const START_CONDITION = new StartCondition(async (configuration, found) => {
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */
   readonly kinds: readonly AnyRecordKind[];
-  /** The migrations that create and change the tables of these kinds. */
-  readonly migrations: readonly MigrationClass[];
+  /** The migrations that create and change the tables of these kinds; none where those of the ledger do. */
+  readonly migrations?: readonly MigrationClass[];
 }
 
 const SERVICES = [RecordCatalog, LedgerService, RecordReader, RecordHistory, EntryReader, CounterReader, TreeReader];
@@ -58,7 +58,7 @@ const SERVICES = [RecordCatalog, LedgerService, RecordReader, RecordHistory, Ent
 })
 export class LedgerModule {
   /** Registers kinds of record: their tables, their migrations, and read-only repositories of them. */
-  static forFeature({ kinds, migrations }: LedgerFeature): DynamicModule {
+  static forFeature({ kinds, migrations = [] }: LedgerFeature): DynamicModule {
     const tables = kinds.map((kind) => kind.table);
     return {
       module: LedgerFeatureModule,

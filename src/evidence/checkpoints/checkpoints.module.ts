@@ -12,7 +12,7 @@ import { RESTORATION } from './restorations';
 import { TreeProofs } from './tree-proofs';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [RESTORATION], migrations: [] })],
+  imports: [LedgerModule.forFeature({ kinds: [RESTORATION] })],
   controllers: [CheckpointsController],
   providers: [
     { provide: StartCondition, useValue: new StartCondition(refuseContradicted) },

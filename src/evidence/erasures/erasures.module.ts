@@ -10,7 +10,7 @@ import { RetainedContents } from './retained-contents';
 
 /** Forgetting what records contain. After the checkpoints, which say at the start whether a backup was restored. */
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [ERASURE], migrations: [] }), CheckpointsModule],
+  imports: [LedgerModule.forFeature({ kinds: [ERASURE] }), CheckpointsModule],
   controllers: [ErasuresController],
   providers: [ErasuresService, ErasedIds, ErasureProgress, RetainedContents],
 })

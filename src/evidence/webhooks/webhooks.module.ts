@@ -14,7 +14,7 @@ import { WebhooksService } from './webhooks.service';
 const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [] }), EventsModule],
+  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK] }), EventsModule],
   controllers: [WebhooksController],
   providers: [
     WebhooksService,

@@ -10,7 +10,7 @@ import { KnownAgents } from './known-agents';
 const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [AGENT], migrations: [] })],
+  imports: [LedgerModule.forFeature({ kinds: [AGENT] })],
   controllers: [AgentsController],
   providers: [AgentsService, KnownAgents, AgentEmails, { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER }],
   exports: [KnownAgents, AgentEmails],

@@ -10,7 +10,7 @@ import { ActiveKeys, EXPIRED_KEYS } from './active-keys';
 /** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
 @Global()
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [API_KEY], migrations: [] }), AgentsModule],
+  imports: [LedgerModule.forFeature({ kinds: [API_KEY] }), AgentsModule],
   controllers: [ApiKeysController, MeController],
   providers: [ApiKeysService, ActiveKeys, EXPIRED_KEYS, { provide: IssuedKeys, useExisting: ActiveKeys }],
   exports: [IssuedKeys],

@@ -18,12 +18,7 @@ import { GrantReaders, GrantsService } from './grants/grants.service';
 import { HeldGrants } from './grants/held-grants';
 
 @Module({
-  imports: [
-    LedgerModule.forFeature({ kinds: [DECISION, GRANT], migrations: [] }),
-    AgentsModule,
-    PasskeysModule,
-    PoliciesModule,
-  ],
+  imports: [LedgerModule.forFeature({ kinds: [DECISION, GRANT] }), AgentsModule, PasskeysModule, PoliciesModule],
   controllers: [DecisionsController, GrantsController],
   providers: [
     DecisionsService,

@@ -8,7 +8,7 @@ import { ENTITY } from './governed-entity.entity';
 @Module({
   imports: [
     // Its tables are in the migrations of the ledger, as those of all features so far; a new feature lists its own.
-    LedgerModule.forFeature({ kinds: [ENTITY, CLAIM], migrations: [] }),
+    LedgerModule.forFeature({ kinds: [ENTITY, CLAIM] }),
   ],
   controllers: [EntitiesController, ClaimsController],
   providers: [EntitiesService, ClaimsService],

@@ -13,7 +13,7 @@ import { StopsModule } from '../stops/stops.module';
 import { InterruptedExecutions } from './interrupted-executions';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [] }), DiscoveryModule, StopsModule],
+  imports: [LedgerModule.forFeature({ kinds: [EXECUTION] }), DiscoveryModule, StopsModule],
   controllers: [ExecutionsController],
   providers: [
     ExecutionRunner,

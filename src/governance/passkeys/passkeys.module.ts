@@ -6,7 +6,7 @@ import { PasskeysController } from './passkeys.controller';
 
 /** What people sign approvals with. */
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [PASSKEY], migrations: [] })],
+  imports: [LedgerModule.forFeature({ kinds: [PASSKEY] })],
   controllers: [PasskeysController],
   providers: [PasskeysService, PasskeyHolders],
   exports: [PasskeyHolders],

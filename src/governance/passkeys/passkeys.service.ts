@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { Configuration } from '../../core/config/configuration';
-import { callerRefused, conflict, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
+import {
+  callerRefused,
+  conflict,
+  found,
+  invalidField,
+  permissionDenied,
+  scopeMissing,
+} from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -56,7 +63,10 @@ export class PasskeysService {
     return creationOptions(person, party, { challenge, held, timeout: GOOD_FOR_MS });
   }
 
-  /** @throws as `options`; VALIDATION_ERROR for a wrong credential or signature; CONFLICT for one too many, or again. */
+  /**
+   * @throws as `options`; VALIDATION_ERROR for a wrong credential; CONFLICT for one too many, or again; PERMISSION_DENIED for a
+   * missing or wrong signature.
+   */
   async register(caller: Caller, idOrName: string, request: RegisterPasskeyRequest): Promise<Passkey> {
     const { credential, name } = request;
     const signature = request.signature ?? null;
@@ -85,7 +95,7 @@ export class PasskeysService {
     });
   }
 
-  /** By the person with a signature, or by an admin. @returns it as it was */
+  /** By the person with a signature, or by an admin. @returns it as it was. @throws as `register` for the signature. */
   async remove(caller: Caller, idOrName: string, passkeyId: string, signature: JsonObject | null): Promise<Passkey> {
     const { id: agentId } = await this.person(caller, idOrName, (id) => {
       if (caller.agentId !== id && !caller.grants.has('admin')) throw callerRefused('not_this_agent');
@@ -134,10 +144,16 @@ export class PasskeysService {
     signed: JsonObject,
   ): Promise<void> {
     if (signature === null)
-      throw invalidField('signature', 'is required: an assertion of a passkey that this person has');
+      throw permissionDenied(
+        'signature_required',
+        'To add another passkey, or to remove one, sign it with a passkey that this person has.',
+      );
     const kept = await keptSignature(signature, held, relyingParty(this.publicUrl), challengeOf(signed));
     if (kept === null)
-      throw invalidField('signature', 'must be an assertion of a passkey that this person has, made for exactly this');
+      throw permissionDenied(
+        'signature_invalid',
+        'The signature was not made by a passkey that this person has, for exactly this and for this service.',
+      );
   }
 }
 

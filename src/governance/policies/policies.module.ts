@@ -10,7 +10,7 @@ import { PastPolicies } from './past-policies';
 import { POLICY } from './policy.entity';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [POLICY], migrations: [] }), PasskeysModule],
+  imports: [LedgerModule.forFeature({ kinds: [POLICY] }), PasskeysModule],
   controllers: [PoliciesController],
   providers: [PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MissingSums],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],

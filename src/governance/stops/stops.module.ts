@@ -7,7 +7,7 @@ import { StopsController } from './stops.controller';
 
 /** Stopping agents at once, whatever the policies allow. */
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [STOP], migrations: [] })],
+  imports: [LedgerModule.forFeature({ kinds: [STOP] })],
   controllers: [StopsController],
   providers: [StopsService, ActiveStops, StoppingCallers],
   exports: [ActiveStops],
