@@ -32,7 +32,7 @@ export class TakenUses {
       return [];
     }
     const { used = [], limited = [] } = details;
-    if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is no list'];
+    if (!Array.isArray(used) || !Array.isArray(limited)) return ['details.used or limited is not a list'];
     if (action === 'execution.erased') return used.flatMap((use) => this.#erase(use));
     return [
       ...used.flatMap((use) => this.#hold('used', use, true)),

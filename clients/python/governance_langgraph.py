@@ -122,7 +122,7 @@ class _ToolCalls:
                 interrupt(str(refused))
                 self._paused.pop(key, None)
         try:
-            # What a generator sets is set for whoever drives it.
+            # A generator sets context variables for whoever drives it.
             with permit_of(execution):
                 answer = yield "run", request.override(tool_call=call)
         except ParentCommand:

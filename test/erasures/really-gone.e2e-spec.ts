@@ -202,7 +202,7 @@ describeOnSqlite('What was erased', () => {
     const again = (await ask('GET', `executions/${execution.id as string}`)).body;
     expect(again).toMatchObject({ outcome: 'cancelled', erased: true, parameters: {} });
     const { data } = (await ask('GET', 'erasures')).body;
-    expect(data).toEqual([expect.objectContaining({ subjects, reason: expect.stringContaining('restored') })]);
+    expect(data).toEqual([expect.objectContaining({ subjects, reason: expect.stringContaining('from a backup') })]);
     const audit = (await ask('GET', 'audit?action=erasure.begun')).body.data;
     expect(audit).toMatchObject([{ actor: { type: 'system' } }]);
     for (let left = 1; left > 0;) {

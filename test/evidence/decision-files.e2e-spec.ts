@@ -235,7 +235,7 @@ describe('A decision file', () => {
     writeFileSync(path, log);
     const whole = await verify(text, '--export', path);
     expect(whole.output).toMatch(
-      /\nNOTE Only the operator can vouch that the clock was right\.\nRECOMPUTED: executed as recorded\n$/,
+      /\nNOTE That the operator’s clock was right rests on the operator’s word\.\nRECOMPUTED: executed as recorded\n$/,
     );
     expect(whole.output).not.toContain('A file cannot show');
     const lacking = JSON.parse(text);

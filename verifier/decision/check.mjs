@@ -24,7 +24,7 @@ import { madeSignatures } from './signatures.mjs';
  * @typedef {(log: AgainstLog, size: number, findings: Findings) => Promise<void>} FeedLog
  */
 
-const ONLY_THE_OPERATOR = 'Only the operator can vouch that the clock was right.';
+const ONLY_THE_OPERATOR = 'That the operator’s clock was right rests on the operator’s word.';
 /** Entries after the checkpoint. */
 const MOST_NAMED = 10;
 const NOT_SHOWN = [

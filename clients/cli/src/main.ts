@@ -105,6 +105,6 @@ function adviceOn({ code, status, cause }: GovernanceError): string {
     // Where somebody listens, or the address is wrong, that helps nobody.
     return `${wasRefused(cause) ? ' Start it by `gov up`, or say' : ' Say'} where it is: GOVERNANCE_URL, or \`gov login --url\`.`;
   }
-  if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY goes before it.';
+  if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY takes precedence.';
   return '';
 }

@@ -47,7 +47,7 @@ export function settings(): Settings {
 /** Where the key has come from, for an answer that the service does not know it. */
 export function keySource(): string {
   return process.env['GOVERNANCE_API_KEY'] === undefined
-    ? 'The key is the one that `gov login` keeps; one in GOVERNANCE_API_KEY goes before it.'
+    ? 'The key is the one that `gov login` keeps; one in GOVERNANCE_API_KEY takes precedence.'
     : 'The key is the one in GOVERNANCE_API_KEY.';
 }
 

@@ -13,7 +13,7 @@ export function givenText({ for: length, uses, resources, parameters }: NonNulla
 
 /** What a grant is good for. */
 export function grantText({ action, resourceType, resourceId, resources, parametersHash }: Grant): string {
-  // No grant that holds has an empty one.
+  // Only an erased grant has an empty one.
   if (resourceId === '') return `${revealed(action)} on ${revealed(resourceType)} (contents erased)`;
   const places = resources === null ? revealed(resourceId) : listText(resources.map(revealed), 'or');
   const width = parametersHash === null ? 'any parameters' : 'the same parameters';

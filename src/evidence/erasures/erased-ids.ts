@@ -4,9 +4,11 @@ import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
 import { OWNER_ONLY, syncToDisk } from '../../core/files/private-file';
 import { CheckpointFiles } from '../checkpoints/kept-checkpoint';
+import { Database } from '../../ledger/database/database';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { ERASABLE_TYPES, ERASURE, type ErasureSubject } from './erasure.entity';
 
+const SELECT_NEWEST = `SELECT max("createdSequence") AS "sequence" FROM "erasures"`;
 /** Erasures read at once. */
 const AT_ONCE = 100;
 
@@ -22,6 +24,7 @@ export class ErasedIds {
 
   constructor(
     private readonly files: CheckpointFiles,
+    private readonly database: Database,
     private readonly records: RecordReader,
   ) {}
 
@@ -61,6 +64,8 @@ export class ErasedIds {
    * @returns what these have named. @throws as `add`.
    */
   async keepNew(): Promise<readonly ErasureSubject[]> {
+    const [newest] = await this.database.points.all<{ sequence: number | null }>(SELECT_NEWEST);
+    if (Number(newest?.sequence ?? 0) <= (this.upTo ?? 0)) return [];
     const range = { conditions: [], order: 'asc', position: this.upTo, atOnce: AT_ONCE } as const;
     const subjects: ErasureSubject[] = [];
     let { upTo } = this;

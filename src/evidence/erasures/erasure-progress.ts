@@ -64,13 +64,12 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
     // Before the leftovers, which come with the commit of their erasure: of these, none is overlooked.
     const underWay = await this.database.points.all<UnderWay>(SELECT_UNDER_WAY);
     const [left] = await this.database.points.all<{ count: number }>(SELECT_LEFT);
+    const isDeleting = Number(left?.count) > 0;
+    // The process that began it may have ended.
+    if (isDeleting) this.ledger.deleteLeftovers();
     // Also those of requests that were not able to, or whose process has ended before.
     await this.ids.keepNew();
-    // The process that began it may have ended.
-    if (Number(left?.count) > 0) {
-      this.ledger.deleteLeftovers();
-      return;
-    }
+    if (isDeleting) return;
     for (const erasure of underWay) await this.complete(erasure);
     this.hasFailed = false;
   }

@@ -146,7 +146,7 @@ export class PasskeysService {
     if (signature === null)
       throw permissionDenied(
         'signature_required',
-        'To add another passkey, or to remove one, sign it with a passkey that this person has.',
+        'A passkey that this person already has must sign the registration of another one, and a removal.',
       );
     const kept = await keptSignature(signature, held, relyingParty(this.publicUrl), challengeOf(signed));
     if (kept === null)

@@ -10,19 +10,16 @@ import {
 import { integerColumn, sequenceColumn, textColumn } from '../database/columns';
 import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
 import { byCreation, governedTable, optionalTexts, primary, texts } from './table-shapes';
-import { SUMS } from '../records/statements';
 
 /** Entries or claims read, and nodes written, per statement. */
 const CHUNK = 5_000;
 
-/** A migration knows no later form of the schema, so it says these by itself. */
+/** Conditions as they are at this version: those of the code may change later. */
 const NOT_ERASED = `"erased" = 'false'`;
 const IS_EARLIER = `"run" IS NOT NULL AND "outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
 
 /** Columns that the tables of 0.1.0 gained. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  // Entries commit with salts to what may have to be forgotten. Older ones keep null: nothing of them changes.
-  ledger_entries: [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'],
   ledger_head: [
     `"frontier" text NOT NULL DEFAULT '${TreeFrontier.empty().text}'`,
     '"schemaVersion" bigint NOT NULL DEFAULT 0',
@@ -43,6 +40,12 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
     ...['observed', 'erased'].map((name) => `"${name}" text NOT NULL DEFAULT 'false'`),
   ],
 };
+
+/**
+ * Entries commit with salts to what may have to be forgotten. Older ones keep null: nothing of them changes. Added last, as
+ * nobody can read entries from then on until the migration ends.
+ */
+const ENTRY_COLUMNS = [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'];
 
 /** Agents are counted by their kind, those included that there are. */
 const COUNT_KINDS =
@@ -74,6 +77,7 @@ export class SinceFirstRelease1765700000000 implements MigrationInterface {
     await queryRunner.query(`UPDATE "executions" SET "runBy" = '' WHERE "runBy" <> '' AND "outcome" <> 'running'`);
     const frontier = await buildTree(queryRunner);
     await queryRunner.query(`UPDATE "ledger_head" SET "frontier" = '${frontier.text}' WHERE "id" = 1`);
+    for (const column of ENTRY_COLUMNS) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
   }
 
   /** The first release would not understand what has been written since: go back to a backup. */
@@ -99,7 +103,7 @@ function newTables(): Table[] {
       indices: [{ columnNames: ['createdAt'] }],
     }),
     new Table({ name: 'ledger_leftovers', columns: texts('subjectType ownerId').map(primary) }),
-    new Table({ name: SUMS, columns: [...texts('sum window key').map(primary), textColumn('value')] }),
+    new Table({ name: 'ledger_sums', columns: [...texts('sum window key').map(primary), textColumn('value')] }),
     new Table({
       name: 'process_leases',
       columns: [primary(textColumn('id')), ...['since', 'until'].map(sequenceColumn)],
@@ -198,7 +202,6 @@ function newIndexes(): [table: string, indexes: TableIndexOptions[]][] {
       ],
     ],
     ['entities', [byCreation('name')]],
-    ['claims', [byCreation('entityId', 'predicateKey')]],
     ['agents', [byCreation('kind'), among('slackId')]],
     [
       'decisions',
@@ -251,6 +254,7 @@ async function keyPredicates(queryRunner: QueryRunner): Promise<void> {
     }
     after = claims.at(-1)?.id;
   }
+  await queryRunner.createIndex('claims', new TableIndex(byCreation('entityId', 'predicateKey')));
 }
 
 /** Builds the Merkle tree over the entries as they are: finding faults in them is up to verification. */

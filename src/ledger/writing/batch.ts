@@ -306,13 +306,14 @@ function* batchStatements(
   }
   const rows = new Map<string, (readonly SqlValue[])[]>();
   for (const change of changes) {
-    const written = rowStatement(change);
+    const written = writingSql(change);
     const others = rows.get(written);
     const values = change.encoded?.values ?? [change.id];
     if (others === undefined) rows.set(written, [values]);
     else others.push(values);
   }
   for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
+  // A kind may have one text for two of them.
   for (const { updateRows, rewriteRows, insertRows } of order)
     for (const written of new Set([updateRows, rewriteRows, insertRows]))
       yield* rowStatements(written, rows.get(written));
@@ -365,7 +366,7 @@ function entryValues(entry: StoredEntry): SqlValue[] {
 }
 
 /** The statement that writes a changed row, together with others. */
-function rowStatement({ codec, encoded, isNew, isErased }: RowChange): string {
+function writingSql({ codec, encoded, isNew, isErased }: RowChange): string {
   if (encoded === null) return codec.deleteRows;
   if (isNew) return codec.insertRows;
   return isErased ? codec.rewriteRows : codec.updateRows;

@@ -117,7 +117,7 @@ describeInBrowser('The decision file in the console', () => {
       'finn',
       'sara',
       'The caller reported what came of it: executed',
-      'Only the operator can vouch that the clock was right.',
+      'That the operator’s clock was right rests on the operator’s word.',
     ])
       expect(said).toContain(part);
     expect(said.trimEnd().endsWith('RECOMPUTED: executed as recorded')).toBe(true);

@@ -170,7 +170,7 @@ describeInBrowser("The console's activity", () => {
     });
     const page = await stage.browser.open(`${program.url}/console/executions/${body.id}`);
     await signIn(page, sara.key);
-    await page.getByText('observed: no policy allows it').waitFor();
+    await page.getByText('observed: no policy allowed it').waitFor();
     const request = page.getByRole('region', { name: 'The request' });
     await request.getByText('user:eva, with the role vip').waitFor();
     await request.getByText('talk-1').waitFor();

@@ -27,7 +27,7 @@ describeInBrowser("The console's agents", () => {
     await rights.first().waitFor();
     expect(await rights.allInnerTexts()).toEqual([
       expect.stringMatching(
-        /^require approval\s+pay-invoice\s+anything\s+With arguments, or on .*, it depends on large-payments.$/,
+        /^require approval\s+pay-invoice\s+anything\s+Other requests, or later ones, .* because of large-payments.$/,
       ),
       expect.stringMatching(/^allow\s+read-invoice\s+invoice paid\/\*$/),
       expect.stringMatching(/^allow\s+read-invoice\s+receipt paid\/\*$/),
@@ -42,8 +42,8 @@ describeInBrowser("The console's agents", () => {
       resources: ['vip/*'],
       onBehalfOf: ['user:*'],
     });
-    await rights.filter({ hasText: /few\/\*.* it depends on few\.$/s }).waitFor();
-    await rights.filter({ hasText: /vip\/\*.* it depends on vip\.$/s }).waitFor();
+    await rights.filter({ hasText: /few\/\*.* because of few\.$/s }).waitFor();
+    await rights.filter({ hasText: /vip\/\*.* because of vip\.$/s }).waitFor();
     await createPolicy(program, { name: 'no-payments', effect: 'deny', actions: ['pay-invoice'], priority: 9 });
     await rights.filter({ hasText: /^deny\s+pay-invoice/ }).waitFor();
   });

@@ -59,7 +59,7 @@ export function addReviewCommands(program: Command): void {
       .option('--comment <text>', 'why')
       .option('--as <agent>', 'the reviewer; by default the agent of your key')
       .option('--json', 'the decision as JSON')
-      .option('--yes', 'do not show it and ask; needed without a terminal');
+      .option('--yes', 'neither show it nor ask; needed without a terminal');
     if (verb === 'approve') addGrantOptions(command);
     else command.option('--instead <json>', 'parameters that you would approve instead', jsonObject);
     command.action((id: string, options: DecideOptions) => decide(verb, id, options));
@@ -68,7 +68,7 @@ export function addReviewCommands(program: Command): void {
 
 function addGrantOptions(command: Command): void {
   command
-    .option('--for <duration>', 'give a grant for this long, such as PT1H, if its policies allow that')
+    .option('--for <duration>', 'give a grant for this long, such as PT1H, if the policies allow one')
     .option('--uses <number>', 'with --for: how often it may be used', wholeNumber)
     .option('--resources <patterns>', 'with --for: for these resources, separated by commas, instead of this one')
     .option('--any-parameters', 'with --for: for any parameters');
@@ -135,7 +135,7 @@ async function approveTogether(
   else for (const decision of data) printDecided(decision);
 }
 
-/** Of reviewers, and of those who asked for what no execution names, as far as the key may read them. */
+/** Names of the reviewers, and of who proposed a decision about no execution, as far as the key may read them. */
 async function namesOf(governance: GovernanceClient, decisions: readonly Decision[]): Promise<AgentNames> {
   const ids = decisions.flatMap(({ executionId, proposedBy, reviews }) => [
     ...(executionId === null ? [proposedBy] : []),
@@ -155,7 +155,8 @@ async function decide(verb: Verb, id: string, options: DecideOptions): Promise<v
   const { comment, as, json, yes, instead } = options;
   const grant = grantOf(options);
   const governance = client();
-  await requireReviewer(governance, as);
+  // A rejection may be by the holder of the key.
+  if (verb === 'approve' || as !== undefined) await requireReviewer(governance, as);
   if (yes !== true) await confirm(governance, verb, id);
   const body = {
     ...(comment === undefined ? {} : { comment }),

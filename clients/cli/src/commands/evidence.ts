@@ -24,7 +24,7 @@ export function addEvidenceCommand(program: Command): void {
     .option('--verify', 'recompute it with the offline verifier; the exit codes are those of gov verify')
     .option(
       '--public-key <key>',
-      'for --verify: the key of the log, as you keep it; by default the one that the service names, which proves less',
+      'for --verify: the key of the log that you kept; by default the one that the service names, which proves less',
     )
     .option(...SERVICE_OPTION)
     .action(evidence);

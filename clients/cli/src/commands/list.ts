@@ -49,8 +49,8 @@ export async function list<Row>(
 }
 
 /**
- * For what finds nothing of an agent that does not exist, as of one that has done nothing. Which there are, only a key with the scope
- * `read` can tell. @throws SettingsError
+ * A list finds as little for an agent that does not exist as for one that has done nothing. Only a key with the scope `read` can tell
+ * them apart. @throws SettingsError
  */
 export async function requireAgent(governance: GovernanceClient, idOrName: string): Promise<void> {
   if (!(await seenBy(governance))('read')) return;

@@ -37,7 +37,9 @@ async function login({ url: given }: { url?: string }): Promise<void> {
   const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${await agentText(governance, me)}`;
   printLine(plain(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`));
   if (process.env['GOVERNANCE_API_KEY'] !== undefined)
-    printError('Warning: GOVERNANCE_API_KEY is set, and goes before it. Unset it to act with the key that is kept.');
+    printError(
+      'Warning: GOVERNANCE_API_KEY is set and takes precedence. Unset it to use the key that was just stored.',
+    );
 }
 
 async function whoAmI(): Promise<void> {

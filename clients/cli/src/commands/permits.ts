@@ -34,7 +34,7 @@ async function inspect(token: string, { json }: { readonly json?: boolean }): Pr
   const { claims, signed, left } = inspected;
   if (json === true) printJson(inspected);
   else {
-    // Anybody can have written it: a line break could show a signature of its own.
+    // Anybody can have written it: a line break in a claim could fake the line of the signature.
     for (const [name, text] of rowsOf(claims)) printLine(plain(`${name.padEnd(12)} ${text}`));
     printLine(`signature    ${signatureText(signed)}`);
     printLine(`validity     ${validityText(left)}`);

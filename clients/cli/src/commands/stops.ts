@@ -24,7 +24,9 @@ interface StopOptions {
 export function addStopCommands(program: Command): void {
   program
     .command('stop')
-    .description("stop all agents, or those that the options name. Needs a person's key, or admin")
+    .description(
+      "stop all agents, or only the agents and actions that the options name. Needs a person's key, or admin",
+    )
     .option('--agent <agent>', 'only this one, by id or name')
     .option('--role <role>', 'only agents with this role')
     .option('--action <pattern...>', 'only these actions, such as refund or send-*')
@@ -33,7 +35,7 @@ export function addStopCommands(program: Command): void {
     .action(stop);
   program
     .command('lift <id>')
-    .description('end a stop: the policies decide again what it covered')
+    .description('end a stop: policies decide again about what it covered')
     .requiredOption('--reason <text>', 'why, kept on record')
     .option('--json', 'the stop as JSON')
     .action(lift);

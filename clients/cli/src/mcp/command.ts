@@ -35,7 +35,7 @@ export function addMcpCommand(program: Command): void {
       await serveProxy(words, options);
     });
   withTargets(command.command('pin [command...]'))
-    .description('write the definitions of all tools to a file, for --lock')
+    .description("write the hashes of all tools and of the servers' instructions to a file, for --lock")
     .requiredOption('--lock <file>', 'the file to write')
     .action(async (words: string[], options: PinOptions, { parent }: Command) => {
       const { pinServers } = await import('./servers/pin.js');

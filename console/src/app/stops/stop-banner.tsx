@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Stop } from '../../api/types.js';
@@ -21,16 +21,17 @@ export function StopBanner(): JSX.Element | null {
   const stops = useLoad((signal) => session.client.get('/api/v1/stops', { query, signal }), [session], limit);
   useFeed(stops.reload, ({ action }) => action.startsWith('stop.'));
   const { data, error } = stops;
+  const section = useRef<HTMLElement>(null);
   return (
     <>
       {error === null ? null : (
         <div class="stops">
-          <p>What is stopped now could not be loaded:</p>
+          <p role="alert">What is stopped now could not be loaded:</p>
           <Problem error={error} retry={stops.reload} />
         </div>
       )}
       {data === null || data.total === 0 ? null : (
-        <section class="notice bad stops" aria-label="Stopped" role="alert">
+        <section class="notice bad stops" aria-label="Stopped" role="alert" tabIndex={-1} ref={section}>
           <strong>
             {counted(data.total, 'stop')} in force: what {data.total === 1 ? 'it covers' : 'they cover'} is refused.
           </strong>
@@ -41,8 +42,15 @@ export function StopBanner(): JSX.Element | null {
               </li>
             ))}
           </ul>
-          {data.total > data.data.length ? (
-            <button type="button" onClick={() => setLimit(MOST)}>
+          {data.total > data.data.length && limit < MOST ? (
+            <button
+              type="button"
+              onClick={() => {
+                setLimit(MOST);
+                // The button goes.
+                section.current?.focus();
+              }}
+            >
               Show {counted(data.total - data.data.length, 'earlier one')}
             </button>
           ) : null}

@@ -56,7 +56,7 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
           <Badge value={outcome} />
           <Ago at={createdAt} />
           {reason === null ? null : <span>{words(reason)}</span>}
-          {execution.observed === true ? <span>observed: no policy allows it</span> : null}
+          {execution.observed === true ? <span>observed: no policy allowed it</span> : null}
           {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
           {grantId === null ? null : <Link to={`grants/${grantId}`}>Allowed by a grant</Link>}
           {traceId === null ? null : <span class="exact">trace {traceId}</span>}

@@ -107,7 +107,7 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
   );
 }
 
-/** What is no time stays as it is, for the service to say so. */
+/** What is not a time stays as it is, so that the service says so. */
 function isoOf(local: string): string {
   const at = new Date(local);
   return Number.isNaN(at.getTime()) ? local : at.toISOString();

@@ -138,7 +138,7 @@ function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of
             {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
             {conditional.length === 0 ? null : (
               <small>
-                With arguments, or on somebody's behalf, it depends on{' '}
+                Other requests, or later ones, may be answered differently because of{' '}
                 {revealed(listText([...new Set(conditional.map(({ name }) => name))], 'and'))}.
               </small>
             )}

@@ -7,7 +7,7 @@ export interface Sample {
   readonly resourceId: string;
   /** The pattern in words. */
   readonly shown: string;
-  /** Policies with conditions or limits, or about whom it is done for: to another request they may give another answer. */
+  /** Policies with conditions, limits or `onBehalfOf`: they may answer another request differently. */
   readonly conditional: readonly Policy[];
 }
 

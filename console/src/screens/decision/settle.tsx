@@ -294,7 +294,7 @@ function Choice({ decision, parameters, approvers, missing, differences, changed
 }
 
 /**
- * Whether every field of the form holds what stands in it: where "5-" does, one for numbers is empty. If not, shows which.
+ * Whether every field has the value that it shows: a number field that shows "5-" has none. If not, the browser points at it.
  */
 function isWhole({ form }: HTMLButtonElement): boolean {
   return form?.reportValidity() === true;

@@ -194,7 +194,7 @@ function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element 
   if (now === null)
     return (
       <p class="quiet">
-        What the policies say now is not shown: it is on behalf of somebody for whom your key may not ask.
+        What the policies say now is not shown: the request is on behalf of somebody for whom your key may not ask.
       </p>
     );
   const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);

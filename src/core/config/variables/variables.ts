@@ -184,7 +184,7 @@ export const VARIABLES = {
   checkpointFolder: {
     name: 'CHECKPOINT_FOLDER',
     description:
-      'Folder of the last checkpoint, the ids of erasures and generated keys. Unset: that of the database file, or data.',
+      'Folder of the last checkpoint, the ids of erasures and generated keys. Unset: that of the database file; with PostgreSQL, data.',
     example: '/var/lib/governance-checkpoints',
     ...optional('the path of a folder, without white space at its ends', parseFolder),
   },

@@ -5,6 +5,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ApiMember, ApiNullableTime } from '../../../http/openapi/answer-members';
 import { newEpoch } from '../../../ledger/chain/random';
 import { Database } from '../../../ledger/database/database';
+import { isFault } from '../../../ledger/database/database-fault';
 import { quoted } from '../../../ledger/database/dialect';
 import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
@@ -136,13 +137,13 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     return new Set(written.map(({ webhookId }) => webhookId));
   }
 
-  /** Writes, again and again while the database is unavailable, as long as this process delivers. */
+  /** Writes, again and again while the database cannot take it, as long as this process delivers. */
   async writeWhile<Written>(mayWrite: () => boolean, write: () => Promise<Written>): Promise<Written> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
-        if (!mayWrite()) throw error;
+        if (!mayWrite() || isFault(error, 'constraint', 'storage', 'programming')) throw error;
       }
       await sleep(RETRY);
     }
