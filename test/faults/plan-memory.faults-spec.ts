@@ -65,6 +65,9 @@ describe('The service with little memory', () => {
           method: 'POST',
           headers: { 'Content-Type': 'application/json', 'X-API-Key': API_KEY },
           body: text,
+        }).catch((error: unknown) => {
+          const { exitCode, signalCode } = program.process;
+          throw new Error(`No answer (${exitCode ?? signalCode ?? 'running'}): ${program.printed()}`, { cause: error });
         });
         expect(statuses).toContain(status);
       }
