@@ -201,7 +201,7 @@ describe('Grants', () => {
     const { id } = await granted(place);
     expect(await evaluate(place)).toMatchObject({ effect: 'allow', reason: null, approval: null, grantId: id });
     expect(await evaluate({ ...place, parameters: {} })).toMatchObject({ effect: 'require_approval' });
-    const asOf = new Date(Date.now() - 1).toISOString();
+    const { createdAt: asOf } = await read(id);
     expect(await evaluate({ ...place, asOf })).toMatchObject({ effect: 'require_approval' });
     const subject = { type: 'agent', id: 'bot' };
     const resource = { type: 'payment', id: place.resourceId, properties: {} };
