@@ -65,7 +65,7 @@ export class ErasedIds {
    */
   async keepNew(): Promise<readonly ErasureSubject[]> {
     const [newest] = await this.database.points.all<{ sequence: number | null }>(SELECT_NEWEST);
-    if (Number(newest?.sequence ?? 0) <= (this.upTo ?? 0)) return [];
+    if ((newest?.sequence ?? 0) <= (this.upTo ?? 0)) return [];
     const range = { conditions: [], order: 'asc', position: this.upTo, atOnce: AT_ONCE } as const;
     const subjects: ErasureSubject[] = [];
     let { upTo } = this;

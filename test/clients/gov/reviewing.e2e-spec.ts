@@ -205,6 +205,13 @@ describeOnSqlite('What gov shows a reviewer', () => {
     });
   });
 
+  it('takes a rejection by a key that is bound to nobody, but no approval', async () => {
+    const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/unbound' });
+    const approved = await gov(['approve', String(decisionId), '--yes'], API_KEY);
+    expect(approved).toMatchObject({ exitCode: 1, errors: expect.stringContaining('name the reviewer with --as') });
+    expect(await gov(['reject', String(decisionId), '--yes'], API_KEY)).toMatchObject({ exitCode: 0, errors: '' });
+  });
+
   it('knows that an unknown name is not somebody with an empty inbox', async () => {
     const unknown = await gov(['inbox', '--as', 'nobody'], API_KEY);
     expect(unknown).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining('nobody') });
