@@ -95,7 +95,7 @@ describeOnSqlite('The command line', () => {
     expect(await printed(['whoami'], nobody)).toContain('scopes:  read, review, audit');
     const shadowed = await gov(['login', '--url', app.url], {}, `${annsKey}\n`);
     expect(shadowed.errors).toBe(
-      'Warning: GOVERNANCE_API_KEY is set, and goes before it. Unset it to act with the key that is kept.\n',
+      'Warning: GOVERNANCE_API_KEY is set and takes precedence. Unset it to use the key that was just stored.\n',
     );
     const wrong = await gov(['login', '--url', app.url], nobody, 'wrong\n');
     expect(wrong).toMatchObject({ exitCode: 1, errors: expect.stringContaining('request ') });

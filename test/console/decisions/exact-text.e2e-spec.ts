@@ -109,7 +109,7 @@ describeInBrowser('Two requests that differ look different in the console', () =
     const page = await open(`decisions/${decisionId}`, sara.key);
     const why = page.getByRole('region', { name: 'Why it needs approval' });
     await why.getByText('/amount is more than /limit, here 3; here it is 5').waitFor();
-    await why.getByText('it is on behalf of somebody for whom your key may not ask').waitFor();
+    await why.getByText('the request is on behalf of somebody for whom your key may not ask').waitFor();
   });
 
   it('in the key that acted, although it names the same agent', async () => {
