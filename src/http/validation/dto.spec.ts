@@ -9,7 +9,7 @@ class Named {
   name!: string;
 }
 
-/** A class as a module may have it, with decorators of class-validator and class-transformer beside ours. */
+/** A class as a module may have it, with decorators of class-validator and class-transformer next to ours. */
 class Invitation extends Named {
   @IsEmail()
   @Transform(({ value }: { value: unknown }) => String(value).toLowerCase())

@@ -45,7 +45,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
  * Entries commit with salts to what may have to be forgotten. Older ones keep null: nothing of them changes. Added last, as
  * nobody can read entries from then on until the migration ends.
  */
-const ENTRY_COLUMNS = [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'];
+const ADDED_TO_ENTRIES = [...optional('detailsSalt stateSalt detailsHash'), '"erased" bigint'];
 
 /** Agents are counted by their kind, those included that there are. */
 const COUNT_KINDS =
@@ -77,7 +77,7 @@ export class SinceFirstRelease1765700000000 implements MigrationInterface {
     await queryRunner.query(`UPDATE "executions" SET "runBy" = '' WHERE "runBy" <> '' AND "outcome" <> 'running'`);
     const frontier = await buildTree(queryRunner);
     await queryRunner.query(`UPDATE "ledger_head" SET "frontier" = '${frontier.text}' WHERE "id" = 1`);
-    for (const column of ENTRY_COLUMNS) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
+    for (const column of ADDED_TO_ENTRIES) await queryRunner.query(`ALTER TABLE "ledger_entries" ADD COLUMN ${column}`);
   }
 
   /** The first release would not understand what has been written since: go back to a backup. */
