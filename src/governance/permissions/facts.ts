@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import type { JsonObject, JsonScalar } from '../../core/json/json-value';
 import { parsedDecimal } from '../../core/values/decimal';
-import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { Database } from '../../ledger/database/database';
+import type { Dialect } from '../../ledger/database/dialect';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { RecordHistory } from '../../ledger/record-history';
 import { type AskedRows, readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
 import { type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
-import { KnownClaims } from '../entities/known-claims';
-import { EarlierExecutions } from '../executions/earlier-executions';
-import type { DecisionBasis } from '../executions/execution.entity';
+import { type Claim, CLAIM, predicateKeyOf } from '../entities/claim.entity';
+import { ENTITY } from '../entities/governed-entity.entity';
+import { type DecisionBasis, EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from '../executions/execution.entity';
 import {
   type ClaimKey,
   claimName,
@@ -19,39 +22,66 @@ import {
 import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
 import type { Asks } from '../policies/evaluation/policy-evaluator';
 
+/** Sorts behind everything that begins alike: an action has at most this many characters. */
+const BEHIND = '\u{10ffff}'.repeat(100);
+const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
+const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
+/** Of more claims of one predicate nothing is known. */
+const MOST_CLAIMS = 100;
+/** Most past claims that are read for those of one predicate. */
+const MOST_PAST = 1_000;
+const PAST_CLAIMS =
+  `SELECT "subjectId" AS "id", "state" FROM "ledger_entries" AS added WHERE "entityId" = $1 AND "sequence" <= $2 ` +
+  `AND "action" = 'claim.added' AND ("state" IS NULL OR "state" LIKE $3 OR octet_length("state") > length("state")) ` +
+  `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS removed WHERE removed."subjectId" = added."subjectId" ` +
+  `AND removed."action" = 'claim.removed' AND removed."sequence" <= $2) ORDER BY "sequence" LIMIT ${MOST_PAST}`;
+
+/** What is claimed, the oldest first; null if the entity does not exist, or there is too much. */
+type Known = readonly KnownClaim[] | null;
+
+interface ClaimRow {
+  readonly present: number | string;
+  readonly count: number | string;
+  readonly id: string | null;
+  readonly value: string;
+  readonly context: string;
+}
+
 /** Where facts are read: now, inside a command, or as they were. Each returns what it finds for each key, in order. */
 export interface FactSource {
   /** The values of sums. Absent: no limit is to count as reached. */
   readonly sums?: (keys: readonly SumKey[]) => Promise<readonly (string | undefined)[]>;
-  /** The ids of earlier executions. */
+  /** The ids of executions that were authorised before in a run, whatever became of them; null where there is none. */
   readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
   /** What is claimed; null where nothing is known. */
-  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly (readonly KnownClaim[] | null)[]>;
+  readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly Known[]>;
 }
 
 /** Reads what conditions ask besides the request. */
 @Injectable()
 export class FactReader {
+  private readonly earlierNow: string;
+  private readonly earlierThen: string;
+  private readonly claimsNow: string;
+
   constructor(
-    private readonly earlier: EarlierExecutions,
-    private readonly claims: KnownClaims,
     private readonly counters: CounterReader,
+    private readonly past: RecordHistory,
     private readonly database: Database,
-  ) {}
+  ) {
+    const { dialect } = database;
+    this.earlierNow = earlierSql(dialect, '');
+    this.earlierThen = earlierSql(dialect, authorisedBy(dialect));
+    this.claimsNow = claimsSql(dialect);
+  }
 
   /** @param upTo the sequence of an entry, when no limit counts as reached; undefined: now. */
   at(upTo?: number): FactSource {
     const read: AskedRows = (asked) => readAsked(this.database.points, asked);
-    if (upTo !== undefined) {
-      return {
-        earlier: (keys) => this.earlier.find(read, keys, { upTo }),
-        claims: (keys) => Promise.all(keys.map((key) => this.claims.findPast(key, upTo))),
-      };
-    }
+    if (upTo === undefined) return { sums: (keys) => this.counters.sums(keys), ...this.readBy(read) };
     return {
-      sums: (keys) => this.counters.sums(keys),
-      earlier: (keys) => this.earlier.find(read, keys),
-      claims: (keys) => this.claims.find(read, keys),
+      earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedThen(key, upTo)))),
+      claims: (keys) => Promise.all(keys.map((key) => this.pastClaims(key, upTo))),
     };
   }
 
@@ -65,17 +95,119 @@ export class FactReader {
     { besides, limitsAside }: { readonly besides: string | undefined; readonly limitsAside: boolean },
   ): FactSource {
     const read: AskedRows = (asked) => transaction.asked(asked);
-    return {
-      ...(!limitsAside && { sums: (keys) => transaction.sums(keys) }),
-      earlier: (keys) => this.earlier.find(read, keys, { besides }),
-      claims: (keys) => this.claims.find(read, keys),
-    };
+    return { ...(!limitsAside && { sums: (keys) => transaction.sums(keys) }), ...this.readBy(read, besides) };
   }
 
   /** What these ask the database inside a command. */
   asked(facts: readonly ConditionQuestion[]): RowsAsked[] {
-    return facts.map((fact) => ('earlier' in fact ? this.earlier.asked(fact.earlier) : this.claims.asked(fact.claim)));
+    return facts.map((fact) => ('earlier' in fact ? this.askedEarlier(fact.earlier) : this.askedClaims(fact.claim)));
   }
+
+  private readBy(read: AskedRows, besides?: string): Pick<FactSource, 'earlier' | 'claims'> {
+    return {
+      earlier: async (keys) => firstIds(await read(keys.map((key) => this.askedEarlier(key, besides)))),
+      claims: async (keys) => (await read<ClaimRow>(keys.map((key) => this.askedClaims(key)))).map(knownOf),
+    };
+  }
+
+  private askedEarlier({ run, agentId, action, resource }: EarlierKey, besides = ''): RowsAsked {
+    const from = action.endsWith('*') ? action.slice(0, -1) : action;
+    const to = from === action ? action : from + BEHIND;
+    const dependsOn = [{ kind: EXECUTION, values: { run } }];
+    return { name: 'earlier', sql: this.earlierNow, key: [run, agentId, from, to, resource, besides], dependsOn };
+  }
+
+  private askedThen(earlier: EarlierKey, upTo: number): RowsAsked {
+    const { key, dependsOn } = this.askedEarlier(earlier);
+    return { name: 'earlier then', sql: this.earlierThen, key: [...key, upTo], dependsOn };
+  }
+
+  private askedClaims({ entityId, predicate }: ClaimKey): RowsAsked {
+    const dependsOn = [
+      { kind: ENTITY, values: { id: entityId } },
+      { kind: CLAIM, values: { entityId } },
+    ];
+    return { name: 'claims', sql: this.claimsNow, key: [entityId, predicate], dependsOn };
+  }
+
+  /** What was claimed. @param upTo the sequence of an entry. */
+  private async pastClaims({ entityId, predicate }: ClaimKey, upTo: number): Promise<Known> {
+    if ((await this.past.findAfter(ENTITY, entityId, upTo)) === undefined) return null;
+    // Canonical JSON has a text in quotation marks as a member alone. A `_` stands for any character. In another spelling the
+    // predicate has characters beyond ASCII.
+    const member = `%"predicate":${JSON.stringify(predicate).replaceAll('\\', '_')}%`;
+    const { points } = this.database;
+    const rows = await points.all<{ id: string; state: string | null }>(PAST_CLAIMS, [entityId, upTo, member]);
+    const claims: KnownClaim[] = [];
+    for (const { id, state } of rows) {
+      // It was erased, so nobody can tell what it said.
+      if (state === null) return null;
+      const claim = JSON.parse(state) as Pick<Claim, 'predicate' | 'value' | 'context'>;
+      if (predicateKeyOf(claim.predicate) === predicate) claims.push(knownClaim(id, claim.value, claim.context));
+    }
+    return rows.length === MOST_PAST || claims.length > MOST_CLAIMS ? null : claims;
+  }
+}
+
+function firstIds(found: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {
+  return found.map(([first]) => first?.id ?? null);
+}
+
+/** Each way of asking has its own statement, so that it uses the index as far as it can. */
+function earlierSql(dialect: Dialect, then: string): string {
+  const [run, agentId, from, to, resourceKey, besides] = EARLIER_COLUMNS.map((name, index) =>
+    dialect.jsonAt(index + 1, { name, type: 'text' }),
+  );
+  const first = (conditions: string): string =>
+    `(SELECT "id" FROM "executions" WHERE "run" = ${run} AND "agentId" = ${agentId} AND ${WAS_AUTHORISED} ` +
+    `AND ${conditions} AND "id" <> ${besides} ${then} LIMIT 1)`;
+  const actions = `"action" >= ${from} AND "action" <= ${to}`;
+  const same = `"resourceKey" = ${resourceKey}`;
+  return (
+    `SELECT ${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place", CASE WHEN ${resourceKey} IS NULL THEN ${first(actions)} ` +
+    `WHEN ${from} = ${to} THEN ${first(`"action" = ${from} AND ${same}`)} ELSE ${first(`${actions} AND ${same}`)} END AS "id" ` +
+    `FROM ${dialect.jsonElements('$1')}`
+  );
+}
+
+/** Whether it was authorised up to the entry that comes last in a key. */
+function authorisedBy(dialect: Dialect): string {
+  const upTo = dialect.jsonAt(EARLIER_COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
+  return (
+    `AND ${dialect.unindexed('"createdSequence"')} <= ${upTo} AND EXISTS (SELECT 1 FROM "ledger_entries" AS entry ` +
+    `WHERE entry."subjectId" = "executions"."id" AND entry."action" IN (${ACTIONS}) AND entry."sequence" <= ${upTo})`
+  );
+}
+
+function knownOf(rows: readonly ClaimRow[]): Known {
+  const [first] = rows;
+  if (first === undefined || Number(first.present) === 0 || Number(first.count) > MOST_CLAIMS) return null;
+  return rows.flatMap(({ id, value, context }) =>
+    id === null ? [] : knownClaim(id, JSON.parse(value) as JsonScalar, JSON.parse(context) as JsonObject),
+  );
+}
+
+function knownClaim(id: string, value: JsonScalar, { confidence }: JsonObject): KnownClaim {
+  return { id, value, confidence: typeof confidence === 'number' ? confidence : 0 };
+}
+
+function claimsSql(dialect: Dialect): string {
+  const columns = ['entityId', 'predicateKey'].map(
+    (name, index) => `${dialect.jsonAt(index + 1, { name, type: 'text' })} AS "${name}"`,
+  );
+  const place = `${dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
+  const items = `SELECT ${[place, ...columns].join(', ')} FROM ${dialect.jsonElements('$1')}`;
+  const meets = (claim: string): string =>
+    `${claim}."entityId" = key."entityId" AND ${claim}."predicateKey" = key."predicateKey"`;
+  const few = `SELECT 1 FROM "claims" AS one WHERE ${meets('one')} LIMIT ${MOST_CLAIMS + 1}`;
+  const counted =
+    `SELECT key.*, (SELECT count(*) FROM "entities" WHERE "id" = key."entityId") AS "present", ` +
+    `(SELECT count(*) FROM (${few}) AS few) AS "count" FROM (${items}) AS key`;
+  return (
+    `SELECT key."place", key."present", key."count", claim."id", claim."value", claim."context" FROM (${counted}) AS key ` +
+    `LEFT JOIN "claims" AS claim ON ${meets('claim')} AND key."count" <= ${MOST_CLAIMS} ` +
+    `ORDER BY key."place", claim."createdSequence"`
+  );
 }
 
 /**

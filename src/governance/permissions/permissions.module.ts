@@ -3,8 +3,6 @@ import { DiscoveryModule } from '@nestjs/core';
 import { DecisionsModule } from '../decisions/decisions.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { StopsModule } from '../stops/stops.module';
-import { KnownClaims } from '../entities/known-claims';
-import { EarlierExecutions } from '../executions/earlier-executions';
 import { EvaluateController } from './evaluation/evaluate.controller';
 import { Evaluations } from './evaluation/evaluations.service';
 import { FactReader } from './facts';
@@ -15,7 +13,7 @@ import { Permissions } from './permissions';
 @Module({
   imports: [DecisionsModule, PoliciesModule, StopsModule, DiscoveryModule],
   controllers: [EvaluateController],
-  providers: [Permissions, ActionGuards, EarlierExecutions, KnownClaims, FactReader, Evaluations],
+  providers: [Permissions, ActionGuards, FactReader, Evaluations],
   exports: [Permissions, ActionGuards, FactReader, Evaluations],
 })
 export class PermissionsModule {}
