@@ -3,8 +3,8 @@ import type { FieldFault } from '../../../core/errors/domain-error';
 import { isObject, textFault } from '../../../http/validation/shapes';
 import type { JsonObject, JsonValue } from '../../../core/json/json-value';
 import { type GivenPrincipal, ON_BEHALF_OF, RUN } from '../principals';
-import { charactersFault } from '../../policies/patterns/principals';
 import type { OtherSubject } from '../../policies/patterns/subjects';
+import { charactersFault } from '../../policies/patterns/principals';
 import { labelFault } from '../../../core/values/label-fault';
 
 /**
@@ -160,12 +160,6 @@ export const MOST_EVALUATIONS = 1_000;
 /** After which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
-/** The decision that ends it. */
-const ENDING: Readonly<Record<Semantic, boolean | null>> = {
-  execute_all: null,
-  deny_on_first_deny: false,
-  permit_on_first_permit: true,
-};
 
 /** Whether a body is a single evaluation: it has no list, or an empty one. */
 export function isSingle({ evaluations = null }: JsonObject): boolean {
@@ -188,10 +182,11 @@ export function listFaults(body: JsonObject): FieldFault[] {
   ];
 }
 
-/** How to process the list of a valid body. */
-export function semanticOf({ options }: JsonObject): Semantic {
-  const asked = isObject(options) ? options['evaluations_semantic'] : undefined;
-  return SEMANTICS.find((semantic) => semantic === asked) ?? 'execute_all';
+/** The decision with which the list of a valid body ends; null: none. */
+export function endingOf({ options }: JsonObject): boolean | null {
+  const semantic = isObject(options) ? options['evaluations_semantic'] : null;
+  if (semantic === 'permit_on_first_permit') return true;
+  return semantic === 'deny_on_first_deny' ? false : null;
 }
 
 /**
@@ -204,9 +199,4 @@ export function listedEvaluations(body: JsonObject): ReadEvaluation[] {
       ? evaluationOf(readParts(item, defaults))
       : { faults: [{ field: 'the evaluation', message: 'must be an object' }] },
   );
-}
-
-/** Whether the list ends after an item with this decision. */
-export function endsList(semantic: Semantic, decision: boolean): boolean {
-  return decision === ENDING[semantic];
 }

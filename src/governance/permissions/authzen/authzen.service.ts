@@ -6,13 +6,11 @@ import type { Caller } from '../../../ledger/caller';
 import {
   evaluationOf,
   readParts,
-  endsList,
   isSingle,
   type ReadEvaluation,
   listedEvaluations,
   listFaults,
-  type Semantic,
-  semanticOf,
+  endingOf,
 } from './access-evaluations';
 import type { AccessDecisionResponse, AccessItemFaultResponse, AccessReason } from './authzen.schemas';
 
@@ -28,7 +26,7 @@ export class AuthzenService {
     const read = evaluationOf(readParts(body));
     const all = [...faults, ...('faults' in read ? read.faults : [])];
     if (all.length > 0) throw invalid(all);
-    const [decision] = await this.decisions(caller, [read], 'execute_all');
+    const [decision] = await this.decisions(caller, [read], null);
     return present(decision, 'decision on an evaluation');
   }
 
@@ -40,13 +38,13 @@ export class AuthzenService {
     const faults = listFaults(body);
     if (isSingle(body)) return this.evaluation(caller, body, faults);
     if (faults.length > 0) throw invalid(faults);
-    return { evaluations: await this.decisions(caller, listedEvaluations(body), semanticOf(body)) };
+    return { evaluations: await this.decisions(caller, listedEvaluations(body), endingOf(body)) };
   }
 
   private async decisions(
     caller: Caller,
     items: readonly ReadEvaluation[],
-    semantic: Semantic,
+    ending: boolean | null,
   ): Promise<readonly AccessDecision[]> {
     const { answers } = await this.evaluations.ask({
       caller,
@@ -54,17 +52,21 @@ export class AuthzenService {
         'faults' in item ? [] : 'question' in item ? item.question : { who: item.who },
       ),
       field: 'evaluations',
-      answers: (asking) => decisionsOn(items, semantic, asking),
+      answers: (asking) => decisionsOn(items, ending, asking),
     });
     return answers;
   }
 }
 
-function* decisionsOn(items: readonly ReadEvaluation[], semantic: Semantic, asking: Asking): Generator<AccessDecision> {
+function* decisionsOn(
+  items: readonly ReadEvaluation[],
+  ending: boolean | null,
+  asking: Asking,
+): Generator<AccessDecision> {
   for (const item of items) {
     const decided = decisionOn(item, asking);
     yield decided;
-    if (endsList(semantic, decided.decision)) return;
+    if (decided.decision === ending) return;
   }
 }
 
