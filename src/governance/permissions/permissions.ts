@@ -3,16 +3,10 @@ import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../core/config/variables/governance-variables';
 import { type DomainError, permissionDenied, policyDenied, present } from '../../core/errors/domain-error';
-import type {
-  AskedFact,
-  DecidingPolicy,
-  Evaluation,
-  EvaluationRequest,
-  PolicyEffect,
-} from '../policies/evaluation/evaluation';
+import type { DecidingPolicy, Evaluation, EvaluationRequest, PolicyEffect } from '../policies/evaluation/evaluation';
 import { type AgentSubject, type EvaluationSubject, subjectOf } from '../policies/patterns/subjects';
 import { withoutLeadingSlash } from '../policies/patterns/resources';
-import { type ApprovalRequirement, isTooLarge, requirementFor } from '../policies/approval/approval-requirement';
+import { isTooLarge, requirementFor } from '../policies/approval/approval-requirement';
 import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
@@ -47,17 +41,10 @@ export const ANSWER_REASONS = [
 export type AnswerReason = (typeof ANSWER_REASONS)[number];
 
 /** Whether somebody may do something, and the policies that decided. */
-export interface PermissionAnswer {
+export interface PermissionAnswer extends Evaluation {
   readonly effect: PolicyEffect;
   /** Null if it is allowed. */
   readonly reason: AnswerReason | null;
-  readonly policies: readonly DecidingPolicy[];
-  /** What has to be approved first; null unless the effect is `require_approval`. */
-  readonly requirement: ApprovalRequirement | null;
-  /** See {@link Evaluation}. */
-  readonly used?: readonly LimitUse[];
-  readonly limited?: readonly LimitUse[];
-  readonly looked?: readonly AskedFact[];
   /** The stop that covers it; present if there is one. */
   readonly stopId?: string;
   /** The grant that makes an approval unnecessary; present if there is one. */
@@ -252,11 +239,6 @@ function allowedByNone(
   );
 }
 
-/** Whether an approval or a grant authorised it, which takes nothing from limits. */
-function wasApproved({ policies }: Pick<Execution, 'policies'>): boolean {
-  return policies.some(({ effect }) => effect === 'require_approval');
-}
-
 /** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
 export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
   /** What it takes from limits if it acts. */
@@ -294,7 +276,9 @@ export class Permissions {
     const { now: at } = transaction;
     const question = { ...asked, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
     const asks = inForce.asks(question);
-    const exceptions = { besides: replayed?.id, limitsAside: replayed !== undefined && !wasApproved(replayed) };
+    // What an approval or a grant authorised has taken nothing from limits.
+    const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
+    const exceptions = { besides: replayed?.id, limitsAside };
     const facts = await gatheredFacts([asks], this.facts.within(transaction, exceptions));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
