@@ -82,7 +82,10 @@ export class PolicySetsService {
     /** @param read the policies of the base; null if they have to be read in the command. */
     const write = (read: readonly Policy[] | null): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
-        if (!this.isInForce(base)) throw anotherBase();
+        if (!this.isInForce(base))
+          throw preconditionFailed(
+            'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
+          );
         const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
         const changes = await changesFor(transaction, { policies, prune }, inForce);
         const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
@@ -123,6 +126,7 @@ export class PolicySetsService {
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
     const compared = await this.comparisons.compare(planned, leaving);
+    const warnings = [...(await this.warningsOn(changes)), ...compared.warnings];
     const answer = {
       base,
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
@@ -130,7 +134,7 @@ export class PolicySetsService {
       complete: compared.reason === null,
       reason: compared.reason,
       shadowed: compared.shadowed,
-      warnings: shortened([...(await this.warningsOn(changes)), ...compared.warnings]),
+      warnings: warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings,
       ...(results !== null && { tests: results }),
     };
     return { planned, answer };
@@ -159,10 +163,6 @@ export class PolicySetsService {
   }
 }
 
-function shortened(warnings: readonly string[]): readonly string[] {
-  return warnings.length > MOST_WARNINGS ? [...warnings.slice(0, MOST_WARNINGS), MORE_WARNINGS] : warnings;
-}
-
 /** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
 async function plannedPolicies(
   inForce: readonly Policy[],
@@ -174,7 +174,9 @@ async function plannedPolicies(
     all.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
   const side = { isBefore: false, isAfter: true };
   for (const [index, { change, policy }] of changes.entries()) {
-    if (change === 'create') all.push(planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true }));
+    // It sorts after all existing ones.
+    const id = `~${String(index).padStart(6, '0')}`;
+    if (change === 'create') all.push(planned({ ...policy, id }, { ...side, isNew: true }));
     if (change === 'activate') all.push(planned(policy, { ...side, isNew: false }));
   }
   return all;
@@ -190,11 +192,6 @@ function planned(policy: Omit<PlannedPolicy, keyof Sides>, sides: Sides): Planne
   return { ...rules, priority, conditions, limits, onBehalfOf, approval, ...sides };
 }
 
-/** A provisional id, which sorts after all existing ones. */
-function idToBe(index: number): string {
-  return `~${String(index).padStart(6, '0')}`;
-}
-
 /** Also reads in the transaction what it will change. */
 async function changesFor(
   transaction: LedgerTransaction,
@@ -208,10 +205,4 @@ async function changesFor(
   const going = goingOutOfForce(changes).map(({ id }) => [id]);
   await transaction.findAmong(POLICY, ['id'], going);
   return changes;
-}
-
-function anotherBase(): Error {
-  return preconditionFailed(
-    'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
-  );
 }

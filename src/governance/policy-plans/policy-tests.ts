@@ -15,12 +15,7 @@ import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { inTurns } from '../../core/concurrency/turn';
-import {
-  type DecidingPolicy,
-  MAX_DECIDING_POLICIES,
-  type Facts,
-  type PolicyEffect,
-} from '../policies/evaluation/evaluation';
+import { type DecidingPolicy, MAX_DECIDING_POLICIES, type Facts } from '../policies/evaluation/evaluation';
 import { NO_FACTS } from '../policies/conditions/condition';
 import type { PolicyTestRequest } from './dto/policy-plan.requests';
 import type { FailedPolicyTestResponse, PolicyTestsResponse, TestedPolicyResponse } from './dto/policy-plan.response';
@@ -83,7 +78,8 @@ export class PolicyTests {
       const isAsExpected =
         answer.effect === expect && (by === undefined || (await this.decides(by, byName, question, answer, basis)));
       if (isAsExpected) continue;
-      const isExplained = isMore(expect, answer.effect) && failed.length < MOST_EXPLAINED;
+      const isMoreExpected = answer.effect !== expect && expect !== 'deny' && answer.effect !== 'allow';
+      const isExplained = isMoreExpected && failed.length < MOST_EXPLAINED;
       const near = isExplained ? (asking.answer(question, true).explanation?.nearest ?? []) : [];
       const nearest = near.map(({ policy, missing }) => ({ policy: tested(policy), missing }));
       const { effect, reason } = answer;
@@ -118,8 +114,4 @@ export class PolicyTests {
 function asOneOfMany(question: AskedPermission): AskedPermission {
   const { who } = question;
   return 'agentId' in who ? { ...question, who: { ...who, agentId: UNREGISTERED } } : question;
-}
-
-function isMore(expected: PolicyEffect, effect: PolicyEffect): boolean {
-  return effect !== expected && expected !== 'deny' && effect !== 'allow';
 }

@@ -6,7 +6,7 @@ import { answerFor, type PermissionAnswer } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { DomainError, present } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
-import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
+import { type Execution, EXECUTION } from '../executions/execution.entity';
 import type { Caller } from '../../ledger/caller';
 import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -78,7 +78,9 @@ export class Replays {
     const agents = new AgentsThen(this.past);
     const examples: ReplayedExecutionResponse[] = [];
     let [executions, changed, skipped] = [0, 0, 0];
-    for await (const chunk of this.newestFirst(caller, period)) {
+    const conditions = conditionsOf(period, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
+    const range = { conditions, order: 'desc', position: null, atOnce: CHUNK } as const;
+    for await (const chunk of this.records.columns(EXECUTION, ASKED, range, caller)) {
       leaving.throwIfAborted();
       for await (const execution of inTurns(chunk)) {
         if (executions >= replayLimit || performance.now() > end)
@@ -92,14 +94,16 @@ export class Replays {
         const { was, now } = answers;
         if (was.effect === now.effect) continue;
         changed += 1;
-        if (examples.length < MOST_EXAMPLES)
-          examples.push({
-            executionId: execution.id,
-            recorded: await this.firstOutcome(caller, execution),
-            was: was.effect,
-            now: now.effect,
-            because: { from: references(was, created), to: references(now, created) },
-          });
+        if (examples.length >= MOST_EXAMPLES) continue;
+        const { id: executionId, createdSequence } = execution;
+        const first = await this.past.findAfter(EXECUTION, executionId, createdSequence, caller);
+        examples.push({
+          executionId,
+          recorded: present(first, `first entry of the execution ${executionId}`).outcome,
+          was: was.effect,
+          now: now.effect,
+          because: { from: references(was, created), to: references(now, created) },
+        });
       }
     }
     return { executions, changed, skipped, cut: false, examples };
@@ -130,16 +134,6 @@ export class Replays {
         stops: [],
       });
     return { was: answer(before, asksBefore), now: answer(after, asksAfter) };
-  }
-
-  private newestFirst(caller: Caller, period: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
-    const conditions = conditionsOf(period, { from: ['createdAt', 'atLeast'], to: ['createdAt', 'atMost'] });
-    return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: CHUNK }, caller);
-  }
-
-  private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
-    const first = await this.past.findAfter(EXECUTION, id, createdSequence, caller);
-    return present(first, `first entry of the execution ${id}`).outcome;
   }
 }
 

@@ -20,7 +20,8 @@ export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
 function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
   const isOfUrl = isUrl(path);
   // The beginning of a URL is not a path of its own.
-  const least = isOfUrl ? urlStart(path) : 0;
+  const start = isOfUrl ? urlPathStart(path) : 1;
+  const least = start < 0 ? path.length : start - 1;
   for (let slash = path.lastIndexOf('/'); slash > least; slash = path.lastIndexOf('/', slash - 1)) {
     yield `B${path.slice(0, slash)}`;
   }
@@ -29,11 +30,6 @@ function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
     if (isId && !path.includes('/')) yield '+';
     yield 'paths';
   }
-}
-
-function urlStart(url: string): number {
-  const start = urlPathStart(url);
-  return start < 0 ? url.length : start - 1;
 }
 
 /** As shown in a plan. */
@@ -56,14 +52,20 @@ export function resourceKeys(policy: PlannedMatch, type: string | null): Resourc
 }
 
 function patternKeys(pattern: ResourcePattern, type: string | null, isTyped: boolean): ResourceKey[] {
-  if (pattern.kind === 'everything') return ['*'];
-  const own: ResourceKey = pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
+  const own = ownKey(pattern);
+  if (pattern.kind === 'everything') return [own];
   if (type === null || isUrl(`${pattern.path}/`)) return [own];
   if (pattern.kind === 'below' && pattern.path === type) return [own, isTyped ? 'paths' : '+'];
   if (!pattern.path.startsWith(`${type}/`)) return [own];
   const rest = pattern.path.slice(type.length + 1);
   if (pattern.kind === 'below') return isTyped ? [own, `B${rest}`] : [own];
   return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
+}
+
+/** What a pattern matches by itself, without a type before it. */
+export function ownKey(pattern: ResourcePattern): ResourceKey {
+  if (pattern.kind === 'everything') return '*';
+  return pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
 }
 
 /** Unless it is for one spelling only, an id matches however it is percent-encoded. */

@@ -217,14 +217,14 @@ function merged(found: readonly CellVerdict[]): CellVerdict[] {
   for (const each of found) {
     const key = `${verdictKey(each.from)} ${verdictKey(each.to)} ${truthsKey(each.truths)}`;
     const known = byKey.get(key);
-    byKey.set(key, known === undefined ? each : united(known, each));
+    const subjects = (known?.subjects ?? 0n) | each.subjects;
+    byKey.set(key, {
+      ...(known ?? each),
+      subjects,
+      because: unitedReasons(known?.because ?? NO_REASONS, each.because),
+    });
   }
   return [...byKey.values()];
-}
-
-function united(left: CellVerdict, right: CellVerdict): CellVerdict {
-  const because = unitedReasons(left.because, right.because);
-  return { ...left, subjects: left.subjects | right.subjects, because };
 }
 
 export const NO_REASONS: CellVerdict['because'] = { from: [], to: [] };

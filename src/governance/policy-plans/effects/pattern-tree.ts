@@ -1,4 +1,5 @@
 import type { PatternSetResponse } from '../dto/policy-plan.response';
+import { grouped } from './grouped';
 import type { PlannedMatch } from './planned-match';
 
 /**
@@ -9,7 +10,7 @@ export interface PatternNode {
   readonly text: string;
   readonly parent: PatternNode | null;
   readonly children: PatternNode[];
-  readonly policies: PlannedMatch[];
+  readonly policies: readonly PlannedMatch[];
   /** A node to exclude, as this one's text would otherwise match too much. */
   readonly sibling?: PatternNode;
 }
@@ -27,17 +28,11 @@ export interface Axis<Key extends string> {
 /** All patterns, each nested in the smallest one that encloses it. */
 export function patternTree<Key extends string>(
   axis: Axis<Key>,
-  entries: Iterable<readonly [PlannedMatch, readonly Key[]]>,
+  policies: readonly PlannedMatch[],
+  keysOf: (policy: PlannedMatch) => readonly Key[],
 ): PatternNode {
-  const policies = new Map<Key, PlannedMatch[]>([[axis.root, []]]);
-  for (const [key] of axis.always) policies.set(key, []);
-  for (const [policy, keys] of entries) {
-    for (const key of keys) {
-      const known = policies.get(key);
-      if (known === undefined) policies.set(key, [policy]);
-      else known.push(policy);
-    }
-  }
+  const byKey = grouped(policies, keysOf);
+  const keys = new Set([axis.root, ...axis.always.map(([key]) => key), ...byKey.keys()]);
   const siblings = new Map(axis.always);
   const nodes = new Map<Key, PatternNode>();
   const nodeOf = (key: Key): PatternNode => {
@@ -49,7 +44,7 @@ export function patternTree<Key extends string>(
       text: axis.text(key),
       parent,
       children: [],
-      policies: policies.get(key) ?? [],
+      policies: byKey.get(key) ?? [],
       ...(sibling !== null && { sibling: nodeOf(sibling) }),
     };
     parent?.children.push(node);
@@ -57,10 +52,10 @@ export function patternTree<Key extends string>(
     return node;
   };
   const parentOf = (key: Key): PatternNode | null => {
-    for (const outer of axis.around(key)) if (policies.has(outer)) return nodeOf(outer);
+    for (const outer of axis.around(key)) if (keys.has(outer)) return nodeOf(outer);
     return null;
   };
-  for (const key of policies.keys()) nodeOf(key);
+  for (const key of keys) nodeOf(key);
   return nodeOf(axis.root);
 }
 
@@ -79,7 +74,7 @@ export function partsOf(root: PatternNode, step: () => void): Part[] {
   const matching = new Set<PlannedMatch>();
   const visit = (node: PatternNode, outer: bigint, isReached: boolean): void => {
     step();
-    const added = [...new Set(node.policies)].filter((policy) => !matching.has(policy));
+    const added = node.policies.filter((policy) => !matching.has(policy));
     for (const policy of added) matching.add(policy);
     const mark = added.reduce((marks, policy) => marks ^ policy.mark, outer);
     const isChanged = isReached || added.some((policy) => policy.isChanged);
@@ -97,17 +92,13 @@ export function partsOf(root: PatternNode, step: () => void): Part[] {
   return [...parts.values()];
 }
 
-/** The own parts of some nodes. */
-interface NodeSet {
-  readonly nodes: readonly PatternNode[];
-  readonly set: PatternSetResponse;
-}
-
 /**
  * The own parts of nodes as sets of patterns. What lies in an exception of another part becomes a separate set, as an
  * exception applies to its whole set.
  */
-export function patternSets(nodes: ReadonlySet<PatternNode>): NodeSet[] {
+export function patternSets(
+  nodes: ReadonlySet<PatternNode>,
+): { readonly nodes: readonly PatternNode[]; readonly set: PatternSetResponse }[] {
   const sets = new Map<string, { nodes: PatternNode[]; in: string[]; except: string[] }>();
   const siblings = new Set(
     [...nodes].flatMap(({ sibling, parent }) => (isChosen(parent, nodes) ? [] : (sibling ?? []))),

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { decodedPath, type ResourcePattern, isUrl, urlPathStart } from '../../policies/patterns/resources';
 import type { JsonObject } from '../../../core/json/json-value';
 import { canonicalJson } from '../../../ledger/chain/canonical-json';
-import type { PolicyCondition } from '../../policies/conditions/condition';
 import { compilePolicy, type PolicyRules } from '../../policies/evaluation/compiled-policy';
 import { subjectText } from '../../policies/patterns/subjects';
 import type { SubjectClasses } from './subject-classes';
@@ -111,13 +110,10 @@ function conditionOf({ effect, conditions, limits, onBehalfOf, name }: PlannedPo
   if (conditions.length === 0 && limits.length === 0 && onBehalfOf.length === 0) return null;
   const ofLimits = limits.length === 0 ? '' : ` ${canonicalJson([name, limits as unknown as JsonObject])}`;
   const principals = [...new Set(onBehalfOf.map(subjectText))].sort();
-  return `${effect === 'allow'} ${conditionsKey(conditions)} ${JSON.stringify(principals)}${ofLimits}`;
-}
-
-/** In whichever order the conditions and their members are written. */
-function conditionsKey(conditions: readonly PolicyCondition[]): string {
+  // In whichever order the conditions and their members are written.
   const keys = conditions.map((condition) => canonicalJson(condition as unknown as JsonObject));
-  return [...new Set(keys)].sort().join();
+  const ofConditions = [...new Set(keys)].sort().join();
+  return `${effect === 'allow'} ${ofConditions} ${JSON.stringify(principals)}${ofLimits}`;
 }
 
 function randomMark(): bigint {

@@ -9,6 +9,7 @@ import type {
   PlannedReferenceResponse,
   PolicyVersionResponse,
 } from '../dto/policy-plan.response';
+import { grouped } from './grouped';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
 import { type PlannedMatch, type PlannedPolicy, plannedMatches, splitByEncoding, supposed } from './planned-match';
 import { SubjectClasses } from './subject-classes';
@@ -80,10 +81,7 @@ class EffectsSearch {
 
   find(all: readonly PlannedMatch[]): void {
     const policies = this.reached(all);
-    const actions = patternTree(
-      ACTIONS,
-      policies.map((policy) => [policy, [...new Set(policy.rules.actions)]]),
-    );
+    const actions = patternTree(ACTIONS, policies, ({ rules }) => rules.actions);
     const found = new Map<string, Gathered<OfTypes>>();
     try {
       for (const part of partsOf(actions, () => this.budget.step()))
@@ -124,31 +122,22 @@ class EffectsSearch {
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
-    const found = new Map<string, { readonly chunks: OfResources[]; readonly types: (string | null)[] }>();
-    for (const [type, chunks] of byType) {
-      for (const chunk of chunks) {
-        const same = found.get(chunk.key) ?? { chunks: [], types: [] };
-        found.set(chunk.key, same);
-        same.chunks.push(chunk);
-        same.types.push(type);
-      }
-    }
-    return [...found.values()].flatMap(({ chunks, types }) => {
-      const [chunk] = chunks;
-      if (chunk === undefined) return [];
+    const found = [...byType].flatMap(([type, chunks]) => chunks.map((chunk) => ({ type, chunk })));
+    return [...grouped(found, ({ chunk }) => [chunk.key]).values()].flatMap((same) => {
+      const [first] = same;
+      if (first === undefined) return [];
+      const { chunk } = first;
+      const types = same.map(({ type }) => type);
       const set = types.includes(null)
         ? { in: ['*'], except: reached.types.filter((type) => !types.includes(type)).sort() }
         : { in: types.flatMap((type) => type ?? []).sort(), except: [] };
-      const reasons = chunks.map(({ verdict }) => verdict.because);
+      const reasons = same.map((one) => one.chunk.verdict.because);
       return { ...because(chunk, reasons), types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
     });
   }
 
   private ofResources(policies: readonly PlannedMatch[], type: string | null): OfResources[] {
-    const tree = patternTree(
-      RESOURCES,
-      policies.map((policy) => [policy, resourceKeys(policy, type)]),
-    );
+    const tree = patternTree(RESOURCES, policies, (policy) => resourceKeys(policy, type));
     const found = new Map<string, Gathered<Chunk>>();
     for (const part of partsOf(tree, () => this.budget.step()))
       for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
@@ -192,8 +181,10 @@ class EffectsSearch {
       this.budget.leaveOut('The changed regions would name too many subjects, patterns and approvers.');
       return;
     }
-    const held = (holds: boolean): PlannedMatch[] =>
-      [...truths.values()].flatMap((truth) => (truth.holds === holds ? [truth.policy] : []));
+    const held = (holds: boolean): PolicyVersionResponse[] =>
+      [...truths.values()]
+        .filter((truth) => truth.holds === holds)
+        .map(({ policy: { rules } }) => ({ name: rules.name, version: rules.version }));
     this.effects.push({
       from,
       to,
@@ -201,7 +192,7 @@ class EffectsSearch {
       actions,
       resourceTypes: types,
       resources,
-      when: { hold: held(true).map(versionOf), fail: held(false).map(versionOf) },
+      when: { hold: held(true), fail: held(false) },
       because: { from: because.from.map(referenceTo), to: because.to.map(referenceTo) },
     });
   }
@@ -234,10 +225,6 @@ function because<Found extends Chunk>(chunk: Found, reasons: readonly Reasons[])
 
 function keyOf({ from, to, truths, subjects }: CellVerdict): string {
   return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.toString(16)}`;
-}
-
-function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersionResponse {
-  return { name, version };
 }
 
 export function referenceTo({ rules: { id, name, version, isNew } }: PlannedMatch): PlannedReferenceResponse {

@@ -3,7 +3,7 @@ import { parseSubject, subjectText } from '../../policies/patterns/subjects';
 import { decodedPath, type ResourcePattern } from '../../policies/patterns/resources';
 import { grouped } from './grouped';
 import { type PlannedMatch, REVIEWS } from './planned-match';
-import { ACTIONS, Reach, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
+import { ACTIONS, ownKey, Reach, possibleKeys, resourceKeys, setsAround, type ResourceKey } from './axes';
 import type { ShadowedPolicyResponse } from '../dto/policy-plan.response';
 import { referenceTo } from './policy-effects';
 
@@ -114,11 +114,6 @@ function coversResource(
       (key) => keys.has(key) || some(setsAround(key), (around) => keys.has(around)),
     );
   });
-}
-
-function ownKey(pattern: ResourcePattern): ResourceKey {
-  if (pattern.kind === 'everything') return '*';
-  return pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
 }
 
 function asMeant(pattern: ResourcePattern): ResourcePattern {

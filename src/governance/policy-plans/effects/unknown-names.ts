@@ -87,18 +87,15 @@ function unknownActions(
   const naming = new NamedActions(
     target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
   );
-  return grouped(coming.filter(isForAgents), ({ name, actions }) =>
+  // Others than agents need no capability.
+  const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
+  return grouped(forAgents, ({ name, actions }) =>
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
         !['*', ...REVIEWS].includes(action) && !able.haveInCommon(action) && !naming.haveInCommon(action, name),
     ),
   );
-}
-
-/** Others need no capability. */
-function isForAgents({ subjects }: Named): boolean {
-  return subjects.some((subject) => parseSubject(subject).kind !== 'other');
 }
 
 function warnings(
