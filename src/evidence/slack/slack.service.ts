@@ -3,7 +3,7 @@ import { Configuration } from '../../core/config/configuration';
 import { DomainError, found, unauthorized } from '../../core/errors/domain-error';
 import type { JsonObject } from '../../core/json/json-value';
 import { type Agent, AGENT } from '../../governance/agents/agent.entity';
-import { KnownAgents, type WatchedAgent } from '../../governance/agents/known-agents';
+import { KnownAgents, type WatchedAgent } from '../../governance/agents/agents.service';
 import { finalityConflict } from '../../governance/decisions/decision-rules';
 import { DecisionReviewsService } from '../../governance/decisions/decision-reviews.service';
 import { DECISION } from '../../governance/decisions/decision.entity';

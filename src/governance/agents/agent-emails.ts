@@ -41,7 +41,10 @@ export class AgentEmails {
    */
   async set(caller: Caller, idOrName: string, email: string | null): Promise<void> {
     await this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireMaySet(caller, id));
+      const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => {
+        if (!mayKnow(caller, id))
+          throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
+      });
       if (email !== null && agent.kind !== 'human')
         throw invalidField('email', 'must be of a person, not of a machine');
       // A batch ends with a command that writes aside, so what was written before is seen here.
@@ -68,11 +71,6 @@ function changeOf(agentId: string, email: string | null, head: number): SideWrit
 
 function mayKnow({ agentId, grants }: Caller, id: string | undefined): boolean {
   return agentId === id || grants.has('admin');
-}
-
-function requireMaySet(caller: Caller, id: string | undefined): void {
-  if (mayKnow(caller, id)) return;
-  throw caller.agentId === null ? scopeMissing(['admin']) : callerRefused('not_this_agent');
 }
 
 /**

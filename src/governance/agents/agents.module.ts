@@ -4,8 +4,7 @@ import { AGENT } from './agent.entity';
 import { AgentsController } from './agents.controller';
 import { SchemaContribution } from '../../ledger/database/start-condition';
 import { AgentEmails, MailRecipient } from './agent-emails';
-import { AgentsService } from './agents.service';
-import { KnownAgents } from './known-agents';
+import { AgentsService, KnownAgents } from './agents.service';
 
 const OUTSIDE_THE_LEDGER = new SchemaContribution([MailRecipient], []);
 

@@ -1,21 +1,16 @@
-import { Injectable } from '@nestjs/common';
-import { conflict, found, invalidField } from '../../core/errors/domain-error';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { conflict, found, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byKey } from '../../ledger/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
-import {
-  agentLookup,
-  findAgent,
-  requireMayChange,
-  requireMayKeep,
-  requireMayObserve,
-  requireObservable,
-} from './find-agent';
+import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireObservable } from './find-agent';
 import { type Agent, AGENT, type AgentStatus, nextRevision } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
+import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { RecordReader } from '../../ledger/reading/record-reader';
 
 @Injectable()
 export class AgentsService {
@@ -27,22 +22,24 @@ export class AgentsService {
     return this.ledger.prefetching(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
       const { now } = transaction;
       requireMayKeep(caller, kind);
-      if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
+      if ((await transaction.findBy(AGENT, { name })) !== undefined)
+        throw conflict(`An agent with the name "${name}" exists already; names are unique.`);
       const id = transaction.newId(AGENT);
       const times = { createdAt: now, updatedAt: now, revision: 1 };
       const state = { status: 'active', observeUntil: null, slackId: null } as const;
       const agent = { id, name, kind, description, capabilities, roles, ...state, ...times };
-      return transaction.insert(AGENT, agent, noteOn(id, 'agent.created'));
+      return transaction.insert(AGENT, agent, { action: 'agent.created', agentId: id });
     });
   }
 
   /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: UpdateAgentRequest): Promise<Agent> {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = await existing(transaction, idOrName);
+      const agent = found(await findAgent(transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
       const { observeUntil } = update;
-      if (observeUntil !== undefined) requireMayObserve(caller);
+      // Only admins may let an agent act without a policy.
+      if (observeUntil !== undefined && !caller.grants.has('admin')) throw scopeMissing(['admin']);
       precondition.require(agent.revision);
       if (observeUntil !== undefined) requireObservable(agent, observeUntil, this.ledger.clockTime);
       await requireMayBeInSlack(transaction, agent, update);
@@ -50,7 +47,7 @@ export class AgentsService {
       const fields = Object.keys(changes);
       if (fields.length === 0) return agent;
       const changed = { ...agent, ...changes, ...nextRevision(agent, transaction.now) };
-      return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
+      return transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details: { fields } });
     });
   }
 
@@ -58,21 +55,13 @@ export class AgentsService {
   setStatus(caller: Caller, idOrName: string, status: AgentStatus, reason: string | null): Promise<Agent> {
     const action = status === 'suspended' ? 'agent.suspended' : 'agent.resumed';
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
-      const agent = await existing(transaction, idOrName);
+      const agent = found(await findAgent(transaction, idOrName), 'agent');
       requireMayChange(caller, agent);
       if (agent.status === status) return agent;
       const changed = { ...agent, status, ...nextRevision(agent, transaction.now) };
-      return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
+      return transaction.update(AGENT, changed, { action, agentId: agent.id, reason });
     });
   }
-}
-
-async function existing(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
-  return found(await findAgent(transaction, idOrName), 'agent');
-}
-
-function nameTaken(name: string): Error {
-  return conflict(`An agent with the name "${name}" exists already; names are unique.`);
 }
 
 /** @throws VALIDATION_ERROR for a machine; CONFLICT if another agent has the id. */
@@ -87,8 +76,94 @@ async function requireMayBeInSlack(
   if (others.some((other) => other.id !== id)) throw conflict(`Another agent has the Slack id ${slackId} already.`);
 }
 
-function noteOn(agentId: string, action: string): EntryNote {
-  return { action, agentId };
+const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
+
+/** `now` is always the agent's current state, whichever process changes it. */
+export interface WatchedAgent {
+  readonly now: Agent;
 }
 
-const CHANGEABLE = ['description', 'capabilities', 'roles', 'observeUntil', 'slackId'] as const;
+/**
+ * What is known of agents without a query. Which of them are suspended: every request with a key bound to an agent checks
+ * that. And agents as long as somebody holds them: for each stream and each waiting request of a token, it is checked
+ * several times a second whether the token may still act as its agent.
+ */
+@Injectable()
+export class KnownAgents implements OnModuleInit {
+  private readonly suspended = new Set<string>();
+  private readonly watched = new Map<string, WeakRef<{ now: Agent }>>();
+  private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
+  /** How often agents have changed. */
+  private changes = 0;
+  private readonly rows = new LiveRows<Agent>({
+    kind: AGENT,
+    status: 'suspended',
+    actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
+    keep: (agents) => {
+      this.changes += 1;
+      for (const agent of agents) this.keep(agent);
+    },
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.ledger.follow(this.rows);
+  }
+
+  isSuspended(id: string): boolean {
+    return this.suspended.has(id);
+  }
+
+  /** Keeps the agent up to date while its result is held. */
+  async watch(idOrName: string): Promise<WatchedAgent | undefined> {
+    for (;;) {
+      const { changes } = this;
+      const agent = await findAgent(this.reader, idOrName);
+      if (agent === undefined) return undefined;
+      // Otherwise it may have been read before the change, and would be held after it.
+      if (changes === this.changes) return this.hold(agent);
+    }
+  }
+
+  /** What is to be caught up with other processes before a question is answered. */
+  get memory(): FollowingRows {
+    return this.rows;
+  }
+
+  /** Resolves when every change is known that another process made before the call. */
+  catchUp(): Promise<void> {
+    return this.ledger.catchUp(this.rows);
+  }
+
+  private keep(agent: Agent): void {
+    if (agent.status === 'suspended') this.suspended.add(agent.id);
+    else this.suspended.delete(agent.id);
+    const held = this.held(agent.id);
+    if (held !== undefined) held.now = agent;
+  }
+
+  private hold(agent: Agent): WatchedAgent {
+    const held = this.held(agent.id);
+    if (held === undefined) {
+      const added = { now: agent };
+      this.watched.set(agent.id, new WeakRef(added));
+      this.dropped.register(added, agent.id);
+      return added;
+    }
+    // Another process may have changed it just now.
+    if (agent.revision > held.now.revision) held.now = agent;
+    return held;
+  }
+
+  private held(id: string): { now: Agent } | undefined {
+    return this.watched.get(id)?.deref();
+  }
+
+  private forget(id: string): void {
+    if (this.held(id) === undefined) this.watched.delete(id);
+  }
+}

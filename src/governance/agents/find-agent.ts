@@ -162,11 +162,6 @@ export function isObserved({ observeUntil }: Pick<Agent, 'observeUntil'>, at: st
   return observeUntil !== null && at < observeUntil;
 }
 
-/** Only admins may let an agent act without a policy. @throws PERMISSION_DENIED */
-export function requireMayObserve({ grants }: Pick<Caller, 'grants'>): void {
-  if (!grants.has('admin')) throw scopeMissing(['admin']);
-}
-
 /**
  * Only machines can be observed, and not for long.
  * @param until the end of the observation; null ends it at once.

@@ -4,8 +4,7 @@ import { IssuedKeys } from '../../http/authentication/authentication';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { API_KEY } from './api-key.entity';
 import { ApiKeysController, MeController } from './api-keys.controller';
-import { ApiKeysService } from './api-keys.service';
-import { ActiveKeys, EXPIRED_KEYS } from './active-keys';
+import { ApiKeysService, ActiveKeys, EXPIRED_KEYS } from './api-keys.service';
 
 /** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
 @Global()

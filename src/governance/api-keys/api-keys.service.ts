@@ -1,14 +1,22 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type FactoryProvider, type OnModuleInit } from '@nestjs/common';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
-import { found } from '../../core/errors/domain-error';
+import { found, callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { requireAhead } from '../../http/validation/fields';
-import type { Caller } from '../../ledger/caller';
+import { type Caller, grantsOf, type Identity, type Scope, type Vouching } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { API_KEY, type ApiKey } from './api-key.entity';
-import { isDue, prefixOf, randomPart, settleExpiry } from './active-keys';
 import type { CreateApiKeyRequest, IssuedApiKeyResponse } from './dto/api-key.dto';
+import { KnownAgents } from '../agents/agents.service';
+import { IssuedKeys } from '../../http/authentication/authentication';
+import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/due-settlement';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import { LiveRows } from '../../ledger/live-rows';
+
+/** Of a secret, which has them as 43 characters of base64url. */
+const RANDOM_BYTES = 32;
 
 @Injectable()
 export class ApiKeysService {
@@ -17,13 +25,13 @@ export class ApiKeysService {
   /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
   issue(caller: Caller, request: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
     const { name, scopes, agentId: given, principals = [], expiresAt = null } = request;
-    const random = randomPart();
+    const random = randomBytes(RANDOM_BYTES).toString('base64url');
     const lookups = given === undefined ? [] : [agentLookup(given)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
       const agentId = given === undefined ? null : (await referencedAgent(transaction, 'agentId', given)).id;
       const id = transaction.newId(API_KEY);
-      const prefix = prefixOf(id);
+      const prefix = MARK + id.slice(id.indexOf('_') + 1);
       const secret = `${prefix}_${random}`;
       const allowed = { id, name, scopes, agentId, principals, prefix, secretHash: sha256(secret) };
       const state = { status: 'active', createdAt: transaction.now, expiresAt, revokedAt: null } as const;
@@ -45,3 +53,133 @@ export class ApiKeysService {
     });
   }
 }
+
+interface HeldKey {
+  readonly id: string;
+  readonly secretHash: Buffer;
+  readonly expiresAt: string | null;
+  readonly identity: Identity;
+}
+
+/** The active keys, in memory, so that identifying a caller takes no query. */
+@Injectable()
+export class ActiveKeys extends IssuedKeys implements OnModuleInit {
+  /** By prefix. */
+  private readonly active = new Map<string, HeldKey>();
+  private readonly rows = new LiveRows<ApiKey>({
+    kind: API_KEY,
+    status: 'active',
+    actions: ['api_key.created', 'api_key.revoked', 'api_key.expired'],
+    keep: (keys) => keys.forEach((key) => this.keep(key)),
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly agents: KnownAgents,
+  ) {
+    super();
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.ledger.follow(this.rows);
+  }
+
+  holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null> {
+    if (!SECRET.test(secret)) return null;
+    const prefix = secret.slice(0, PREFIX_LENGTH);
+    if (this.isUsable(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
+    return this.changedHolder(prefix, digest);
+  }
+
+  async someBoundHas(scopes: readonly Scope[]): Promise<boolean> {
+    await this.ledger.catchUp(this.rows);
+    const identities = [...this.active.values()].map(({ identity }) => identity);
+    return identities.some(({ agentId, grants }) => agentId !== null && scopes.every((scope) => grants.has(scope)));
+  }
+
+  /** The ids of keys that have expired and are not settled yet. */
+  due(now: string): string[] {
+    const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
+    return due.map(({ id }) => id);
+  }
+
+  private isUsable(prefix: string): boolean {
+    const key = this.active.get(prefix);
+    if (key === undefined) return false;
+    const { agentId } = key.identity;
+    return agentId === null || !this.agents.isSuspended(agentId);
+  }
+
+  /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
+  private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
+    await this.ledger.catchUp(this.rows);
+    const holder = this.holder(prefix, digest);
+    if (holder !== null && holder.agentId !== null) await this.agents.catchUp();
+    return holder;
+  }
+
+  private holder(prefix: string, digest: Buffer): Identity | null {
+    const key = this.active.get(prefix);
+    if (key === undefined || !timingSafeEqual(key.secretHash, digest)) return null;
+    return this.isExpired(key) ? null : key.identity;
+  }
+
+  private keep(key: ApiKey): void {
+    const { prefix, status } = key;
+    if (status !== 'active') this.active.delete(prefix);
+    // Nothing else of a key changes, and requests in progress keep its identity object.
+    else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
+  }
+
+  private held({ id, prefix, scopes, agentId, principals: patterns, secretHash, expiresAt }: ApiKey): HeldKey {
+    const refusal = (ledgerTime?: string): DomainError | null => {
+      if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
+      return agentId !== null && this.agents.isSuspended(agentId) ? callerRefused('agent_suspended') : null;
+    };
+    const actor = { type: 'api_key', id } as const;
+    const principals: Vouching = agentId === null ? 'anybody' : patterns;
+    const identity = { actor, agentId, principals, scopes, grants: grantsOf(scopes), expiresAt, refusal };
+    const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
+    return key;
+  }
+
+  /** Expired once either clock has reached the time: the machine's, or the ledger's, which may be ahead of it. */
+  private isExpired({ expiresAt }: HeldKey, ledgerTime?: string): boolean {
+    if (expiresAt === null) return false;
+    return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);
+  }
+}
+
+/** Settles keys that have expired. They are rejected from their expiry on, settled or not. */
+export const EXPIRED_KEYS: FactoryProvider<DueSettlement<ApiKey>> = {
+  provide: dueSettlementOf(API_KEY),
+  inject: [LedgerService, ActiveKeys],
+  useFactory: (ledger: LedgerService, keys: ActiveKeys) => {
+    const records = {
+      kind: API_KEY,
+      settle: async (transaction, key) => {
+        if (isDue(key, transaction.now)) settleExpiry(transaction, key);
+      },
+    } satisfies DueRecords<ApiKey>;
+    // One by one: each takes a commit, and many together would hold up the writes of callers.
+    return new DueSettlement(ledger, records, (now) => keys.due(now).map((id) => [id]), 'ApiKeys');
+  },
+};
+
+/** True from `expiresAt` on, for a key that is neither settled nor revoked. */
+function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
+  return status === 'active' && expiresAt !== null && expiresAt <= now;
+}
+
+function settleExpiry(transaction: LedgerTransaction, key: ApiKey): ApiKey {
+  const expired = { ...key, status: 'expired' } as const;
+  const { agentId, expiresAt } = key;
+  const note = { action: 'api_key.expired', agentId, details: { expiresAt }, bySystem: true } as const;
+  return transaction.update(API_KEY, expired, note);
+}
+
+/** The prefix of every secret, so that code scanners recognise a leaked one. */
+const MARK = 'agk_';
+/** `agk_` and a ULID. */
+const PREFIX_LENGTH = MARK.length + 26;
+const SECRET = /^agk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;

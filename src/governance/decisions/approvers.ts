@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
-import { KnownAgents } from '../agents/known-agents';
+import { KnownAgents } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
 import { inTurns, Turn } from '../../core/concurrency/turn';
 import { callerRefused, found } from '../../core/errors/domain-error';

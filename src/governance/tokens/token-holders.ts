@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { KnownAgents, type WatchedAgent } from '../agents/known-agents';
+import { KnownAgents, type WatchedAgent } from '../agents/agents.service';
 import { Configuration } from '../../core/config/configuration';
 import { callerRefused, type DomainError, unauthorized } from '../../core/errors/domain-error';
 import { IssuedTokens } from '../../http/authentication/authentication';

@@ -4,6 +4,7 @@ import { QueryAgent } from '../../agents/dto/agent.dto';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { WholeRequest } from '../../../http/validation/dto';
 import { DistinctStrings, ExpiryField, OptionalText, REMARK, RequiredText } from '../../../http/validation/fields';
+import { oneOfFault } from '../../../http/validation/shapes';
 import { QueryOneOf } from '../../../http/validation/query-fields';
 import { type Scope, SCOPES } from '../../../ledger/caller';
 import { LONGEST_PRINCIPAL, principalPatternFault } from '../../policies/patterns/principals';
@@ -43,7 +44,7 @@ export class CreateApiKeyRequest {
   @DistinctStrings({
     minItems: 1,
     maxItems: SCOPES.length,
-    item: { max: 20, rule: scopeFault },
+    item: { max: 20, rule: (text) => oneOfFault(text, SCOPES) },
     description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` includes all of them.`,
     example: ['execute', 'propose'],
   })
@@ -75,10 +76,6 @@ export class CreateApiKeyRequest {
       'From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.',
   })
   readonly expiresAt?: string;
-}
-
-function scopeFault(text: string): string | undefined {
-  return SCOPES.some((scope) => scope === text) ? undefined : `must be one of ${SCOPES.join(', ')}`;
 }
 
 export class RevokeApiKeyRequest {
