@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json/json-value';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import { storable } from '../executions/handlers/action-runner';
-import { type MarkedMethod, markedMethods, MethodMark } from '../executions/handlers/action-handlers';
+import { type MarkedMethod, markedMethods, markMethod } from '../executions/handlers/action-handlers';
 
 /** What an agent asks to do, and what the policies say. */
 export interface GuardedAction {
@@ -26,8 +26,6 @@ export interface GuardedAction {
 /** Returns a sentence that says why the action is refused, or null to leave the verdict as it is. */
 export type ActionGuardMethod = (asked: GuardedAction) => string | null;
 
-const GUARDS = new MethodMark<ActionGuardMethod>('ActionGuard');
-
 /**
  * Marks a provider method that may refuse what policies allow, or allow after an approval: it can only tighten. It is
  * asked whenever the policies are, so it answers at once from what it has in memory, and changes nothing.
@@ -37,7 +35,7 @@ export function ActionGuard(name: string) {
     _target: object,
     _name: string | symbol,
     method: TypedPropertyDescriptor<Method>,
-  ): void => GUARDS.put(name, method.value);
+  ): void => markMethod('ActionGuard', name, method.value);
 }
 
 /** A refusal by an extension. */
@@ -58,7 +56,7 @@ export class ActionGuards implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.guards = markedMethods(GUARDS, this.discovery, this.scanner);
+    this.guards = markedMethods('ActionGuard', this.discovery, this.scanner);
   }
 
   /**

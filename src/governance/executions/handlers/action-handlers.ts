@@ -56,23 +56,17 @@ export interface MarkedMethod<Method> {
 
 type Callable = (...parameters: never[]) => unknown;
 
-/** What a decorator such as `@ActionHandler('send-email')` leaves on the methods of providers: its texts. */
-export class MethodMark<Method extends Callable> {
-  private readonly key: symbol;
+/** Decorators whose texts, as of `@ActionHandler('send-email')`, are kept with the methods of providers. */
+type MethodMark = 'ActionHandler' | 'ActionGuard';
 
-  constructor(private readonly name: string) {
-    this.key = Symbol(name);
-  }
+/** @param method undefined where the decorator stands on something else. */
+export function markMethod(mark: MethodMark, text: string, method: Callable | undefined): void {
+  if (method === undefined) throw new Error(`@${mark}('${text}') belongs on a method.`);
+  Reflect.defineMetadata(mark, [text, ...textsOn(method, mark)], method);
+}
 
-  /** @param method undefined where the decorator stands on something else. */
-  put(text: string, method: Method | undefined): void {
-    if (method === undefined) throw new Error(`@${this.name}('${text}') belongs on a method.`);
-    Reflect.defineMetadata(this.key, [text, ...this.textsOf(method)], method);
-  }
-
-  textsOf(method: Method): readonly string[] {
-    return (Reflect.getOwnMetadata(this.key, method) as readonly string[] | undefined) ?? [];
-  }
+function textsOn(method: Callable, mark: MethodMark): readonly string[] {
+  return (Reflect.getOwnMetadata(mark, method) as readonly string[] | undefined) ?? [];
 }
 
 /**
@@ -80,7 +74,7 @@ export class MethodMark<Method extends Callable> {
  * @throws Error for a request-scoped provider, which does not exist when no request is served.
  */
 export function markedMethods<Method extends Callable>(
-  mark: MethodMark<Method>,
+  mark: MethodMark,
   discovery: DiscoveryService,
   scanner: MetadataScanner,
 ): MarkedMethod<Method>[] {
@@ -95,7 +89,7 @@ export function markedMethods<Method extends Callable>(
       const method = (prototype as Record<string, Method>)[name];
       if (method === undefined) return [];
       const place = `${instance.constructor.name}.${name}`;
-      return mark.textsOf(method).map((text) => {
+      return textsOn(method, mark).map((text) => {
         if (!provider.isDependencyTreeStatic())
           throw new Error(`${place} is marked for "${text}", so its provider must not be request-scoped.`);
         return { text, place, call: method.bind(instance) as Method };
@@ -103,8 +97,6 @@ export function markedMethods<Method extends Callable>(
     });
   });
 }
-
-const HANDLES = new MethodMark<ActionHandlerMethod>('ActionHandler');
 
 /**
  * Marks the provider method that carries out an action. It runs after the authorisation is on disk, at most once per
@@ -115,7 +107,7 @@ export function ActionHandler(action: string) {
     _target: object,
     _name: string | symbol,
     method: TypedPropertyDescriptor<Method>,
-  ): void => HANDLES.put(action, method.value);
+  ): void => markMethod('ActionHandler', action, method.value);
 }
 
 /** Every method marked with `@ActionHandler`, in any module, by its action. */
@@ -130,7 +122,7 @@ export class ActionHandlers implements OnModuleInit {
 
   /** Fails the start if two methods handle the same action. */
   onModuleInit(): void {
-    for (const handler of markedMethods(HANDLES, this.discovery, this.scanner)) {
+    for (const handler of markedMethods<ActionHandlerMethod>('ActionHandler', this.discovery, this.scanner)) {
       const { text: action, place } = handler;
       const previous = this.handlers.get(action);
       if (previous !== undefined) {
