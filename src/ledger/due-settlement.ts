@@ -16,7 +16,7 @@ const CHUNK = 100;
 export interface DueRecords<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
   /** Does nothing if the record has changed in the meantime. */
-  readonly settle: (transaction: LedgerTransaction, row: Row) => Promise<void>;
+  readonly settle: (transaction: LedgerTransaction, row: Row) => void | Promise<void>;
 }
 
 /** Ids of the records that are due at a time, in chunks. */

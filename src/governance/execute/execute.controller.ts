@@ -4,8 +4,7 @@ import type { Response } from 'express';
 import { found } from '../../core/errors/domain-error';
 import { RecordHistory } from '../../ledger/record-history';
 import { CancelDecisionRequest } from '../decisions/dto/decision.requests';
-import { isAwaited } from '../executions/execution-rules';
-import { type Execution, EXECUTION, type ExecutionOutcome } from '../executions/execution.entity';
+import { type Execution, EXECUTION } from '../executions/execution.entity';
 import { ClientLeft } from '../../http/answers/answer-end';
 import { WaitQuery, Waits } from '../../http/waiting/waits';
 import { RequiresScope, ApiErrors } from '../../http/request/routes';
@@ -70,8 +69,6 @@ export class ResumeRequest {
   readonly permit?: AskedPermit;
 }
 
-/** Outcomes with which the action may not be carried out yet. */
-const AWAITING: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved']);
 /**
  * The header of the 202 that opened a request for approval. A request that asks again gets the same execution without
  * it.
@@ -119,7 +116,9 @@ export class ExecuteController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
     const { execution, isRequested, permit } = await this.executions.execute(caller, id, { parameters, ...requested });
-    if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
+    const { id: executionId, outcome } = execution;
+    const mayNotBegin = outcome === 'pending_approval' || outcome === 'approved';
+    if (mayNotBegin) response.status(202).location(`/api/v1/executions/${executionId}`);
     if (isRequested) response.setHeader(REQUESTED, 'true');
     return ExecutionResponse.from(execution, permit);
   }
@@ -151,7 +150,9 @@ export class ApprovalsController {
   ): Promise<ExecutionResponse> {
     const read = async (): Promise<Execution> =>
       found(await this.history.find(EXECUTION, id, asOf, caller), 'execution');
-    const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited });
+    // Waiting makes sense where the next outcome depends on something other than the caller.
+    const isOpen = ({ outcome }: Execution): boolean => outcome === 'pending_approval' || outcome === 'running';
+    const execution = await this.waits.until({ caller, seconds, leaving, read, isOpen });
     return { ...ExecutionResponse.from(execution), rejection: await this.approvals.rejectionOf(execution) };
   }
 

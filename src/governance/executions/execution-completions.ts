@@ -1,13 +1,16 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { conflict, DomainError, found } from '../../core/errors/domain-error';
-import { requireActsAs } from '../agents/find-agent';
-import { admitted, type Caller } from '../../ledger/caller';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import { admitted, type Caller, SYSTEM_CALLER } from '../../ledger/caller';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { type Execution, EXECUTION, noteOf } from './execution.entity';
+import { ownExecution } from './execution-rules';
 import type { ActionOutcome } from './handlers/action-runner';
+import { Database } from '../../ledger/database/database';
+import type { RecordRange } from '../../ledger/record-page';
+import { RecordReader } from '../../ledger/reading/record-reader';
 
 /** Average milliseconds between attempts to write completions that could not be written. */
 const RETRY_INTERVAL = 1_000;
@@ -40,12 +43,14 @@ export class ExecutionCompletions {
     try {
       return await this.attempt(completion);
     } catch (error) {
-      const isFinal = isRefusedByRule(error);
+      // For example because the execution no longer exists: retrying would not help.
+      const isFinal = error instanceof DomainError && error.code !== 'UNAVAILABLE';
       this.logger.error(
         { err: error, executionId: completion.execution.id },
         `A completion could not be written; ${isFinal ? 'it is abandoned' : 'it will be retried'}.`,
       );
-      if (!isFinal) this.retryLater(completion);
+      if (!isFinal) this.unwritten.push(completion);
+      if (!isFinal && !this.repeated.hasBegun) this.repeated.begin();
       return completion.execution;
     }
   }
@@ -53,8 +58,7 @@ export class ExecutionCompletions {
   /** What a caller that carried it out itself says. @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
   report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
-      requireActsAs(transaction.caller, execution.agentId);
+      const execution = await ownExecution(transaction, id);
       if (execution.erased) throw conflict('The contents of the execution were erased; no result is taken any more.');
       if (execution.outcome !== 'authorized')
         throw conflict(
@@ -83,11 +87,6 @@ export class ExecutionCompletions {
     return written;
   }
 
-  private retryLater(completion: Completion): void {
-    this.unwritten.push(completion);
-    if (!this.repeated.hasBegun) this.repeated.begin();
-  }
-
   private async retry(): Promise<void> {
     const completions = this.unwritten;
     this.unwritten = [];
@@ -95,23 +94,14 @@ export class ExecutionCompletions {
   }
 }
 
-/** For example because the execution no longer exists: retrying would not help. */
-function isRefusedByRule(error: unknown): boolean {
-  return error instanceof DomainError && error.code !== 'UNAVAILABLE';
-}
-
 function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
-  const { outcome: settled, result, failureReason } = outcome;
-  const ended = { outcome: settled, result, failureReason };
+  const { failureCode: reason, ...ended } = outcome;
+  const note = { outcome: ended.outcome === 'executed' ? 'success' : 'failed', reason } as const;
   return transaction.update(
     EXECUTION,
     { ...execution, ...ended, completedAt: transaction.now, runBy: '' },
-    { ...noteOf(execution, 'execution.completed'), ...endOf(outcome) },
+    { ...noteOf(execution, 'execution.completed'), ...note },
   );
-}
-
-function endOf(outcome: ActionOutcome): Pick<EntryNote, 'outcome' | 'reason'> {
-  return outcome.outcome === 'executed' ? { outcome: 'success' } : { outcome: 'failed', reason: outcome.failureCode };
 }
 
 /** Does nothing if the execution is settled already: by an earlier attempt, or by another process. */
@@ -119,4 +109,71 @@ async function complete(transaction: LedgerTransaction, id: string, outcome: Act
   const execution = found(await transaction.find(EXECUTION, id), 'execution');
   if (execution.outcome !== 'running') return execution;
   return completed(transaction, execution, outcome);
+}
+
+const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
+/** Average milliseconds between checks for processes that have ended. */
+const INTERVAL = 5_000;
+/** Those that run, some at a time. */
+const RUNNING: RecordRange = {
+  conditions: [{ column: 'outcome', comparison: 'equals', value: 'running' }],
+  order: 'asc',
+  position: null,
+  atOnce: 100,
+};
+
+/**
+ * Marks executions as interrupted if the process that ran them has ended: before the first request, and, if other
+ * processes write the same database, periodically.
+ */
+@Injectable()
+export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Executions');
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.markAll(),
+    (error) => {
+      if (!this.repeated.isStopping) this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
+    },
+  );
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly database: Database,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.markAll();
+    if (this.database.isShared) this.repeated.begin();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.repeated.stop();
+  }
+
+  private async markAll(): Promise<void> {
+    let count = 0;
+    for await (const running of this.reader.columns(EXECUTION, ['runBy'], RUNNING, SYSTEM_CALLER)) {
+      const ended = await this.database.endedAmong([...new Set(running.map(({ runBy }) => runBy))]);
+      if (this.repeated.isStopping) break;
+      const interrupted = running.filter(({ runBy }) => ended.includes(runBy));
+      const marked = await Promise.all(interrupted.map((execution) => this.markOne(execution)));
+      count += marked.filter(Boolean).length;
+    }
+    // Another process may have marked them first.
+    if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);
+  }
+
+  /** False if it was marked, or has ended, before. */
+  private markOne({ id, runBy }: Pick<Execution, 'id' | 'runBy'>): Promise<boolean> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(SYSTEM_CALLER, async (transaction) => {
+      const execution = await transaction.find(EXECUTION, id);
+      if (execution?.outcome !== 'running' || execution.runBy !== runBy) return false;
+      const ended = { outcome: 'interrupted', failureReason: REASON, completedAt: transaction.now, runBy: '' } as const;
+      const note = { ...noteOf(execution, 'execution.interrupted'), outcome: 'failed' } as const;
+      transaction.update(EXECUTION, { ...execution, ...ended }, note);
+      return true;
+    });
+  }
 }

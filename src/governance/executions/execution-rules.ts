@@ -1,4 +1,5 @@
-import { conflict, type DomainError, present } from '../../core/errors/domain-error';
+import { requireActsAs } from '../agents/find-agent';
+import { conflict, type DomainError, found, present } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { endOf } from '../../core/values/duration';
@@ -21,8 +22,6 @@ type ApprovedAction = Pick<
 /** Outcomes that never change again. */
 export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
 
-const OPEN_OUTCOMES: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'running']);
-
 /** Hex SHA-256 of the RFC 8785 form of what was asked for. */
 export function actionHash(asked: ApprovedAction): string {
   const { agentId, action, resourceType, resourceId, parameters, onBehalfOf } = asked;
@@ -30,9 +29,11 @@ export function actionHash(asked: ApprovedAction): string {
   return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters, ...principal }));
 }
 
-/** Whether waiting makes sense: its next outcome depends on something other than its caller. */
-export function isAwaited({ outcome }: Execution): boolean {
-  return OPEN_OUTCOMES.has(outcome);
+/** The execution that a path names, for a caller who may act as its agent. @throws NOT_FOUND; PERMISSION_DENIED */
+export async function ownExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
+  const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
+  requireActsAs(transaction.caller, execution.agentId);
+  return execution;
 }
 
 export function endedExecution(execution: Execution, outcome: FinalOutcome, now: string): Execution {
@@ -111,6 +112,5 @@ export const DUE_APPROVALS: DueRecords<Execution> = {
   kind: EXECUTION,
   settle: (transaction, execution) => {
     if (isApprovalOver(execution, transaction.now)) expireApproval(transaction, execution);
-    return Promise.resolve();
   },
 };

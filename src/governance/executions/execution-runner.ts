@@ -16,13 +16,6 @@ import { type ActionOutcome, ActionRunner, failedBy } from './handlers/action-ru
  */
 const MARGIN = 90;
 
-/** The state of an execution that may start. */
-export interface ExecutionStart {
-  readonly outcome: 'authorized' | 'running';
-  /** This process, if it runs the action's handler; empty if the caller carries the action out. */
-  readonly runBy: string;
-}
-
 const NOT_BEGUN: ActionOutcome = {
   outcome: 'failed',
   result: null,
@@ -43,8 +36,8 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws UNAVAILABLE while other processes may consider this one ended. */
-  startOf(action: string): ExecutionStart {
+  /** The state of an execution that may start. @throws UNAVAILABLE while other processes may consider this one ended. */
+  startOf(action: string): Pick<Execution, 'outcome' | 'runBy'> {
     if (this.handlers.find(action) === undefined) return { outcome: 'authorized', runBy: '' };
     const { runner } = this.database;
     if (runner === null) throw unavailable('This process has to renew its lease before it runs an action.');

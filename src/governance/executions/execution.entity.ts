@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { type JsonObject, type JsonValue, ANY_JSON_SCHEMA } from '../../core/json/json-value';
 import { resourceKey } from '../policies/conditions/condition';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import {
   ApiChoice,
   ApiMember,
@@ -13,7 +13,8 @@ import {
 import { sampleId } from '../../http/openapi/documentation.decorators';
 import type { OnBehalfOf } from '../policies/patterns/principals';
 import type { RecordedUse } from '../policies/limits/limit';
-import { type DecidingPolicy, POLICY_EFFECTS, type PolicyEffect } from '../policies/evaluation/evaluation';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation';
+import { Policy } from '../policies/policy.entity';
 import type { RecordKind } from '../../ledger/record-kind';
 import type { EntryNote } from '../../ledger/ledger-transaction';
 import type { SqlValue } from '../../ledger/database/sql-connection';
@@ -47,19 +48,7 @@ export interface InsteadApproved {
   readonly grantId: string | null;
 }
 
-export class DecidingPolicyResponse {
-  @ApiProperty({ example: sampleId('pol') })
-  readonly id!: string;
-
-  @ApiProperty({ example: 'collections-may-remind' })
-  readonly name!: string;
-
-  @ApiProperty({ example: '1.0' })
-  readonly version!: string;
-
-  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
-  readonly effect!: PolicyEffect;
-
+export class DecidingPolicyResponse extends PickType(Policy, ['id', 'name', 'version', 'effect'] as const) {
   static readonly from: ShownAs<DecidingPolicyResponse> = shownAs(DecidingPolicyResponse);
 }
 
@@ -297,7 +286,7 @@ type Named = Pick<
  */
 export function noteOf(execution: Named, action: string): EntryNote & { readonly details: JsonObject } {
   const { agentId, entityId, resourceType, resourceId, decisionId } = execution;
-  const policies = execution.policies.map(referenceOf);
+  const policies = execution.policies.map(({ id, name, version }) => ({ id, name, version }));
   return {
     action,
     agentId,
@@ -389,8 +378,4 @@ type ApprovalOutcome = keyof typeof OUTCOME_ACTIONS;
 /** The entry of an execution whose outcome changes because of its approval: named after the outcome. */
 export function outcomeNote(execution: Execution, outcome: ApprovalOutcome, reason: string | null = null): EntryNote {
   return { ...noteOf(execution, OUTCOME_ACTIONS[outcome]), reason };
-}
-
-function referenceOf({ id, name, version }: DecidingPolicy): JsonObject {
-  return { id, name, version };
 }

@@ -53,10 +53,7 @@ export class ExecutionsController {
     @Param('id') id: string,
     @Body() { outcome, result = null, failureReason }: ReportResultRequest,
   ): Promise<ExecutionResponse> {
-    const reported =
-      outcome === 'executed'
-        ? ({ outcome, result, failureReason: null } as const)
-        : ({ outcome, result: null, failureReason: failureReason ?? null, failureCode: null } as const);
+    const reported = { outcome, result, failureReason: failureReason ?? null, failureCode: null };
     return ExecutionResponse.from(await this.completions.report(caller, id, reported));
   }
 }

@@ -3,14 +3,13 @@ import { DiscoveryModule } from '@nestjs/core';
 import { settledWhenDue } from '../../ledger/due-settlement';
 import { LedgerModule } from '../../ledger/ledger.module';
 import { DUE_APPROVALS } from './execution-rules';
-import { ExecutionCompletions } from './execution-completions';
+import { ExecutionCompletions, InterruptedExecutions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsController } from './executions.controller';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { StopsModule } from '../stops/stops.module';
-import { InterruptedExecutions } from './interrupted-executions';
 
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [EXECUTION] }), DiscoveryModule, StopsModule],

@@ -6,12 +6,7 @@ import type { DueRecords } from '../../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
 import { EXECUTION, type Execution } from '../../executions/execution.entity';
 import type { SettlementNote } from '../../executions/execution-rules';
-import {
-  areSameGrants,
-  type GivenGrant,
-  sumOfApprovals,
-  sumOfGrant,
-} from '../../policies/approval/approval-requirement';
+import { areSameGrants, sumOfApprovals, sumOfGrant } from '../../policies/approval/approval-requirement';
 import type { Decision } from '../decision.entity';
 import { settleDecision } from '../decision-settlement';
 import { type Grant, GRANT } from './grant.entity';
@@ -23,22 +18,16 @@ const MOST_ACTIVE = 100;
 /** Mints what the reviewers of an approved decision gave, if all of them gave the same. @throws CONFLICT at the limit. */
 export async function mintGiven(transaction: LedgerTransaction, decision: Decision): Promise<void> {
   const { grant: allowed, reviews, executionId } = decision;
-  const given = givenByAll(reviews.map((review) => review.grant));
+  const given = reviews.flatMap(({ grant }) => grant ?? []);
   const [first] = given;
   if (allowed === null || first === undefined || executionId === null) return;
-  if (!given.every((other) => areSameGrants(first, other, allowed))) return;
+  if (given.length < reviews.length || !given.every((other) => areSameGrants(first, other, allowed))) return;
   if (!(await hasRoom(transaction, decision.proposedBy)))
     throw conflict(
       `At most ${MOST_ACTIVE} grants of an agent are active at a time. Revoke some, or approve without a grant.`,
     );
   const execution = await requiredExecution(transaction, executionId);
   mint(transaction, transaction.newId(GRANT), decision, execution, termsOf(first, allowed, execution, transaction.now));
-}
-
-/** None if one of them gave none. */
-function givenByAll(grants: readonly (GivenGrant | undefined)[]): GivenGrant[] {
-  const given = grants.filter((grant) => grant !== undefined);
-  return given.length === grants.length ? given : [];
 }
 
 async function hasRoom(transaction: LedgerTransaction, agentId: string): Promise<boolean> {
@@ -80,7 +69,6 @@ export const DUE_GRANTS: DueRecords<Grant> = {
   settle: (transaction, grant) => {
     if (grant.status === 'active' && grant.until <= transaction.now)
       end(transaction, grant, 'expired', { bySystem: true });
-    return Promise.resolve();
   },
 };
 

@@ -14,15 +14,14 @@ const GRACE = 5_000;
 
 type Stoppable = Pick<ActionContext, 'agentId' | 'action'>;
 
-export type ActionOutcome =
-  | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
-  | {
-      readonly outcome: 'failed';
-      readonly result: null;
-      readonly failureReason: string | null;
-      /** The code of an `ActionFailure` that has one. */
-      readonly failureCode: string | null;
-    };
+export interface ActionOutcome {
+  readonly outcome: 'executed' | 'failed';
+  /** Null unless it was executed. */
+  readonly result: JsonValue;
+  readonly failureReason: string | null;
+  /** The code of an `ActionFailure` that has one. */
+  readonly failureCode: string | null;
+}
 
 /** Runs action handlers, each until it ends, its time is up, a stop made in any process covers it or the service stops. */
 @Injectable()
@@ -64,7 +63,9 @@ export class ActionRunner {
     if (this.stopping.aborted) return null;
     const controller = new AbortController();
     const { signal } = controller;
-    const timer = this.abortLater(controller, request.action);
+    const { actionTimeout } = this.configuration;
+    const late = new ActionFailure(`The handler of "${request.action}" did not finish within ${actionTimeout} ms.`);
+    const timer = setTimeout(() => controller.abort(late), actionTimeout);
     this.controllers.set(controller, request);
     // One may have been made while those before it were held against the agent.
     void this.endCovered(controller, request, this.stops.active);
@@ -89,18 +90,12 @@ export class ActionRunner {
     if (failure !== null) controller.abort(failure);
   }
 
-  private abortLater(controller: AbortController, action: string): NodeJS.Timeout {
-    const { actionTimeout } = this.configuration;
-    const failure = new ActionFailure(`The handler of "${action}" did not finish within ${actionTimeout} ms.`);
-    return setTimeout(() => controller.abort(failure), actionTimeout);
-  }
-
   private executed(returned: unknown): ActionOutcome {
     const result = toJsonValue(returned, 'result');
     const { bodyLimit } = this.configuration;
     if (Buffer.byteLength(JSON.stringify(result)) > bodyLimit)
       throw new NotJsonError('result', `exceeds ${bodyLimit} bytes`);
-    return { outcome: 'executed', result, failureReason: null };
+    return { outcome: 'executed', result, failureReason: null, failureCode: null };
   }
 
   private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
