@@ -1,4 +1,4 @@
-import { type ApprovalRequirement, areSameApprovers, sumOfApprovals } from '../policies/approval/approval-requirement';
+import { type ApprovalRequirement, approversKey, sumOfApprovals } from '../policies/approval/approval-requirement';
 import { DECISION, type Decision, proposedDecision, proposedNote } from '../decisions/decision.entity';
 import { isExpired, rejectionEnd, rejectionWords } from '../decisions/decision-rules';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
@@ -53,6 +53,7 @@ export async function askForApproval(
   // Everything is read before anything is changed: reading settles what is due.
   const { actionHash, run } = asked;
   const { requirement, maxPending, grant } = terms;
+  const required = approversKey(requirement.approvers);
   const pending = await requestsFor(transaction, { actionHash, run, outcome: 'pending_approval' });
   const approved = await requestsFor(transaction, { actionHash, run, outcome: 'approved' });
   const rejected = await requestsFor(transaction, { actionHash, outcome: 'rejected' });
@@ -62,7 +63,7 @@ export async function askForApproval(
   const own = new Map([...pending, ...approved].map((request) => [request.id, request]));
   const open = await openRequests(transaction, [...own.values(), ...ofAllRuns.filter(({ id }) => !own.has(id))]);
   const same = open.filter(
-    ({ request, decision }) => own.has(request.id) && areSameApprovers(decision.approvers ?? [], requirement.approvers),
+    ({ request, decision }) => own.has(request.id) && approversKey(decision.approvers ?? []) === required,
   );
   const approval = same.find(({ request }) => request.outcome === 'approved');
   if (approval !== undefined)
@@ -73,7 +74,11 @@ export async function askForApproval(
   const [waiting] = same;
   if (waiting !== undefined)
     return { execution: await requiredExecution(transaction, waiting.request.id), isNew: false };
-  refuseTooManyPending(pendingOfAgent, maxPending);
+  if (pendingOfAgent >= maxPending)
+    throw conflict(
+      `The agent has ${pendingOfAgent} requests that wait for approval, and the maximum is ${maxPending} (MAX_PENDING_APPROVALS). ` +
+        'Have some of them decided, or cancel some.',
+    );
   return { execution: requested(transaction, asked, terms), isNew: true };
 }
 
@@ -136,21 +141,16 @@ async function rejectionAmong(
 ): Promise<Extract<ApprovalAnswer, { refusal: DomainError }> | undefined> {
   for (const request of rejected) {
     const decision = await decisionOf(transaction, request);
-    if (rejectionEnd(decision) <= transaction.now) continue;
+    const end = rejectionEnd(decision);
+    if (end <= transaction.now) continue;
+    const { id: decisionId } = decision;
     const { instead } = await requiredExecution(transaction, request.id);
-    return { refusal: rejectedError(decision, instead), decisionId: decision.id };
+    const rejection = rejectionWords(decision, instead);
+    const message = `This action was rejected by the decision ${decisionId}. It can be requested again from ${end} on.`;
+    const words = { decisionId, ...(rejection !== null && { rejection }) };
+    return { refusal: permissionDenied('approval_rejected', message, words), decisionId };
   }
   return undefined;
-}
-
-function rejectedError(decision: Decision, instead: Execution['instead']): DomainError {
-  const { id } = decision;
-  const rejection = rejectionWords(decision, instead);
-  return permissionDenied(
-    'approval_rejected',
-    `This action was rejected by the decision ${id}. It can be requested again from ${rejectionEnd(decision)} on.`,
-    { decisionId: id, ...(rejection !== null && { rejection }) },
-  );
 }
 
 /** The newest first. */
@@ -176,14 +176,6 @@ async function pendingRequests(transaction: LedgerTransaction, agentId: string, 
   if (notSettled < maximum) return notSettled;
   const greater = { executionId: '', expiresAt: transaction.now };
   return transaction.count(DECISION, { proposedBy: agentId, status: 'proposed' }, greater);
-}
-
-function refuseTooManyPending(pending: number, maximum: number): void {
-  if (pending < maximum) return;
-  throw conflict(
-    `The agent has ${pending} requests that wait for approval, and the maximum is ${maximum} (MAX_PENDING_APPROVALS). ` +
-      'Have some of them decided, or cancel some.',
-  );
 }
 
 /** Proposes the decision and records the waiting execution, in one commit. */

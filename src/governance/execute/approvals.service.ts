@@ -1,19 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { requireActsAs } from '../agents/find-agent';
 import { AGENT, type Agent } from '../agents/agent.entity';
 import { DECISION } from '../decisions/decision.entity';
 import { isApproval, isExpired, rejectionWords } from '../decisions/decision-rules';
-import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
+import { countedAgents, type CountedReview, countedReviews } from '../decisions/reviewers';
 import {
   conflict,
   type DomainError,
-  found,
   permissionDenied,
   present,
   type RejectionWords,
 } from '../../core/errors/domain-error';
-import { cancelApproved, cancelConflict, expireApproval, isApprovalOver } from '../executions/execution-rules';
+import {
+  cancelApproved,
+  cancelConflict,
+  expireApproval,
+  isApprovalOver,
+  ownExecution,
+} from '../executions/execution-rules';
 import { type CountedAgent, decidedNote, EXECUTION, type Execution } from '../executions/execution.entity';
 import { ExecutionRunner } from '../executions/execution-runner';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
@@ -21,19 +25,14 @@ import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
-import { cancelRequests, decisionOf, type OpenRequest, openRequestsFor } from './approval-requests';
+import { cancelRequests, decisionOf, openRequestsFor } from './approval-requests';
 import { foundPrincipal, takeUses } from './asked-execution';
+import type { AnsweredExecution } from './execute.service';
 import { type AskedPermit, audienceOf, Permits } from '../permits/permits';
 import { type Permission, Permissions } from '../permissions/permissions';
 import type { Principal } from '../permissions/principals';
+import { type ApproverGroup, areEqualSets, wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled, fillableBy, type FillableGroups, groupsOf } from '../policies/approval/approver-groups';
-import { type ApproverGroup, areSameApprovals, wantedApprovals } from '../policies/approval/approval-requirement';
-
-/** An execution that was resumed, and the permit that was asked for with it; null if none is given. */
-export interface ResumedExecution {
-  readonly execution: Execution;
-  readonly permit: string | null;
-}
 
 /** As it is kept for an `Idempotency-Key`: the record does not say when it was resumed. */
 type Kept = Execution & { readonly resumedAt: string };
@@ -67,7 +66,7 @@ export class ApprovalsService {
    * @throws VALIDATION_ERROR; NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
    * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
    */
-  async resume(caller: Caller, id: string, asked?: AskedPermit): Promise<ResumedExecution> {
+  async resume(caller: Caller, id: string, asked?: AskedPermit): Promise<Omit<AnsweredExecution, 'isRequested'>> {
     this.permits.requireAudience(asked);
     const kept = await this.ledger
       .prefetching(byId(EXECUTION, id))
@@ -81,7 +80,7 @@ export class ApprovalsService {
   /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = await requiredExecution(transaction, id);
+      const execution = await ownExecution(transaction, id);
       const obstacle = cancelConflict(execution);
       if (obstacle !== null) throw obstacle;
       if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
@@ -91,7 +90,7 @@ export class ApprovalsService {
   }
 
   private async takeUp(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
-    const execution = await requiredExecution(transaction, id);
+    const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
     if (outcome !== 'approved')
@@ -101,7 +100,9 @@ export class ApprovalsService {
     );
     if (held.refusal !== null) return recordDenied(transaction, execution, held, held.refusal);
     const { policies, basis, used } = held.permission;
-    const others = used.length > 0 ? await this.othersOpen(transaction, execution) : [];
+    const { actionHash } = execution;
+    const open = used.length > 0 && actionHash !== null ? await openRequestsFor(transaction, { actionHash }) : [];
+    const others = open.filter(({ request }) => request.id !== id);
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
     const resumed = { ...execution, ...started, policies };
     const decided = { ...basis, ...audienceOf(resumed, asked) };
@@ -112,15 +113,8 @@ export class ApprovalsService {
     return { ...written, resumedAt: transaction.now };
   }
 
-  /** Other requests for approval of the same action. */
-  private async othersOpen(transaction: LedgerTransaction, { id, actionHash }: Execution): Promise<OpenRequest[]> {
-    if (actionHash === null) return [];
-    const open = await openRequestsFor(transaction, { actionHash });
-    return open.filter(({ request }) => request.id !== id);
-  }
-
   private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
-    const execution = await requiredExecution(transaction, first.id);
+    const execution = await ownExecution(transaction, first.id);
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
     // What policies have allowed has taken from limits what it takes, and is another answer than what is only observed.
@@ -140,8 +134,9 @@ export class ApprovalsService {
   ): Promise<Held> {
     const agent = await requiredAgent(transaction, execution);
     const { onBehalfOf } = execution;
-    const kept = onBehalfOf === null ? null : { ...onBehalfOf, roles: onBehalfOf.roles ?? [] };
-    const principal = kept === null ? null : await foundPrincipal(transaction, kept);
+    // Without one the resume is on nobody's behalf, whatever the caller's token says.
+    const principal =
+      onBehalfOf && (await foundPrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
     const permission = await permissionOf(agent, principal);
     const { requirement } = permission;
     if (requirement === null) return { permission, refusal: permission.refusal, approvers: [] };
@@ -159,12 +154,6 @@ interface Held {
   readonly approvers: readonly CountedAgent[];
 }
 
-async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = found(await transaction.findVisible(EXECUTION, id), 'execution');
-  requireActsAs(transaction.caller, execution.agentId);
-  return execution;
-}
-
 async function requiredAgent(transaction: LedgerTransaction, { id, agentId }: Execution): Promise<Agent> {
   return present(await transaction.find(AGENT, agentId), `agent of the execution ${id}`);
 }
@@ -180,7 +169,7 @@ async function cancelPending(
     return new Refusal(conflict('The request for approval expired before it was cancelled; that is final.'));
   }
   await cancelDecision(transaction, decision, reason);
-  return requiredExecution(transaction, execution.id);
+  return ownExecution(transaction, execution.id);
 }
 
 /** A late request triggers the expiry: it is recorded, and the request is refused. */
@@ -212,7 +201,9 @@ function approvalFault(
   decided: readonly ApproverGroup[],
   approvals: readonly CountedReview[],
 ): DomainError | null {
-  const named = required.map((group) => decided.findIndex((other) => areSameApprovals(group, other)));
+  const named = required.map(({ subjects, signed }) =>
+    decided.findIndex((other) => other.signed === signed && areEqualSets(other.subjects, subjects)),
+  );
   const counting = approvals.filter(({ agent }) => agent.status === 'active');
   const fillable = counting.map((approval) => filledBy(approval, required, named));
   if (areFilled(required, fillable)) return null;

@@ -4,7 +4,6 @@ import { actionHash } from '../executions/execution-rules';
 import { type Execution, EXECUTION, resourceKeyOf } from '../executions/execution.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import { existence, type Lookup } from '../../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
 import { entityIdIn } from '../policies/conditions/condition';
 import type { RequestedAction } from '../permissions/permissions';
@@ -45,6 +44,7 @@ export async function askedExecution(
   policies: readonly DecidingPolicy[],
 ): Promise<AskedExecution> {
   const asked = { agentId: agent.id, action, resourceType, resourceId, parameters, onBehalfOf };
+  const entityId = entityIdIn(resourceId);
   return {
     id: transaction.newId(EXECUTION),
     agentName: agent.name,
@@ -67,20 +67,8 @@ export async function askedExecution(
     erased: false,
     traceId: transaction.caller.traceId,
     createdAt: transaction.now,
-    entityId: await entityIdOf(transaction, resourceId),
+    entityId: entityId !== null && (await transaction.exists(ENTITY, entityId)) ? entityId : null,
   };
-}
-
-/** The lookups needed to find the entity of a resource. */
-export function entityLookups(resourceId: string): Lookup[] {
-  const id = entityIdIn(resourceId);
-  return id === null ? [] : [existence(ENTITY, id)];
-}
-
-/** The entity named by the last segment of the resource that has the form of an entity's id. */
-async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
-  const id = entityIdIn(resourceId);
-  return id !== null && (await transaction.exists(ENTITY, id)) ? id : null;
 }
 
 /**
@@ -89,7 +77,7 @@ async function entityIdOf(transaction: LedgerTransaction, resourceId: string): P
  */
 export async function foundPrincipal(
   transaction: LedgerTransaction,
-  given: GivenPrincipal | null,
+  given: GivenPrincipal | undefined,
 ): Promise<Principal | null> {
   const people = new Map<string, Agent>();
   for (const name of namedPeople(transaction.caller, given)) {

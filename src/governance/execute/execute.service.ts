@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { agentFor, agentLookup, findAgent, requireActsAs } from '../agents/find-agent';
 import type { Agent } from '../agents/agent.entity';
+import { ENTITY } from '../entities/governed-entity.entity';
 import { Configuration } from '../../core/config/configuration';
 import type { DomainError } from '../../core/errors/domain-error';
 import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../executions/execution.entity';
@@ -9,15 +10,10 @@ import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
+import { existence } from '../../ledger/lookup';
+import { entityIdIn } from '../policies/conditions/condition';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
-import {
-  type ActionRequest,
-  askedExecution,
-  type AskedExecution,
-  entityLookups,
-  foundPrincipal,
-  takeUses,
-} from './asked-execution';
+import { type ActionRequest, askedExecution, type AskedExecution, foundPrincipal, takeUses } from './asked-execution';
 import { takeUse } from '../decisions/grants/grant-changes';
 import { HeldGrants, type ServingGrant } from '../decisions/grants/held-grants';
 import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
@@ -54,8 +50,10 @@ export class ExecuteService {
    */
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<AnsweredExecution> {
     this.permits.requireAudience(request.permit);
-    const people = namedPeople(caller, request.onBehalfOf ?? null).map(agentLookup);
-    const lookups = [agentLookup(agent), ...people, ...entityLookups(request.resourceId)];
+    const people = namedPeople(caller, request.onBehalfOf).map(agentLookup);
+    const entityId = entityIdIn(request.resourceId);
+    const entities = entityId === null ? [] : [existence(ENTITY, entityId)];
+    const lookups = [agentLookup(agent), ...people, ...entities];
     const kept = await this.ledger.prefetching(...lookups).write(
       caller,
       async (transaction) => {
@@ -173,7 +171,7 @@ async function requiredAsker(
 ): Promise<Asker> {
   const { caller } = transaction;
   const agent = agentFor(caller, await findAgent(transaction, idOrName), (id) => requireActsAs(caller, id));
-  return { agent, principal: await foundPrincipal(transaction, onBehalfOf ?? null) };
+  return { agent, principal: await foundPrincipal(transaction, onBehalfOf) };
 }
 
 function recordRefused(

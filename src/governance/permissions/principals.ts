@@ -1,6 +1,7 @@
 import type { Agent } from '../agents/agent.entity';
 import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
 import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
+import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import {
   type OnBehalfOf,
   charactersFault,
@@ -8,7 +9,6 @@ import {
   principalSubjectFault,
   splitSubject,
 } from '../policies/patterns/principals';
-import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
 import { Field, OptionalText } from '../../http/validation/fields';
 import { member, objectShape, textShape, textsShape } from '../../http/validation/shapes';
 import { exactLabelFault } from '../../core/values/label-fault';
@@ -40,8 +40,8 @@ export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string 
 }
 
 /** The agents that have to be looked up to know for whom a caller acts, by id or name. */
-export function namedPeople({ principals }: Pick<Caller, 'principals'>, given: GivenPrincipal | null): string[] {
-  const named = given === null ? undefined : personNamedBy(given);
+export function namedPeople({ principals }: Pick<Caller, 'principals'>, given?: GivenPrincipal): string[] {
+  const named = given && personNamedBy(given);
   const claimed = isToken(principals) ? principals.claim : null;
   return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
 }
@@ -56,7 +56,7 @@ const NOT_VOUCHED = 'not_this_principal';
  */
 export function principalOf(
   caller: Pick<Caller, 'principals'>,
-  given: GivenPrincipal | null,
+  given: GivenPrincipal | undefined,
   people: People,
 ): Principal | null | undefined {
   const principal = vouchedPrincipal(caller, given, people);
@@ -65,17 +65,21 @@ export function principalOf(
 }
 
 /** Whether the caller of a request vouches for whom it names. */
-export function isVouched(caller: Pick<Caller, 'principals'>, given: GivenPrincipal | null, people: People): boolean {
+export function isVouched(
+  caller: Pick<Caller, 'principals'>,
+  given: GivenPrincipal | undefined,
+  people: People,
+): boolean {
   return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
 }
 
 function vouchedPrincipal(
   { principals }: Pick<Caller, 'principals'>,
-  given: GivenPrincipal | null,
+  given: GivenPrincipal | undefined,
   people: People,
 ): Principal | null | undefined | typeof NOT_VOUCHED {
   if (isToken(principals)) return tokenPrincipal(principals, given, people);
-  if (given === null) return null;
+  if (given === undefined) return null;
   const name = personNamedBy(given);
   const person = name === undefined ? undefined : personAmong(people, name);
   if (!isVouchedFor(principals, given, person)) return NOT_VOUCHED;
@@ -91,17 +95,17 @@ export function unknownPersonFault(path: string): FieldFault {
 /** A token says for whom its agent acts, whether the request names it or not. */
 function tokenPrincipal(
   token: TokenPrincipal,
-  given: GivenPrincipal | null,
+  given: GivenPrincipal | undefined,
   people: People,
 ): Principal | null | typeof NOT_VOUCHED {
   const { claim, roles } = token;
-  if (claim === null && given === null) return null;
+  if (claim === null && given === undefined) return null;
   const claimed = claim === null ? undefined : personAmong(people, claim);
   const person = claimed !== undefined && isAmong(token.people, textsOf(subjectOf(claimed))) ? claimed : undefined;
   // Nobody if the roles are unusable: without them, the principal could evade a rule.
   const user = claim === null || roles === null ? null : otherPrincipal(`user:${claim}`, roles);
   const principal = person === undefined ? user : personPrincipal(person);
-  if (given !== null && (principal === null || !isSame(principal, given, people))) return NOT_VOUCHED;
+  if (given !== undefined && (principal === null || !isSame(principal, given, people))) return NOT_VOUCHED;
   return principal;
 }
 
@@ -179,13 +183,12 @@ export const ON_BEHALF_OF = objectShape(
 /** The name of a conversation or task. */
 export const RUN = { max: 200, rule: charactersFault };
 
-const RUN_DESCRIPTION = 'The conversation or task that this is part of, as the program of the agent names it.';
-
 export function OnBehalfOfField(without: string): PropertyDecorator {
   const description = `For whom the agent acts. ${without}`;
   return Field(ON_BEHALF_OF, { optional: true, description });
 }
 
 export function RunField(): PropertyDecorator {
-  return OptionalText({ ...RUN, description: RUN_DESCRIPTION, example: 'conversation-4711' });
+  const description = 'The conversation or task that this is part of, as the program of the agent names it.';
+  return OptionalText({ ...RUN, description, example: 'conversation-4711' });
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isObserved } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
+import { isVouched, principalOf } from '../principals';
 import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
@@ -21,9 +22,7 @@ import {
   type Agents,
   agentsOf,
   type AskedPermission,
-  askedPrincipal,
   type Asker,
-  mayName,
   requireMayAsk,
   requireOwnAgent,
   unknownFaults,
@@ -103,10 +102,17 @@ export class Evaluations {
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
-    return this.answered(list, async () => {
-      const basis = await this.current(list);
-      requireOwnAgent(list.caller, list.questions, basis.agents);
-      return basis;
+    const { caller, questions, field } = list;
+    const { principals } = caller;
+    const { inForce: policies } = this.policies;
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
+    return this.answered(list, policies, async () => {
+      const agents = await agentsOf(this.history, caller, questions);
+      requireOwnAgent(caller, questions, agents);
+      await this.policies.catchUp(this.stops.memory);
+      const basis = { policies, agents, principals, defaultEffect, guards: this.guards, at: this.history.now, field };
+      const facts = await this.gathered(questions, basis, this.facts.at());
+      return { ...basis, stops: this.stops.active, facts };
     });
   }
 
@@ -125,7 +131,7 @@ export class Evaluations {
     const stops = await this.stops.activeAfter(sequence);
     const source = this.facts.at(sequence);
     const work = (policies: PolicySet): Promise<Answers<Answer>> =>
-      this.answered(list, async () => {
+      this.answered(list, policies, async () => {
         const { policyDefaultEffect: defaultEffect } = this.configuration;
         const basis = { policies, agents, principals: caller.principals, defaultEffect, stops, at: time, field };
         return { ...basis, facts: await this.gathered(questions, basis, source) };
@@ -147,7 +153,8 @@ export class Evaluations {
       const { who } = question;
       const agentId = 'agent' in who ? agents.get(who.agent)?.id : undefined;
       if (agentId === undefined || answers[index]?.approval === null) return null;
-      return { ...question, agentId, onBehalfOf: askedPrincipal(caller, question, agents)?.onBehalfOf.subject ?? null };
+      const principal = principalOf(caller, question.onBehalfOf, agents);
+      return { ...question, agentId, onBehalfOf: principal?.onBehalfOf.subject ?? null };
     });
     const waiting = asked.filter((one) => one !== null);
     if (waiting.length === 0) return answers;
@@ -173,15 +180,18 @@ export class Evaluations {
     return Promise.all(answered);
   }
 
-  /** Starts anew when the set changes between two turns, so that all answers are by one set. */
+  /**
+   * Starts anew when the set has changed, so that all answers are by one set, and by agents read while it was in force. Agents
+   * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
+   */
   private async answered<Answer>(
     { answers }: QuestionList<Answer>,
+    policies: PolicySet,
     basis: () => Promise<Basis>,
   ): Promise<Answers<Answer>> {
     for (let start = 1; ; start += 1) {
-      const asked = await basis();
-      const { policies } = asked;
       const { version } = policies;
+      const asked = await basis();
       const turn = new Turn();
       const all: Answer[] = [];
       const asking = new Asking(asked);
@@ -194,24 +204,6 @@ export class Evaluations {
     }
   }
 
-  /**
-   * Agents, policies and stops as they are at one moment. Agents read before a policy change could be allowed what neither the
-   * policies before nor those after would have allowed.
-   */
-  private async current({ caller, questions, field }: QuestionList<unknown>): Promise<Basis> {
-    const policies = this.policies.inForce;
-    const { principals } = caller;
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
-    for (;;) {
-      const { version } = policies;
-      const agents = await agentsOf(this.history, caller, questions);
-      await this.policies.catchUp(this.stops.memory);
-      const basis = { policies, agents, principals, defaultEffect, guards: this.guards, at: this.history.now, field };
-      const facts = await this.gathered(questions, basis, this.facts.at());
-      if (version === policies.version) return { ...basis, stops: this.stops.active, facts };
-    }
-  }
-
   /** What the policies ask besides the questions, in one statement for all of them. */
   private gathered(
     questions: QuestionList<unknown>['questions'],
@@ -221,9 +213,9 @@ export class Evaluations {
     const asked = questions.flatMap((question) => {
       if (!('action' in question)) return [];
       const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
-      if (isUnknown || !mayName({ principals }, question, agents)) return [];
+      if (isUnknown || !isVouched({ principals }, question.onBehalfOf, agents)) return [];
       const { subject } = resolved(question, agents);
-      const principal = askedPrincipal({ principals }, question, agents)?.subject ?? null;
+      const principal = principalOf({ principals }, question.onBehalfOf, agents)?.subject ?? null;
       return policies.asks({ ...question, subject, principal, at });
     });
     return gatheredFacts(asked, source);
@@ -241,8 +233,8 @@ export class Asking {
   }
 
   /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
-  mayName(asker: Asker): boolean {
-    return mayName(this.basis, asker, this.basis.agents);
+  mayName({ onBehalfOf }: Asker): boolean {
+    return isVouched(this.basis, onBehalfOf, this.basis.agents);
   }
 
   /** Faults of a question about an agent, or for a person, who does not exist: it cannot be answered. */
@@ -285,7 +277,7 @@ export class Asking {
     const { policies, agents, stops = [], at, defaultEffect } = this.basis;
     const who = resolved(question, agents);
     const { agent, subject } = who;
-    const principal = askedPrincipal(this.basis, question, agents) ?? null;
+    const principal = principalOf(this.basis, question.onBehalfOf, agents) ?? null;
     const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
     const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
     const answer = answerFor(who, question, principal, rules);

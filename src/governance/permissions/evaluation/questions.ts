@@ -1,16 +1,8 @@
 import type { RequestedAction } from '../permissions';
-import {
-  type GivenPrincipal,
-  type Principal,
-  ON_BEHALF_OF,
-  RUN,
-  isVouched,
-  namedPeople,
-  principalOf,
-  unknownPersonFault,
-} from '../principals';
+import { type GivenPrincipal, ON_BEHALF_OF, RUN, namedPeople, principalOf, unknownPersonFault } from '../principals';
 import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
+import { NAMED_AGENT } from '../../agents/dto/agent.dto';
 import type { JsonObject } from '../../../core/json/json-value';
 import type { Agent } from '../../agents/agent.entity';
 import { findAgents } from '../../agents/find-agent';
@@ -128,18 +120,17 @@ export async function agentsOf(
   const named = new Set<string>();
   for (const { who, onBehalfOf } of everybody) {
     if ('agent' in who) named.add(who.agent);
-    for (const name of namedPeople(caller, onBehalfOf ?? null)) named.add(name);
+    for (const name of namedPeople(caller, onBehalfOf)) named.add(name);
   }
   return findAgents(history, named, asOf);
 }
 
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
-export function unknownFaults(caller: Vouches, asker: Asker, agents: Agents): FieldFault[] {
-  const { who, onBehalfOf } = asker;
+export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agents: Agents): FieldFault[] {
   const faults: FieldFault[] = [];
   if ('agent' in who && !agents.has(who.agent))
     faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
-  if (onBehalfOf !== undefined && askedPrincipal(caller, asker, agents) === undefined)
+  if (onBehalfOf !== undefined && principalOf(caller, onBehalfOf, agents) === undefined)
     faults.push(unknownPersonFault(onBehalfOf.field));
   return faults;
 }
@@ -151,7 +142,7 @@ export function unknownFaults(caller: Vouches, asker: Asker, agents: Agents): Fi
  */
 export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
   requireOwnAgent(caller, everybody, agents);
-  for (const asker of everybody) askedPrincipal(caller, asker, agents);
+  for (const { onBehalfOf } of everybody) principalOf(caller, onBehalfOf, agents);
 }
 
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
@@ -161,18 +152,6 @@ export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], age
   if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');
 }
 
-/**
- * For whom a question is asked; undefined for a person who does not exist.
- * @throws PERMISSION_DENIED when the caller does not vouch for it.
- */
-export function askedPrincipal(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): Principal | null | undefined {
-  return principalOf(caller, onBehalfOf ?? null, agents);
-}
-
-export function mayName(caller: Vouches, { onBehalfOf }: Asker, agents: Agents): boolean {
-  return isVouched(caller, onBehalfOf ?? null, agents);
-}
-
 const MOST_REQUESTS = 1_000;
 const MOST_EXPLAINED = 50;
 
@@ -180,21 +159,20 @@ const MOST_EXPLAINED = 50;
 export const ACTION: TextLimits = { max: 100, rule: notComposedFault };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
-export const AGENT_REFERENCE = { max: 200, normalise: normaliseAgentName };
 
 const OPTIONAL = { optional: true };
 const EITHER = 'must be left out: agent is given';
 
 /** An agent that is not registered. The same limits as for agents; the length of a name counts in normal form C. */
 export const SUBJECT = objectShape({
-  name: member(textShape({ ...AGENT_REFERENCE, rule: agentNameFault }), OPTIONAL),
+  name: member(textShape({ ...NAMED_AGENT, rule: agentNameFault }), OPTIONAL),
   roles: member(textsShape({ maxItems: 50, item: { max: 100, rule: exactLabelFault } }), { ...OPTIONAL, default: [] }),
   kind: member(choiceShape(AGENT_KINDS), { ...OPTIONAL, default: 'machine' }),
 });
 
 const QUESTION = objectShape(
   {
-    agent: member(textShape(AGENT_REFERENCE), OPTIONAL),
+    agent: member(textShape(NAMED_AGENT), OPTIONAL),
     subject: member(SUBJECT, OPTIONAL),
     onBehalfOf: member(ON_BEHALF_OF, OPTIONAL),
     run: member(textShape(RUN), OPTIONAL),

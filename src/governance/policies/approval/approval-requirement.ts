@@ -1,10 +1,6 @@
 import { parseDuration } from '../../../core/values/duration';
 import { type RiskLevel, RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 
-/** The longest time for which an approval may be given. */
-const LONGEST = 'P90D';
-export const MOST_USES = 10_000;
-
 /** The most that the approvers of a policy may give at once. */
 export interface GrantAllowance {
   /** An ISO 8601 duration. */
@@ -24,14 +20,6 @@ export interface GivenGrant {
   /** Patterns; null: exactly the resource asked for. */
   readonly resources: readonly string[] | null;
   readonly parameters: 'same' | 'any';
-}
-
-/** What is wrong with a duration of a grant; undefined if nothing is. */
-export function grantDurationFault(text: string): string | undefined {
-  const isValid = parseDuration(text, parseDuration(LONGEST)) !== undefined;
-  return isValid
-    ? undefined
-    : `must be an ISO 8601 duration between one second and ${LONGEST}, such as "PT1H" or "P30D"`;
 }
 
 /** The least of several: each of them limits what may be given. Null where one allows no grant, or there are none. */
@@ -121,22 +109,12 @@ export function wantedApprovals(groups: readonly ApproverGroup[]): string {
   return wanted.join(' and ');
 }
 
-/** Whether two requirements are the same: the same sets of subjects with the same numbers, in any order. */
-export function areSameApprovers(left: readonly ApproverGroup[], right: readonly ApproverGroup[]): boolean {
-  return approversKey(left) === approversKey(right);
-}
-
-/** Groups that require the same have equal keys. */
+/** Groups that require the same have equal keys: the same sets of subjects with the same numbers, in any order. */
 export function approversKey(groups: readonly ApproverGroup[]): string {
   const keys = groups.map(({ subjects, approvals, signed }) =>
     [setKeyOf(subjects), approvals, ...(signed === true ? ['signed'] : [])].join(' '),
   );
   return keys.sort().join();
-}
-
-/** Whether two groups ask the same of the same people, in whatever number. */
-export function areSameApprovals(left: ApproverGroup, right: ApproverGroup): boolean {
-  return left.signed === right.signed && areEqualSets(left.subjects, right.subjects);
 }
 
 const MOST_GROUPS = 50;

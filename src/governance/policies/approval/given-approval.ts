@@ -4,7 +4,7 @@ import {
   RISK_LEVELS,
   type RiskLevel,
 } from '../../../core/config/variables/governance-variables';
-import { durationFault } from '../../../core/values/duration';
+import { durationFault, parseDuration } from '../../../core/values/duration';
 import {
   booleanShape,
   choiceShape,
@@ -23,9 +23,7 @@ import {
   type ApprovalRequirement,
   type ApproverGroup,
   type GrantAllowance,
-  MOST_USES,
   areEqualSets,
-  grantDurationFault,
 } from './approval-requirement';
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
@@ -62,8 +60,17 @@ const APPROVERS = listShape(GROUP, 1, 10, 'groups');
 /** Characters; even the longest duration takes far fewer. */
 const DURATION = textShape({ max: 100, rule: durationFault });
 
-export const GRANT_DURATION = textShape({ max: 100, rule: grantDurationFault });
-export const GRANT_USES = integerShape(1, MOST_USES);
+/** The longest time for which an approval may be given. */
+const LONGEST = 'P90D';
+
+export const GRANT_DURATION = textShape({
+  max: 100,
+  rule: (text) =>
+    parseDuration(text, parseDuration(LONGEST)) === undefined
+      ? `must be an ISO 8601 duration between one second and ${LONGEST}, such as "PT1H" or "P30D"`
+      : undefined,
+});
+export const GRANT_USES = integerShape(1, 10_000);
 
 const GRANT = objectShape({
   for: member(GRANT_DURATION, { description: 'An ISO 8601 duration of at most 90 days.' }),
@@ -132,6 +139,7 @@ export function filledGroups(given: readonly GivenGroup[]): ApproverGroup[] {
 
 /** Fills in defaults: one person, or as many as the risk level requires; a day to decide, an hour to execute. */
 export function filledApproval(given: GivenApproval, required: RequiredApprovals): ApprovalRequirement {
+  const { grant } = given;
   const riskLevel: RiskLevel = given.riskLevel ?? 'medium';
   const everybody = [{ subjects: ['*'], approvals: required[riskLevel] }];
   return {
@@ -139,12 +147,8 @@ export function filledApproval(given: GivenApproval, required: RequiredApprovals
     approvers: given.approvers ? filledGroups(given.approvers) : everybody,
     decideWithin: given.decideWithin ?? 'P1D',
     executeWithin: given.executeWithin ?? 'PT1H',
-    ...(given.grant && { grant: filledAllowance(given.grant) }),
+    ...(grant && { grant: { for: grant.for, uses: grant.uses ?? null, wider: grant.wider ?? false } }),
   };
-}
-
-function filledAllowance({ for: length, uses, wider }: GivenAllowance): GrantAllowance {
-  return { for: length, uses: uses ?? null, wider: wider ?? false };
 }
 
 export class ApproverGroupResponse {

@@ -11,12 +11,12 @@ import {
 } from '../../../http/validation/fields';
 import { parseTimestampOrDate } from '../../../http/validation/timestamp';
 import { isObject, member, objectShape, type Shape } from '../../../http/validation/shapes';
+import { NAMED_AGENT } from '../../agents/dto/agent.dto';
 import { type GivenPrincipal, OnBehalfOfField } from '../../permissions/principals';
 import {
   type GivenQuestion,
   type GivenSubject,
   ACTION,
-  AGENT_REFERENCE,
   RESOURCE_ID,
   RESOURCE_TYPE,
   whoFaults,
@@ -70,7 +70,7 @@ function timeOf(given: unknown): string | undefined {
 @WholeRequest(whoFaults)
 export class PolicyTestRequest implements GivenQuestion {
   @OptionalText({
-    ...AGENT_REFERENCE,
+    ...NAMED_AGENT,
     description: 'Id or name of a registered agent, whose capabilities and status count. Either this or `subject`.',
     example: 'reminder-bot',
   })

@@ -4,7 +4,6 @@ import {
   type GivenQuestion,
   type GivenSubject,
   ACTION,
-  AGENT_REFERENCE,
   REQUESTS,
   REQUESTS_DESCRIPTION,
   RESOURCE_ID,
@@ -12,6 +11,7 @@ import {
   SUBJECT,
   togetherFaults,
 } from '../questions';
+import { NAMED_AGENT } from '../../../agents/dto/agent.dto';
 import { MomentField } from '../../../../http/as-of/as-of.query';
 import type { Moment } from '../../../../ledger/record-history';
 import type { JsonObject } from '../../../../core/json/json-value';
@@ -27,7 +27,7 @@ export function SubjectField(): PropertyDecorator {
 
 @WholeRequest(togetherFaults)
 export class EvaluateRequest implements GivenQuestion {
-  @OptionalText({ ...AGENT_REFERENCE, description: 'Id or name of an agent.', example: 'reminder-bot' })
+  @OptionalText({ ...NAMED_AGENT, description: 'Id or name of an agent.', example: 'reminder-bot' })
   readonly agent?: string;
 
   @SubjectField()
