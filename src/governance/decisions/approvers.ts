@@ -12,9 +12,9 @@ import type { Condition, Page, PageRequest } from '../../ledger/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
 import { onlyAgentSeen } from '../../ledger/records/visibility';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
-import { ApproverGroups, areFilled, fillableBy, type FillableGroups } from '../policies/approval/approver-groups';
+import { ApproverGroups, fillableBy, type FillableGroups } from '../policies/approval/approver-groups';
 import {
-  approvalsOf,
+  areEnough,
   decisionResource,
   fillableGroups,
   hasSignedGroup,
@@ -44,13 +44,6 @@ interface Candidate {
   readonly groups: FillableGroups;
   /** Those of its groups that it could fill now: signed ones only with a passkey. */
   readonly fillable: FillableGroups;
-}
-
-/** What else decides whether an agent can approve. */
-interface AbilityTerms {
-  /** Whether the agent that proposed the decision is suspended: then nobody can approve it. */
-  readonly isProposerSuspended: boolean;
-  readonly isForbidden: () => boolean;
 }
 
 /** The result of a search: the sequences of the page's rows and of the one after it. */
@@ -93,10 +86,8 @@ export class Approvers {
     leaving: AbortSignal,
   ): Promise<ApproverListResponse> {
     const decision = found(await this.records.find(DECISION, decisionId, caller), 'decision');
-    const proposer = await this.records.find(AGENT, decision.proposedBy);
-    const isProposerSuspended = proposer?.status === 'suspended';
     const canBeDecided = isOpen(decision) && !isExpired(decision, this.ledger.now);
-    await this.policies.catchUp();
+    await this.policies.catchUp(this.agents.memory);
     const shown: ApproverResponse[] = [];
     const able: FillableGroups[] = [];
     const turn = new Turn();
@@ -107,12 +98,12 @@ export class Approvers {
       const isShown = total > offset && shown.length < limit;
       if (!isShown && total > MOST_ASKED) continue;
       const isForbidden = (): boolean => denyingReview(this.policies, decision, 'approve', agent).length > 0;
-      const why = this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden });
+      const why = this.inability(decision, { agent, groups, fillable }, isForbidden);
       const { id: agentId, name, kind } = agent;
       if (isShown) shown.push({ agentId, name, kind, groups, able: why === null && canBeDecided, why });
       if (why === null && total <= MOST_ASKED) able.push(fillable);
     }
-    const isEnough = canBeDecided && isFeasible(decision, able);
+    const isEnough = canBeDecided && areEnough(decision, [...fillableGroups(decision.reviews), ...able]);
     const isKnown = isEnough || total <= MOST_ASKED || !canBeDecided;
     return { data: shown, total, feasible: isKnown ? isEnough : null };
   }
@@ -145,7 +136,7 @@ export class Approvers {
     /** By agent, and by what policies see of a decision, which many share. */
     const forbidden = new Map<string, boolean>();
     const judge: Judge = (agent, decision) => {
-      const { approvers, proposedBy } = decision;
+      const { approvers } = decision;
       if (isExpired(decision, this.ledger.now)) return false;
       const groups = approvers === null ? [] : new ApproverGroups(approvers).of(agent);
       if (approvers !== null && groups.length === 0) return false;
@@ -156,8 +147,7 @@ export class Approvers {
         forbidden.set(key, known);
         return known;
       };
-      const isProposerSuspended = this.agents.isSuspended(proposedBy);
-      return this.inability(decision, { agent, groups, fillable }, { isProposerSuspended, isForbidden }) === null;
+      return this.inability(decision, { agent, groups, fillable }, isForbidden) === null;
     };
     return async (decisions) => {
       await this.policies.catchUp(this.agents.memory);
@@ -210,26 +200,14 @@ export class Approvers {
   private inability(
     decision: OpenDecision,
     { agent: { id, status }, groups, fillable }: Candidate,
-    { isProposerSuspended, isForbidden }: AbilityTerms,
+    isForbidden: () => boolean,
   ): Inability | null {
     if (selfApproval(decision, 'approve', id, this.configuration.allowSelfApproval) !== null) return 'proposer';
-    if (status !== 'active' || isProposerSuspended) return 'suspended';
+    if (status !== 'active' || this.agents.isSuspended(decision.proposedBy)) return 'suspended';
     if (decision.reviews.some(({ approverId }) => approverId === id)) return 'reviewed';
     if (groups.length > 0 && fillable.length === 0) return 'no_passkey';
     return isForbidden() ? 'policy_denied' : null;
   }
-}
-
-/**
- * Whether a decision would be approved if these agents approved it as well.
- * @param able for each agent, the groups it can approve for.
- */
-function isFeasible(
-  { approvers, requiredApprovals, reviews }: Pick<Decision, 'approvers' | 'requiredApprovals' | 'reviews'>,
-  able: readonly FillableGroups[],
-): boolean {
-  if (approvers === null) return approvalsOf(reviews) + able.length >= requiredApprovals;
-  return areFilled(approvers, [...fillableGroups(reviews), ...able]);
 }
 
 function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {

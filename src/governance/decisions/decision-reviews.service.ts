@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { actingAgent, agentLookup, suspension } from '../agents/find-agent';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { Configuration } from '../../core/config/configuration';
-import { conflict, type DomainError, found, policyDenied } from '../../core/errors/domain-error';
+import { conflict, type DomainError, found, permissionDenied, policyDenied } from '../../core/errors/domain-error';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService, type LedgerWriter } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { fillableBy, groupsOf } from '../policies/approval/approver-groups';
-import { denyingReview, keptApproval, signatureInvalid, signatureRequired, unboundRefusal } from './reviewers';
+import { denyingReview, keptApproval, unboundRefusal } from './reviewers';
 import { ActivePolicies } from '../policies/active-policies';
 import { relyingParty, loadProtocol } from '../passkeys/webauthn';
 import { expireDecision, settleDecision } from './decision-settlement';
@@ -36,11 +36,11 @@ export interface ReviewRequest {
   readonly approver: string | null;
   readonly comment: string | null;
   /** The grant that an approval gives, if any. */
-  readonly grant?: GivenGrant | null;
+  readonly grant?: GivenGrant | undefined;
   /** An AuthenticationResponseJSON, by which a passkey of the approver signs the approval. */
-  readonly signature?: JsonObject | null;
+  readonly signature?: JsonObject | undefined;
   /** The parameters that a rejection names in place of those asked for. */
-  readonly instead?: JsonObject | null;
+  readonly instead?: JsonObject | undefined;
 }
 
 /** A review that nothing stands against, not yet written. */
@@ -83,7 +83,7 @@ export class DecisionReviewsService {
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
     // It takes a while, and the time of a command is short.
-    if ((request.signature ?? null) !== null) loadProtocol();
+    if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
       const decision = found(await transaction.findVisible(DECISION, decisionId), 'decision');
@@ -143,7 +143,11 @@ export class DecisionReviewsService {
     if (unbound !== null) throw unbound;
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
-    if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
+    if (isExpired(decision, transaction.now)) {
+      // It is recorded, and the review is refused.
+      await expireDecision(transaction, decision);
+      return new Refusal(conflict('The decision expired before this review; that is final.'));
+    }
     if (grant !== null) {
       const { executionId, erased } = decision;
       const asked = executionId === null || erased ? null : await requiredExecution(transaction, executionId);
@@ -163,8 +167,12 @@ export class DecisionReviewsService {
       assertion === null || approverId === null
         ? null
         : await keptApproval(transaction, assertion, { decision, approverId, grant }, publicUrl);
-    if (isSigned && signature === null)
-      return recordDenial(transaction, decision, { verdict, approverId }, { error: signatureInvalid(), policies: [] });
+    if (isSigned && signature === null) {
+      const message =
+        'The signature was not made by a passkey that the reviewer has, for exactly this approval and for this service.';
+      const error = permissionDenied('signature_invalid', message);
+      return recordDenial(transaction, decision, { verdict, approverId }, { error, policies: [] });
+    }
     const filled =
       groups !== null && verdict === 'approve' ? fillableBy(isSigned, groups, decision.approvers ?? []) : groups;
     const given = {
@@ -203,15 +211,14 @@ export class DecisionReviewsService {
       proposerSuspension(verdict, proposer) ??
       approverFault(decision, verdict, approver, groups);
     if (error !== null) return { error, policies: [] };
-    const denied = this.policyDenial(decision, verdict, approver);
-    if (denied !== null || verdict === 'reject' || !lacksSignature(decision, parties)) return denied;
-    return { error: signatureRequired(), policies: [] };
-  }
-
-  private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
     const policies = denyingReview(this.policies, decision, verdict, approver);
     const [first] = policies;
-    if (first === undefined) return null;
+    if (first === undefined) {
+      if (verdict === 'reject' || !lacksSignature(decision, parties)) return null;
+      const message =
+        'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.';
+      return { error: permissionDenied('signature_required', message), policies };
+    }
     const { id, name, version } = first;
     const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
     return { error: policyDenied({ id, name, version }, message), policies };
@@ -229,12 +236,6 @@ function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether 
 function actionOf({ status }: Decision): string {
   if (status === 'approved') return 'decision.approved';
   return status === 'rejected' ? 'decision.rejected' : 'decision.reviewed';
-}
-
-/** A late review triggers the expiry: it is recorded, and the review is refused. */
-async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
-  await expireDecision(transaction, decision);
-  return new Refusal(conflict('The decision expired before this review; that is final.'));
 }
 
 function recordDenial(

@@ -4,7 +4,7 @@ import { conflict, permissionDenied, type DomainError, type RejectionWords } fro
 import { endOf } from '../../core/values/duration';
 import { labelFault } from '../../core/values/label-fault';
 import { wantedApprovals } from '../policies/approval/approval-requirement';
-import { areFilled } from '../policies/approval/approver-groups';
+import { areFilled, type FillableGroups } from '../policies/approval/approver-groups';
 import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
 
 /** True from `expiresAt` on, for a decision that was not settled before. */
@@ -119,8 +119,8 @@ export function finalityConflict({ status }: Decision): DomainError | null {
 
 /** For each group of approvers, how many approvals are assigned to it. */
 export function givenApprovals({ approvers, reviews }: Pick<Decision, 'approvers' | 'reviews'>): number[] {
-  const approvals = reviews.filter(isApproval);
-  return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
+  const approvals = fillableGroups(reviews);
+  return (approvers ?? []).map((_, index) => approvals.filter((groups) => groups.includes(index)).length);
 }
 
 export function isApproval({ verdict }: Review): boolean {
@@ -131,15 +131,21 @@ export function approvalsOf(reviews: readonly Review[]): number {
   return reviews.filter(isApproval).length;
 }
 
-function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readonly Review[]): DecisionStatus {
+function statusAfter(decision: Decision, reviews: readonly Review[]): DecisionStatus {
   if (reviews.some(({ verdict }) => verdict === 'reject')) return 'rejected';
-  const isApproved =
-    approvers === null ? approvalsOf(reviews) >= requiredApprovals : areFilled(approvers, fillableGroups(reviews));
-  return isApproved ? 'approved' : 'proposed';
+  return areEnough(decision, fillableGroups(reviews)) ? 'approved' : 'proposed';
+}
+
+/** Whether so many approvals are enough. @param approvals for each, the groups that it may count for. */
+export function areEnough(
+  { approvers, requiredApprovals }: Pick<Decision, 'approvers' | 'requiredApprovals'>,
+  approvals: readonly FillableGroups[],
+): boolean {
+  return approvers === null ? approvals.length >= requiredApprovals : areFilled(approvers, approvals);
 }
 
 /** For each approval, the groups that it may count for. */
-export function fillableGroups(reviews: readonly Review[]): (readonly number[])[] {
+export function fillableGroups(reviews: readonly Review[]): FillableGroups[] {
   return reviews.filter(isApproval).map(({ groups = [] }) => groups);
 }
 

@@ -153,8 +153,7 @@ export class DecisionsController {
     @Param('id') id: string,
     @Body() { approverId, comment, grant, signature }: ApproveDecisionRequest,
   ): Promise<DecisionResponse> {
-    const given = grant === undefined ? null : filledGrant(grant);
-    const said = { approver: approverId, comment: comment ?? null, grant: given, signature: signature ?? null };
+    const said = { approver: approverId, comment: comment ?? null, grant: grant && filledGrant(grant), signature };
     const review = { verdict: 'approve', ...said } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
@@ -177,7 +176,7 @@ export class DecisionsController {
     @Body() { approverId, comment, reason, instead }: RejectDecisionRequest,
   ): Promise<DecisionResponse> {
     const said = { approver: approverId ?? null, comment: comment ?? reason ?? null };
-    const review = { verdict: 'reject', ...said, instead: instead?.parameters ?? null } as const;
+    const review = { verdict: 'reject', ...said, instead: instead?.parameters } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../../core/config/configuration';
 import type { GivenGrant } from '../policies/approval/approval-requirement';
-import { callerRefused, type DomainError, permissionDenied } from '../../core/errors/domain-error';
+import { callerRefused, type DomainError } from '../../core/errors/domain-error';
 import type { AdmissionRule } from '../../http/request/routes';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -24,18 +24,14 @@ import { PASSKEY } from '../passkeys/passkey.entity';
  */
 @Injectable()
 export class BoundReviewers implements AdmissionRule {
-  private readonly areRequired: boolean;
-
   constructor(
-    { requireBoundReviewers }: Configuration,
+    private readonly configuration: Configuration,
     private readonly reader: RecordReader,
-  ) {
-    this.areRequired = requireBoundReviewers;
-  }
+  ) {}
 
   async refusalOf(caller: Caller, { params }: Request<{ id?: string }>): Promise<DomainError | null> {
     if (caller.agentId !== null) return null;
-    if (this.areRequired) return callerRefused('reviewer_not_bound');
+    if (this.configuration.requireBoundReviewers) return callerRefused('reviewer_not_bound');
     if (isOperator(caller) || params.id === undefined) return null;
     // Only for the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
@@ -117,31 +113,16 @@ export interface SignedApproval {
 export async function keptApproval(
   transaction: LedgerTransaction,
   assertion: JsonObject,
-  approval: SignedApproval,
+  { decision, approverId: agentId, grant }: SignedApproval,
   publicUrl: string | null,
 ): Promise<PasskeySignature | null> {
-  const held = await transaction.findAll(PASSKEY, { agentId: approval.approverId });
-  return keptSignature(assertion, held, relyingParty(publicUrl), challengeOf(signedOf(approval)));
-}
-
-/** Of an execution's decision its hash says what is approved; any other decision says it itself. */
-function signedOf({ decision, approverId: agentId, grant }: SignedApproval): JsonObject {
   const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
   const verdict = 'approve';
-  if (executionId === null) return { agentId, context, decisionId, description, riskLevel, title, verdict };
-  return { actionHash, agentId, decisionId, ...(grant !== null && { grant: { ...grant } }), verdict };
-}
-
-export function signatureRequired(): DomainError {
-  return permissionDenied(
-    'signature_required',
-    'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.',
-  );
-}
-
-export function signatureInvalid(): DomainError {
-  return permissionDenied(
-    'signature_invalid',
-    'The signature was not made by a passkey that the reviewer has, for exactly this approval and for this service.',
-  );
+  // Of an execution's decision its hash says what is approved; any other decision says it itself.
+  const signed: JsonObject =
+    executionId === null
+      ? { agentId, context, decisionId, description, riskLevel, title, verdict }
+      : { actionHash, agentId, decisionId, ...(grant !== null && { grant: { ...grant } }), verdict };
+  const held = await transaction.findAll(PASSKEY, { agentId });
+  return keptSignature(assertion, held, relyingParty(publicUrl), challengeOf(signed));
 }

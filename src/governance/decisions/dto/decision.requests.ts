@@ -24,7 +24,7 @@ import {
 import { sumOfApprovals } from '../../policies/approval/approval-requirement';
 import { SignatureField } from '../../passkeys/dto/passkey.dto';
 import { decisionTypeFault } from '../decision-rules';
-import { GrantField, InsteadField, type OfferedGrant } from '../grants/dto/grant.dto';
+import { INSTEAD, OFFERED_GRANT, type OfferedGrant } from '../grants/dto/grant.dto';
 import { ListQuery } from '../../../http/lists/list.query';
 import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
 
@@ -94,7 +94,12 @@ export class ApproveDecisionRequest {
   @OptionalText({ ...REMARK, example: 'Checked against the change calendar.' })
   readonly comment?: string;
 
-  @GrantField()
+  @Field(OFFERED_GRANT, {
+    optional: true,
+    description:
+      'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.',
+    example: { for: 'PT1H' },
+  })
   readonly grant?: OfferedGrant;
 
   @SignatureField(
@@ -161,7 +166,11 @@ export class RejectDecisionRequest {
   @OptionalText({ ...REMARK, description: 'Alias of `comment`.' })
   readonly reason?: string;
 
-  @InsteadField()
+  @Field(INSTEAD, {
+    optional: true,
+    description:
+      'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.',
+  })
   readonly instead?: { readonly parameters: JsonObject };
 }
 

@@ -9,7 +9,6 @@ import {
   excessOf,
   type GivenGrant,
   type GrantAllowance,
-  type GrantFault,
   lengthOf,
 } from '../../policies/approval/approval-requirement';
 import { areFilled, fillableBy, groupsOf } from '../../policies/approval/approver-groups';
@@ -138,14 +137,10 @@ export function requireGrantable(
   decision: Decision,
   asked: Pick<GrantedAction, 'resourceType' | 'resourceId'> | null,
 ): void {
-  const fault = excessOf(given, decision.grant) ?? (asked === null ? undefined : uncovered(given, asked));
+  const isUncovered = asked !== null && given.resources !== null && !matchesAsAllow(given.resources, asked);
+  const uncovered = isUncovered
+    ? { at: '.resources', message: `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}` }
+    : undefined;
+  const fault = excessOf(given, decision.grant) ?? uncovered;
   if (fault !== undefined) throw invalidField(`grant${fault.at}`, fault.message);
-}
-
-function uncovered(
-  { resources }: GivenGrant,
-  asked: Pick<GrantedAction, 'resourceType' | 'resourceId'>,
-): GrantFault | undefined {
-  if (resources === null || matchesAsAllow(resources, asked)) return undefined;
-  return { at: '.resources', message: `must cover what was asked for: ${asked.resourceType} ${asked.resourceId}` };
 }

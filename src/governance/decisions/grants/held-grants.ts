@@ -72,7 +72,7 @@ export class HeldGrants {
     if (serving === null || !isWider(serving.grant)) return serving;
     // What equals it was looked at before grants.
     const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
-    return (await isRejected(transaction, rejected, asked, serving, transaction.now)) ? null : serving;
+    return (await this.isRejected(rejected, asked, serving, transaction.now, transaction)) ? null : serving;
   }
 
   /** Whether a grant that has served a request would still do so, its uses aside. */
@@ -113,14 +113,25 @@ export class HeldGrants {
     return [];
   }
 
-  /** Whether one of them is still binding for what a grant would serve otherwise. */
-  isRejected(
+  /**
+   * Whether a rejection of the same is binding. For a grant for more than was asked for, in whichever spelling of the resource:
+   * what a reviewer refused must not come in by it.
+   */
+  async isRejected(
     rejected: readonly Rejected[],
     asked: GrantedAction,
-    serving: ServingGrant,
+    { grant }: ServingGrant,
     now: string,
+    records: Records = this.reader,
   ): Promise<boolean> {
-    return isRejected(this.reader, rejected, asked, serving, now);
+    const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
+    const [place, hash] = [comparable(asked.resourceId), parametersHashOf(asked.parameters)];
+    for (const { resourceId, parameters, decisionId } of rejected) {
+      if (decisionId === null || comparable(resourceId) !== place || parametersHashOf(parameters) !== hash) continue;
+      const decision = await records.find(DECISION, decisionId);
+      if (decision !== undefined && rejectionEnd(decision) > now) return true;
+    }
+    return false;
   }
 
   /** @param known the oldest first */
@@ -139,27 +150,6 @@ export class HeldGrants {
 
 function rejectedLike({ agentId, action, resourceType, onBehalfOf: principal }: GrantedAction) {
   return { agentId, action, resourceType, principal, outcome: 'rejected' } as const;
-}
-
-/**
- * Whether a rejection of the same is binding. For a grant for more than was asked for, in whichever spelling of the resource:
- * what a reviewer refused must not come in by it.
- */
-async function isRejected(
-  records: Records,
-  rejected: readonly Rejected[],
-  asked: GrantedAction,
-  { grant }: ServingGrant,
-  now: string,
-): Promise<boolean> {
-  const comparable = isWider(grant) ? decodedPath : (resourceId: string): string => resourceId;
-  const [place, hash] = [comparable(asked.resourceId), parametersHashOf(asked.parameters)];
-  for (const { resourceId, parameters, decisionId } of rejected) {
-    if (decisionId === null || comparable(resourceId) !== place || parametersHashOf(parameters) !== hash) continue;
-    const decision = await records.find(DECISION, decisionId);
-    if (decision !== undefined && rejectionEnd(decision) > now) return true;
-  }
-  return false;
 }
 
 async function knownGrant(records: Records, grant: Grant): Promise<KnownGrant> {

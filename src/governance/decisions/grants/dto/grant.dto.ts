@@ -2,7 +2,7 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ListQuery } from '../../../../http/lists/list.query';
 import type { GivenGrant } from '../../../policies/approval/approval-requirement';
 import { ApiChoice, ApiCount, type ShownAs, shownAs } from '../../../../http/openapi/answer-members';
-import { Field, OptionalText, REMARK } from '../../../../http/validation/fields';
+import { OptionalText, REMARK } from '../../../../http/validation/fields';
 import { QueryOneOf, QueryText } from '../../../../http/validation/query-fields';
 import { QueryAgent } from '../../../agents/dto/agent.dto';
 import { Grant, GRANT_STATUSES, type GrantStatus } from '../grant.entity';
@@ -54,7 +54,8 @@ export type OfferedGrant = Pick<GivenGrant, 'for'> & {
 const MOST_RESOURCES = 20;
 const PATTERN = textShape({ max: 500, rule: resourcePatternFault });
 
-const GRANT = objectShape({
+/** What an approval is good for besides the action that was asked for. */
+export const OFFERED_GRANT = objectShape({
   for: member(GRANT_DURATION, { description: 'How long: an ISO 8601 duration.', example: 'PT1H' }),
   uses: member(GRANT_USES, { optional: true, description: 'Without it as many as the decision says.' }),
   resources: member(listShape(PATTERN, 1, MOST_RESOURCES, 'patterns'), {
@@ -64,21 +65,8 @@ const GRANT = objectShape({
   parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
 });
 
-/** What an approval is good for besides the action that was asked for. */
-export function GrantField(): PropertyDecorator {
-  const description =
-    'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.';
-  return Field(GRANT, { optional: true, description, example: { for: 'PT1H' } });
-}
-
-const INSTEAD = objectShape({ parameters: member(freeFormShape(), { example: { amount: 80 } }) });
-
 /** What would be approved in place of what is rejected. */
-export function InsteadField(): PropertyDecorator {
-  const description =
-    'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.';
-  return Field(INSTEAD, { optional: true, description });
-}
+export const INSTEAD = objectShape({ parameters: member(freeFormShape(), { example: { amount: 80 } }) });
 
 export function filledGrant({ for: length, uses, resources, parameters }: OfferedGrant): GivenGrant {
   return { for: length, uses: uses ?? null, resources: resources ?? null, parameters: parameters ?? 'same' };
