@@ -11,14 +11,7 @@ import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
-import {
-  type PolicyChange,
-  type PolicyContent,
-  comingIntoForce,
-  goingOutOfForce,
-  hashedContent,
-  rulesHash,
-} from './policy-content';
+import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
 import { unreportedWarnings } from './creation-warnings';
 
 /** Most policies read at once; fewer if they are large. */
@@ -70,7 +63,7 @@ export class ActivePolicies implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     await this.ledger.follow(this.rows);
-    const excess = capacityFault(NOTHING, totalOf(this.kept.values()), this.configuration);
+    const excess = capacityFault(totalOf([]), totalOf(this.kept.values()), this.configuration);
     if (excess !== undefined)
       this.logger.warn(`${excess} They remain in force, and no further policy can come into force.`);
   }
@@ -106,7 +99,8 @@ export class ActivePolicies implements OnModuleInit {
   requireRoom(changes: readonly PolicyChange[]): void {
     const left = new Map<string, Extent>(this.kept);
     for (const { id } of goingOutOfForce(changes)) left.delete(id);
-    const after = totalOf([...left.values(), ...comingIntoForce(changes).map(extentOf)]);
+    const coming = changes.filter(({ change }) => change === 'create' || change === 'activate');
+    const after = totalOf([...left.values(), ...coming.map(({ policy }) => extentOf(policy))]);
     const fault = capacityFault(totalOf(this.kept.values()), after, this.configuration);
     if (fault !== undefined) throw conflict(`${fault} ${REMEDY}`);
   }
@@ -179,17 +173,8 @@ interface KeptPolicy extends Extent {
   readonly hash: string;
 }
 
-/** What policies take up. */
-interface Extent {
-  readonly policies: number;
-  /** Of the parts whose text is held in memory. */
-  readonly bytes: number;
-  readonly patterns: number;
-  /** How many have limits. */
-  readonly limited: number;
-}
-
-const NOTHING: Extent = { policies: 0, bytes: 0, patterns: 0, limited: 0 };
+/** What policies take up: their number, how many have limits, their patterns, and the bytes of what is held as text. */
+type Extent = Readonly<Record<'policies' | 'limited' | 'bytes' | 'patterns', number>>;
 
 function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
   const { subjects, actions, resources, resourceTypes, conditions, limits, onBehalfOf, approval } = policy;
@@ -204,14 +189,10 @@ function extentOf(policy: Omit<PolicyRules, 'id'>): Extent {
 }
 
 function totalOf(extents: Iterable<Extent>): Extent {
-  let [policies, bytes, patterns, limited] = [0, 0, 0, 0];
-  for (const extent of extents) {
-    policies += extent.policies;
-    bytes += extent.bytes;
-    patterns += extent.patterns;
-    limited += extent.limited;
-  }
-  return { policies, bytes, patterns, limited };
+  const total = { policies: 0, limited: 0, bytes: 0, patterns: 0 };
+  for (const extent of extents)
+    for (const member of ['policies', 'limited', 'bytes', 'patterns'] as const) total[member] += extent[member];
+  return total;
 }
 
 /** The first limit that the policies in force exceed; undefined if there is none. A total that has not grown is never a fault. */

@@ -1,22 +1,22 @@
 import { type PolicyCondition, isOnParameter, isReference } from './conditions/condition';
 import { listedTypeFault, resourcePatternFault } from './patterns/resources';
 import { type SubjectPattern, deadWarning, parseSubject, subjectWarning } from './patterns/subjects';
-import { normaliseAgentName } from '../agents/agent-name';
 import { splitSubject } from './patterns/principals';
+import { normaliseAgentName } from '../agents/agent-name';
 import { labelFault } from '../../core/values/label-fault';
 import { inTurns } from '../../core/concurrency/turn';
 import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { AGENT } from '../agents/agent.entity';
+import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
-import { ApproverGroups } from './approval/approver-groups';
 import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
+import { ApproverGroups } from './approval/approver-groups';
 import type { PolicyContent } from './policy-content';
 
 /** Who could approve for a group. */
@@ -37,8 +37,6 @@ const OWN_CLAIMS =
   'Conditions on claims, while a key bound to an agent has both scopes, execute and entities: an agent could write the claims itself.';
 const UNSIGNED =
   "approval.riskLevel is critical and no group is signed: whoever has taken over a reviewer's session, or drives their browser, can approve.";
-/** Only a request says who that is. */
-const SOME_PERSON: Found = { isMatched: true, byMachines: false };
 
 /**
  * Warnings for policies being created: parts that match nothing, that match more than they seem to, or that need
@@ -94,30 +92,32 @@ export class CreationWarnings {
     const agents = await findAgents(this.history, new Set(idsOrNames));
     const named = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
     const roles = await this.records.listedAmong(AGENT, 'roles', named, { kind: 'human', status: 'active' });
-    const foundBy = async (pattern: SubjectPattern): Promise<Found> => {
+    const isMatched = async (pattern: SubjectPattern): Promise<boolean> => {
       switch (pattern.kind) {
-        case 'agent': {
-          const agent = agents.get(pattern.idOrName);
-          return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
-        }
-        case 'agentKind': {
-          const byMachines = pattern.agentKind === 'machine';
-          return { isMatched: await this.isAny(byMachines ? MACHINE : PERSON), byMachines };
-        }
+        case 'agent':
+          return agents.get(pattern.idOrName)?.status === 'active';
+        case 'agentKind':
+          return this.isAny(pattern.agentKind === 'machine' ? MACHINE : PERSON);
         case 'role':
-          return { isMatched: roles.has(pattern.role), byMachines: false };
+          return roles.has(pattern.role);
         case 'anyRole':
-          return { isMatched: await this.isAnyPersonWithRoles(), byMachines: false };
+          return this.isAny(PERSON, ({ roles }) => roles.length > 0);
         case 'everyone':
         case 'anyAgent':
-          return { isMatched: await this.isAny(PERSON), byMachines: false };
+          return this.isAny(PERSON);
         case 'other':
-          return NOBODY;
+          return false;
       }
     };
     const found = new Map<string, Found>();
-    for await (const subject of inTurns(subjects))
-      found.set(subject, subject === PRINCIPAL ? SOME_PERSON : await foundBy(parseSubject(subject)));
+    for await (const subject of inTurns(subjects)) {
+      const pattern = parseSubject(subject);
+      const isNamed = pattern.kind === 'agent' && agents.get(pattern.idOrName)?.kind === 'machine';
+      // Only a request says who the principal is: some person.
+      if (subject === PRINCIPAL) found.set(subject, { isMatched: true, byMachines: false });
+      else
+        found.set(subject, { isMatched: await isMatched(pattern), byMachines: isNamed || subject === 'kind:machine' });
+    }
     return found;
   }
 
@@ -137,14 +137,10 @@ export class CreationWarnings {
     return unheld;
   }
 
-  private async isAny(kind: Condition): Promise<boolean> {
-    for await (const agents of this.records.chunks(AGENT, [kind, ACTIVE], 1)) return agents.length > 0;
-    return false;
-  }
-
-  private async isAnyPersonWithRoles(): Promise<boolean> {
-    for await (const agents of this.records.chunks(AGENT, [PERSON, ACTIVE], CHUNK))
-      if (agents.some(({ roles }) => roles.length > 0)) return true;
+  private async isAny(kind: Condition, isMeant?: (agent: Agent) => boolean): Promise<boolean> {
+    const atOnce = isMeant === undefined ? 1 : CHUNK;
+    for await (const agents of this.records.chunks(AGENT, [kind, ACTIVE], atOnce))
+      if (agents.some(isMeant ?? (() => true))) return true;
     return false;
   }
 }
@@ -265,7 +261,10 @@ const MOST_WARNINGS = 5;
  */
 export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
   const lines: string[] = [];
-  for await (const policy of inTurns([...policies].sort(denyingFirst))) {
+  const denyingFirst = [...policies].sort(
+    (left, right) => Number(right.effect === 'deny') - Number(left.effect === 'deny'),
+  );
+  for await (const policy of inTurns(denyingFirst)) {
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
     if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
   }
@@ -277,8 +276,4 @@ function lineOn({ name, version, effect }: Policy, warnings: readonly string[]):
   const more = warnings.length - MOST_WARNINGS;
   const listed = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
   return `The policy "${name}" (version ${version}, ${effect}) matches less than it seems to; replace it with a new version. ${listed.join(' ')}`;
-}
-
-function denyingFirst(left: Policy, right: Policy): number {
-  return Number(right.effect === 'deny') - Number(left.effect === 'deny');
 }

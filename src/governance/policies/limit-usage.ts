@@ -32,12 +32,6 @@ export class UsageResponse {
   readonly total!: number;
 }
 
-interface UsedRow {
-  readonly limit: number;
-  readonly key: string;
-  readonly used: string;
-}
-
 /** What is used of the limits of a policy at a time: those of which something is, the fullest first. */
 export async function usageOf(
   connection: Pick<SqlSessions, 'all'>,
@@ -51,7 +45,7 @@ export async function usageOf(
   const used = limits.map(usedSql).join(' UNION ALL ');
   const page = `SELECT * FROM (${used}) AS used ORDER BY "share" DESC, "limit", "key" LIMIT ${most} OFFSET ${offset}`;
   const [rows, [counted]] = await Promise.all([
-    connection.all<UsedRow>(page, parameters),
+    connection.all<{ limit: number; key: string; used: string }>(page, parameters),
     connection.all<{ count: SqlValue }>(`SELECT count(*) AS "count" FROM (${used}) AS used`, parameters),
   ]);
   const data = rows.map(({ limit, key, used: amount }) => ({

@@ -63,7 +63,7 @@ export class PoliciesService {
    */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = await existing(transaction, id);
+      const policy = found(await transaction.find(POLICY, id), 'policy');
       if (policy.status === 'active') return policy;
       const replaced = await inForce(transaction, policy.name);
       return this.changed(transaction, { change: 'activate', policy, replaced });
@@ -73,7 +73,7 @@ export class PoliciesService {
   /** Takes a version out of force. Idempotent. @throws NOT_FOUND; CONFLICT when another version is in force. */
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
-      const policy = await existing(transaction, id);
+      const policy = found(await transaction.find(POLICY, id), 'policy');
       if (policy.status === 'superseded')
         throw conflict(
           `Version ${policy.version} of the policy "${policy.name}" is superseded, so there is nothing to take out of force.`,
@@ -92,10 +92,6 @@ export class PoliciesService {
     const { changed } = await this.activePolicies.carryOut(transaction, [change], warnings);
     return present(changed.at(-1), 'policy that was changed');
   }
-}
-
-async function existing(transaction: LedgerTransaction, id: string): Promise<Policy> {
-  return found(await transaction.find(POLICY, id), 'policy');
 }
 
 async function inForce(transaction: LedgerTransaction, name: string): Promise<Policy | null> {

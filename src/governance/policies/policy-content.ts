@@ -132,11 +132,6 @@ export async function policyChanges(
   return { changes: prune ? [...changes, ...pruned(inForce, policies)] : changes, faults };
 }
 
-/** The policies that were not in force before. */
-export function comingIntoForce(changes: readonly PolicyChange[]): PolicyContent[] {
-  return changes.flatMap(({ change, policy }) => (change === 'create' || change === 'activate' ? [policy] : []));
-}
-
 /** The policies that are no longer in force. */
 export function goingOutOfForce(changes: readonly PolicyChange[]): Policy[] {
   return changes.flatMap((change) => (change.change === 'deactivate' ? [change.policy] : (change.replaced ?? [])));

@@ -41,11 +41,6 @@ function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
-/** Whether a span has no length: 24:00 is 00:00 of the next day. */
-export function isEmptySpan([start, end]: readonly [string, string]): boolean {
-  return start === end || (start === '24:00' && end === '00:00');
-}
-
 /** An offset such as `+02:00` is not the name of a zone. */
 export function isTimeZone(zone: string): boolean {
   return zoneOf(zone) !== null;

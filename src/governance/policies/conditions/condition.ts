@@ -213,20 +213,18 @@ export function truthOf(
 
 /** Nothing can be known without a run, and of a subject that is not a registered agent. */
 function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
-  const keyFor = (request: ConditionRequest): EarlierKey | null => {
+  const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
     const { run = null, subject } = request;
     if (run === null || !('agentId' in subject) || subject.agentId === '') return null;
-    return { run, agentId: subject.agentId, action, resource: resource === 'same' ? resourceKey(request) : null };
+    const same = resource === 'same' ? resourceKey(request) : null;
+    return { earlier: { run, agentId: subject.agentId, action, resource: same } };
   };
   return {
+    question,
     test: (request, { earlier }) => {
-      const key = keyFor(request);
-      const found = key === null ? undefined : earlier.get(earlierName(key));
+      const asked = question(request);
+      const found = asked === null ? undefined : earlier.get(earlierName(asked.earlier));
       return found === undefined ? 'unknown' : (found !== null) === value;
-    },
-    question: (request) => {
-      const earlier = keyFor(request);
-      return earlier === null ? null : { earlier };
     },
   };
 }
@@ -234,19 +232,18 @@ function onRun({ earlier: action, resource, value }: EarlierCondition): Compiled
 /** Nothing can be known where no entity is named, or there is no value that could be supported. */
 function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
   const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
-  const keyFor = ({ resourceId, parameters }: ConditionRequest): ClaimKey | null => {
+  const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
     const entityId = entityIdIn(resourceId);
-    return entityId === null || pointedScalar(path, parameters) === undefined ? null : { entityId, predicate };
+    return entityId === null || pointedScalar(path, parameters) === undefined
+      ? null
+      : { claim: { entityId, predicate } };
   };
   return {
+    question,
     test: (request, { claims }) => {
-      const key = keyFor(request);
-      const known = key === null ? null : (claims.get(claimName(key)) ?? null);
+      const asked = question(request);
+      const known = asked === null ? null : (claims.get(claimName(asked.claim)) ?? null);
       return known === null ? 'unknown' : isSupported(pointedScalar(path, request.parameters), least, known);
-    },
-    question: (request) => {
-      const claim = keyFor(request);
-      return claim === null ? null : { claim };
     },
   };
 }

@@ -18,7 +18,7 @@ import {
 import { ApiMember } from '../../../http/openapi/answer-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
-import { type Day, DAYS, isEmptySpan, isTimeOfDay, isTimeZone } from './clock';
+import { type Day, DAYS, isTimeOfDay, isTimeZone } from './clock';
 import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
 
 const MOST_VALUES = 100;
@@ -142,7 +142,9 @@ function spanFault(value: unknown): string | undefined {
   const [start, end, more] = Array.isArray(value) ? (value as readonly unknown[]) : [];
   if (!isTimeOfDay(start) || !isTimeOfDay(end) || more !== undefined)
     return 'must be two times from "00:00" to "24:00", as ["08:00", "17:30"]';
-  return isEmptySpan([start, end]) ? 'must be two different times' : undefined;
+  // 24:00 is 00:00 of the next day.
+  const isEmpty = start === end || (start === '24:00' && end === '00:00');
+  return isEmpty ? 'must be two different times' : undefined;
 }
 
 /** What does not go with the operator. */

@@ -12,12 +12,6 @@ const UNRESERVED = /[0-9A-Za-z\-._~]/;
 const UNICODE_ESCAPE = /%(?:25)*u[0-9a-f]{4}/i;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Escapes that together encode characters. */
-interface EncodedText {
-  readonly escapes: string;
-  readonly bytes: Buffer;
-}
-
 /**
  * What is wrong with the percent-encoding in a path, however often it is encoded, or undefined if nothing is. What a
  * downstream reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like a different one to a
@@ -42,7 +36,7 @@ export function percentDecoded(path: string): string {
 }
 
 /** Only escapes that are encoded equally often are decoded in the same round, and so form characters. */
-function* encodedTexts(run: string): Generator<EncodedText> {
+function* encodedTexts(run: string): Generator<{ readonly escapes: string; readonly bytes: Buffer }> {
   let escapes = '';
   let digits = '';
   let depth = 0;
