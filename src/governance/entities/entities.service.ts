@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { found, notFound } from '../../core/errors/domain-error';
 import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
-import type { EntryNote, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { byId, existence } from '../../ledger/lookup';
 import type { Page, PageRequest } from '../../ledger/record-page';
@@ -21,7 +21,7 @@ export class EntitiesService {
       const { now } = transaction;
       const id = transaction.newId(ENTITY);
       const entity = { id, type, name, properties, createdAt: now, updatedAt: now, revision: 1 };
-      return transaction.insert(ENTITY, entity, noteOn(id, 'entity.created'));
+      return transaction.insert(ENTITY, entity, { action: 'entity.created', entityId: id });
     });
   }
 
@@ -33,7 +33,7 @@ export class EntitiesService {
       const fields = Object.keys(changes);
       if (fields.length === 0) return entity;
       const changed = { ...entity, ...changes, updatedAt: transaction.now, revision: entity.revision + 1 };
-      return transaction.update(ENTITY, changed, { ...noteOn(id, 'entity.updated'), details: { fields } });
+      return transaction.update(ENTITY, changed, { action: 'entity.updated', entityId: id, details: { fields } });
     });
   }
 
@@ -42,7 +42,7 @@ export class EntitiesService {
     return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const claims = await transaction.removeWithOwner(CLAIM, id);
-      transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });
+      transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId: id, details: { claims } });
     });
   }
 }
@@ -102,10 +102,6 @@ async function existing(
   const entity = found(await transaction.find(ENTITY, id), 'entity');
   precondition.require(entity.revision);
   return entity;
-}
-
-function noteOn(entityId: string, action: string): EntryNote {
-  return { action, entityId };
 }
 
 const CHANGEABLE = ['type', 'name', 'properties'] as const;

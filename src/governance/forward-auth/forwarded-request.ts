@@ -1,4 +1,4 @@
-import { type FieldFault, invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
+import { invalid, invalidField, permissionDenied } from '../../core/errors/domain-error';
 import type { ForwardedHeaders } from '../../http/input/forwarded.decorator';
 import { textFault } from '../../http/validation/shapes';
 import { RESOURCE_ID } from '../permissions/evaluation/questions';
@@ -44,23 +44,17 @@ interface Place {
  */
 export function forwardedRequest({ valuesOf, isTrusted }: ForwardedHeaders): ForwardedRequest {
   const [family, ...others] = HEADER_FAMILIES.filter((names) => names.some((name) => valuesOf(name).length > 0));
-  if (family === undefined || others.length > 0) throw invalidField('header', `must be ${eitherFamily()}`);
+  if (family === undefined || others.length > 0)
+    throw invalidField('header', `must be ${HEADER_FAMILIES.map((names) => names.join(', ')).join('; or ')}`);
   if (!isTrusted)
     throw invalidField(`header.${family[0]}`, 'is believed only from the addresses and subnets in TRUST_PROXY');
-  const faults = family.flatMap((name) => onceFault(name, valuesOf(name)));
+  const given = family.map((name) => (valuesOf(name).length === 1 ? (valuesOf(name)[0] ?? '') : ''));
+  const message = 'must be given once, and not be empty';
+  const faults = family.flatMap((name, index) => (given[index] === '' ? [{ field: `header.${name}`, message }] : []));
   if (faults.length > 0) throw invalid(faults);
-  const [method = '', ...place] = family.map((name) => valuesOf(name)[0] ?? '');
+  const [method = '', ...place] = given;
   if (!METHOD.test(method)) throw invalidField(`header.${family[0]}`, 'must be the method of a request');
   return { method, ...resourceAt(place.length === 1 ? placeOfUrl(...place) : placeOfParts(place)) };
-}
-
-function eitherFamily(): string {
-  return HEADER_FAMILIES.map((names) => names.join(', ')).join('; or ');
-}
-
-function onceFault(name: string, values: readonly string[]): FieldFault[] {
-  const isGiven = values.length === 1 && values[0] !== '';
-  return isGiven ? [] : [{ field: `header.${name}`, message: 'must be given once, and not be empty' }];
 }
 
 function placeOfUrl(url = ''): Place {

@@ -41,21 +41,20 @@ const MOST = 10;
 @Injectable()
 export class PasskeysService {
   private readonly challenges: RegistrationChallenges;
-  private readonly publicUrl: string | null;
 
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    { apiKey, apiKeyPrevious, publicUrl }: Configuration,
+    private readonly configuration: Configuration,
   ) {
+    const { apiKey, apiKeyPrevious } = configuration;
     this.challenges = new RegistrationChallenges(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
-    this.publicUrl = publicUrl;
   }
 
   /** @throws NOT_FOUND; PERMISSION_DENIED for others; CONFLICT for a machine, or without a host to make one for. */
   async options(caller: Caller, idOrName: string): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.personThatCalls(caller, idOrName);
-    const party = relyingParty(this.publicUrl);
+    const party = relyingParty(this.configuration.publicUrl);
     const challenge = await this.challenges.make(person.id, this.ledger.clockTime.getTime());
     const held: Passkey[] = [];
     const ofPerson = [{ column: 'agentId', comparison: 'equals', value: person.id }] as const;
@@ -71,7 +70,7 @@ export class PasskeysService {
     const { credential, name } = request;
     const signature = request.signature ?? null;
     const { id: agentId } = await this.personThatCalls(caller, idOrName);
-    const party = relyingParty(this.publicUrl);
+    const party = relyingParty(this.configuration.publicUrl);
     const now = this.ledger.clockTime.getTime();
     const isExpected = (challenge: string): Promise<boolean> => this.challenges.isGood(challenge, agentId, now);
     const made = await madeCredential(credential, party, isExpected);
@@ -148,7 +147,7 @@ export class PasskeysService {
         'signature_required',
         'A passkey that this person already has must sign the registration of another one, and a removal.',
       );
-    const kept = await keptSignature(signature, held, relyingParty(this.publicUrl), challengeOf(signed));
+    const kept = await keptSignature(signature, held, relyingParty(this.configuration.publicUrl), challengeOf(signed));
     if (kept === null)
       throw permissionDenied(
         'signature_invalid',

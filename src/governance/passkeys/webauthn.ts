@@ -20,19 +20,10 @@ const [, ALGORITHM, FIRST, SECOND, THIRD] = LABELS;
 
 const load = createRequire(__filename);
 
-/** Before a command whose time is short, as it takes a fifth of a second. */
-export function loadProtocol(): void {
-  protocol();
-  helpers();
-}
-
-/** Only services with passkeys need it. */
-function protocol(): typeof Protocol {
-  return load('@simplewebauthn/server') as typeof Protocol;
-}
-
-function helpers(): typeof Helpers {
-  return load('@simplewebauthn/server/helpers') as typeof Helpers;
+/** Only services with passkeys need it. It takes a fifth of a second, so it is loaded before a command, whose time is short. */
+export function loadProtocol(): { readonly protocol: typeof Protocol; readonly helpers: typeof Helpers } {
+  const helpers = load('@simplewebauthn/server/helpers') as typeof Helpers;
+  return { protocol: load('@simplewebauthn/server') as typeof Protocol, helpers };
 }
 
 /** The part of a signature that is kept: what proves it. Bytes are base64url. */
@@ -49,7 +40,7 @@ export async function creationOptions(
   party: RelyingParty,
   { challenge, held, timeout }: { challenge: Buffer; held: readonly Passkey[]; timeout: number },
 ): Promise<Protocol.PublicKeyCredentialCreationOptionsJSON> {
-  return protocol().generateRegistrationOptions({
+  return loadProtocol().protocol.generateRegistrationOptions({
     rpName: party.id,
     rpID: party.id,
     userName: name,
@@ -73,7 +64,7 @@ export async function madeCredential(
   return unlessFaulty(async () => {
     const response = credential as unknown as Protocol.RegistrationResponseJSON;
     if (!isUnattested(response)) return null;
-    const { verified, registrationInfo } = await protocol().verifyRegistrationResponse({
+    const { verified, registrationInfo } = await loadProtocol().protocol.verifyRegistrationResponse({
       response,
       expectedChallenge: isExpected,
       expectedOrigin: party.origin,
@@ -101,7 +92,7 @@ export async function keptSignature(
     const { authenticatorData, clientDataJSON, signature } = response.response;
     // Others might decode it otherwise.
     if (![authenticatorData, clientDataJSON, signature].every(isBase64Url)) return null;
-    const { verified } = await protocol().verifyAuthenticationResponse({
+    const { verified } = await loadProtocol().protocol.verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
@@ -125,7 +116,7 @@ async function unlessFaulty<Result>(check: () => Promise<Result | null>): Promis
 
 /** Other attestations are not asked for, and the library would fetch what their certificates name. */
 function isUnattested({ response }: Protocol.RegistrationResponseJSON): boolean {
-  const { decodeAttestationObject, isoBase64URL } = helpers();
+  const { decodeAttestationObject, isoBase64URL } = loadProtocol().helpers;
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
   const format = attestation.get('fmt');
   return format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined);
@@ -137,7 +128,7 @@ function isBase64Url(text: unknown): text is string {
 
 /** @throws for a key of another kind, or one that is too weak. */
 function spkiOf(cose: Uint8Array): string {
-  const { isoCBOR } = helpers();
+  const { isoCBOR } = loadProtocol().helpers;
   const members = isoCBOR.decodeFirst<Map<number, number | Uint8Array>>(Uint8Array.from(cose));
   const bytes = (label: number): string => Buffer.from(members.get(label) as Uint8Array).toString('base64url');
   const key = createPublicKey({ key: jwkOf(members.get(ALGORITHM), bytes), format: 'jwk' });
@@ -164,7 +155,7 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
         ? [1, -8, 6, bytes(x)]
         : [3, -257, bytes(n), bytes(e)];
   const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
-  return Uint8Array.from(helpers().isoCBOR.encode(new Map(members)));
+  return Uint8Array.from(loadProtocol().helpers.isoCBOR.encode(new Map(members)));
 }
 
 const TIME_BYTES = 8;

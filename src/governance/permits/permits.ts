@@ -82,10 +82,28 @@ export class Permits implements OnModuleInit {
   async of(execution: Execution, permit: AskedPermit | undefined, authorisedAt: string): Promise<string | null> {
     if (permit === undefined || this.issuing === null || !isPermitted(execution)) return null;
     const { issuer, key } = this.issuing;
+    // Whole seconds since 1970.
     const issuedAt = Math.floor(Date.parse(authorisedAt) / 1_000);
     const expiresAt = issuedAt + this.configuration.permitTtl / 1_000;
     if (Date.now() >= expiresAt * 1_000) return null;
-    return signedPermit(key, permitClaims(execution, { issuer, audience: permit.audience, issuedAt, expiresAt }));
+    const { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf } = execution;
+    // Percent-encoded as far as the parts can otherwise be mistaken for others.
+    const parts = [agentId, action, resourceType].map((part) => part.replaceAll('%', '%25').replaceAll(':', '%3A'));
+    const asked = { actions: [action], resource_type: resourceType, identifier: resourceId };
+    // RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396.
+    return signedPermit(key, {
+      iss: issuer,
+      aud: permit.audience,
+      sub: parts.join(':'),
+      agent: agentId,
+      jti: id,
+      iat: issuedAt,
+      exp: expiresAt,
+      ...(onBehalfOf !== null && { act: { sub: onBehalfOf.subject } }),
+      authorization_details: [
+        { type: 'governed_action', ...asked, parameters_hash: sha256(canonicalJson(parameters)) },
+      ],
+    });
   }
 }
 
@@ -104,39 +122,6 @@ function isPermitted({ outcome, observed }: Authorised): boolean {
 /** On another thread: a signature takes as long as a large part of the rest of a request. */
 const sign = promisify(signData);
 
-/** What a permit says besides its execution. */
-interface PermitTerms {
-  readonly issuer: string;
-  readonly audience: string;
-  /** Whole seconds since 1970: of its authorisation, and of the moment from which on it is not valid. */
-  readonly issuedAt: number;
-  readonly expiresAt: number;
-}
-
-type Permitted = Pick<
-  Execution,
-  'id' | 'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters' | 'onBehalfOf'
->;
-
-/** The claims of a permit: RFC 7519, with `act` as in RFC 8693 and `authorization_details` as in RFC 9396. */
-function permitClaims(
-  { id, agentId, action, resourceType, resourceId, parameters, onBehalfOf }: Permitted,
-  { issuer, audience, issuedAt, expiresAt }: PermitTerms,
-): JsonObject {
-  const asked = { actions: [action], resource_type: resourceType, identifier: resourceId };
-  return {
-    iss: issuer,
-    aud: audience,
-    sub: [agentId, action, resourceType].map(subjectPart).join(':'),
-    agent: agentId,
-    jti: id,
-    iat: issuedAt,
-    exp: expiresAt,
-    ...(onBehalfOf !== null && { act: { sub: onBehalfOf.subject } }),
-    authorization_details: [{ type: 'governed_action', ...asked, parameters_hash: sha256(canonicalJson(parameters)) }],
-  };
-}
-
 /** A JWT with these claims, signed by ES256: RFC 7515 and RFC 7518. */
 async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject): Promise<string> {
   const signed = [{ alg: 'ES256', typ: 'JWT', kid: listed.kid }, claims].map(encoded).join('.');
@@ -146,9 +131,4 @@ async function signedPermit({ privateKey, listed }: P256Key, claims: JsonObject)
 
 function encoded(part: JsonObject): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
-}
-
-/** Percent-encoded as far as the parts can otherwise be mistaken for others. */
-function subjectPart(text: string): string {
-  return text.replace(/[%:]/g, (character) => (character === '%' ? '%25' : '%3A'));
 }

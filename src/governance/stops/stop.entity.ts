@@ -100,10 +100,6 @@ export function coversAction({ actions }: StopScope, action: string): boolean {
   return actions.length === 0 || actions.some((pattern) => matchesAction(pattern, action));
 }
 
-export function coversEverything({ agentId, role, actions }: StopScope): boolean {
-  return agentId === null && role === null && (actions.length === 0 || actions.includes('*'));
-}
-
 export type StopContent = StopScope & Pick<Stop, 'reason'>;
 
 /** Whether two stops say the same. The order of actions does not matter. */

@@ -84,7 +84,9 @@ export class StopsController {
       if (changes === readAt) return undefined;
       // A request that waits holds up no list: it takes a place among those being read for each reading.
       const newest = await this.gates.of('lists').run(client, page, { leaving });
-      [tag, readAt] = [tagOf(newest), changes];
+      const { data, total } = newest;
+      // A cursor differs each time.
+      [tag, readAt] = [entityTagOf({ data, total }), changes];
       return held.has(tag) ? undefined : newest;
     };
     const isOpen = (answer: StopList | undefined): boolean => answer === undefined;
@@ -116,9 +118,4 @@ export class StopsController {
   ): Promise<StopResponse> {
     return StopResponse.from(await this.service.lift(caller, id, reason));
   }
-}
-
-/** A cursor differs each time. */
-function tagOf({ data, total }: StopList): string {
-  return entityTagOf({ data, total });
 }

@@ -11,26 +11,12 @@ import { AGENT } from '../agents/agent.entity';
 import { agentLookup, referencedAgent } from '../agents/find-agent';
 import { ActiveStops } from './active-stops';
 import type { CreateStopRequest } from './dto/stop.dto';
-import {
-  concerns,
-  coversEverything,
-  isSameContent,
-  STOP,
-  type Stop,
-  type StopContent,
-  type StoppableSubject,
-} from './stop.entity';
+import { concerns, isSameContent, STOP, type Stop, type StopContent, type StoppableSubject } from './stop.entity';
 import type { AdmissionRule } from '../../http/request/routes';
 
 /** The most active stops of one caller, and in all; a stop that covers everything is accepted beyond them. */
 const MOST_EACH = 100;
 const MOST = 1_000;
-
-/** A stop, and whether this request made it. */
-export interface StopAnswer {
-  readonly stop: Stop;
-  readonly isNew: boolean;
-}
 
 @Injectable()
 export class StopsService {
@@ -40,8 +26,11 @@ export class StopsService {
     private readonly stops: ActiveStops,
   ) {}
 
-  /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit. */
-  create(caller: Caller, request: CreateStopRequest): Promise<StopAnswer> {
+  /**
+   * The stop, and whether this request made it.
+   * @throws VALIDATION_ERROR for an unknown agent; CONFLICT at a limit.
+   */
+  create(caller: Caller, request: CreateStopRequest): Promise<{ readonly stop: Stop; readonly isNew: boolean }> {
     const { agentId } = request;
     const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
@@ -86,8 +75,9 @@ export class StopsService {
     return { ...(await this.records.page(STOP, { ...request, conditions, total })), totalOf: only };
   }
 
-  private requireRoom(content: StopContent, createdBy: string): void {
-    if (coversEverything(content)) return;
+  private requireRoom({ agentId, role, actions }: StopContent, createdBy: string): void {
+    const isEverything = agentId === null && role === null && (actions.length === 0 || actions.includes('*'));
+    if (isEverything) return;
     const { active } = this.stops;
     const own = active.filter((stop) => stop.createdBy === createdBy).length;
     if (own < MOST_EACH && active.length < MOST) return;

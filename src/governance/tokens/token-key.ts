@@ -1,4 +1,4 @@
-import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { constants, createPublicKey, type JsonWebKey, type KeyObject, type SigningOptions, verify } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { unavailable } from '../../core/errors/domain-error';
 import { parsedJson } from '../../core/json/json-value';
@@ -20,13 +20,7 @@ export interface TokenKey {
   readonly thumbprint: string;
 }
 
-/** The usable keys of a key set; others are skipped. Undefined if it is not a key set. */
-function tokenKeys(text: string): readonly TokenKey[] | undefined {
-  const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
-  if (!Array.isArray(set?.keys)) return undefined;
-  return set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
-}
-
+/** Undefined for a key that is not usable. */
 function tokenKey(value: unknown): TokenKey | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const jwk = value as JsonWebKey & { readonly kid?: unknown; readonly use?: unknown; readonly alg?: unknown };
@@ -57,26 +51,19 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): A
   return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
 }
 
+/** How each of them signs, besides its hash. */
+const SIGNING: Readonly<Record<Algorithm, SigningOptions>> = {
+  RS256: { padding: constants.RSA_PKCS1_PADDING },
+  PS256: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: PSS_SALT },
+  ES256: { dsaEncoding: 'ieee-p1363' },
+  EdDSA: {},
+};
+
 /** Whether the key has signed the text, using the algorithm. */
 export function isSigned(algorithm: Algorithm, key: KeyObject, signed: string, signature: Buffer): boolean {
-  const bytes = Buffer.from(signed);
-  switch (algorithm) {
-    case 'RS256':
-      return verify('sha256', bytes, { key, padding: constants.RSA_PKCS1_PADDING }, signature);
-    case 'PS256':
-      return verify(
-        'sha256',
-        bytes,
-        { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: PSS_SALT },
-        signature,
-      );
-    case 'ES256':
-      return (
-        signature.length === P256_SIGNATURE && verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, signature)
-      );
-    case 'EdDSA':
-      return verify(null, bytes, key, signature);
-  }
+  if (algorithm === 'ES256' && signature.length !== P256_SIGNATURE) return false;
+  const hash = algorithm === 'EdDSA' ? null : 'sha256';
+  return verify(hash, Buffer.from(signed), { key, ...SIGNING[algorithm] }, signature);
 }
 
 /** Milliseconds. Checks are up to a minute and a half apart, and keys must be at most ten minutes old. */
@@ -137,9 +124,9 @@ export class KeySet {
 
   private async read(): Promise<void> {
     const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
-    const keys = tokenKeys(text);
-    if (keys === undefined) throw new Error(`The content of ${this.source} is not a key set.`);
-    this.keys = keys;
+    const set = parsedJson(text) as { readonly keys?: unknown } | null | undefined;
+    if (!Array.isArray(set?.keys)) throw new Error(`The content of ${this.source} is not a key set.`);
+    this.keys = set.keys.flatMap((jwk: unknown) => tokenKey(jwk) ?? []);
     this.fetchedAt = performance.now();
   }
 }
