@@ -213,15 +213,15 @@ export class DecisionReviewsService {
     if (error !== null) return { error, policies: [] };
     const policies = denyingReview(this.policies, decision, verdict, approver);
     const [first] = policies;
-    if (first === undefined) {
-      if (verdict === 'reject' || !lacksSignature(decision, parties)) return null;
-      const message =
-        'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.';
-      return { error: permissionDenied('signature_required', message), policies };
+    if (first !== undefined) {
+      const { id, name, version } = first;
+      const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
+      return { error: policyDenied({ id, name, version }, message), policies };
     }
-    const { id, name, version } = first;
-    const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
-    return { error: policyDenied({ id, name, version }, message), policies };
+    if (verdict === 'reject' || !lacksSignature(decision, parties)) return null;
+    const message =
+      'This approval has to be signed with a passkey of the reviewer: approve it in the console, one at a time.';
+    return { error: permissionDenied('signature_required', message), policies };
   }
 }
 
