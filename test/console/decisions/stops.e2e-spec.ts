@@ -18,15 +18,15 @@ describeInBrowser("The console's stops", () => {
     const form = page.getByRole('form', { name: 'Stop agents' });
     await form.getByRole('button', { name: 'Stop everything now' }).waitFor();
     await form.getByLabel('Agent').fill('payment-bot');
-    await form.getByLabel('Actions').fill('pay-* read-invoice');
+    await form.getByLabel('Actions').fill('pay-*\n\nread the invoice\n');
     await form.getByLabel('Reason').fill('It pays twice.');
     await form.getByRole('button', { name: 'Stop them now' }).click();
     for (const each of [page, other])
       await each
         .getByRole('alert', { name: 'Stopped' })
-        .filter({ hasText: /1 stop in force.*payment-bot, pay-\* and read-invoice.*It pays twice\./s })
+        .filter({ hasText: /1 stop in force.*payment-bot, pay-\* and read the invoice.*It pays twice\./s })
         .waitFor();
-    expect(await active()).toMatchObject([{ agentId: bot.id, actions: ['pay-*', 'read-invoice'] }]);
+    expect(await active()).toMatchObject([{ agentId: bot.id, actions: ['pay-*', 'read the invoice'] }]);
     await page.getByRole('button', { name: 'Lift', exact: true }).click();
     await page.getByRole('form', { name: 'Lift the stop' }).getByLabel('Reason').fill('Mended.');
     await page.getByRole('button', { name: 'Lift it now' }).click();

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { AgentField } from '../../ui/agent-field.js';
+import { Lines, linesIn } from '../../ui/lines.js';
 import { Problem } from '../../ui/parts.js';
 
 /** Stops agents from any screen: everything, unless the form says less. */
@@ -26,7 +27,7 @@ function StopForm({ close }: { readonly close: () => void }): JSX.Element {
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const patterns = actions.split(/\s+/).filter((pattern) => pattern !== '');
+  const patterns = linesIn(actions);
   const stop = async (): Promise<void> => {
     setBusy(true);
     setError(null);
@@ -58,10 +59,7 @@ function StopForm({ close }: { readonly close: () => void }): JSX.Element {
         Role
         <input maxLength={100} placeholder="any role" onInput={(event) => setRole(event.currentTarget.value)} />
       </label>
-      <label>
-        Actions
-        <input placeholder="every action" onInput={(event) => setActions(event.currentTarget.value)} />
-      </label>
+      <Lines title="Actions" placeholder="every action" onInput={(event) => setActions(event.currentTarget.value)} />
       <label>
         Reason <small>(kept permanently)</small>
         <input required maxLength={2000} onInput={(event) => setReason(event.currentTarget.value)} />
