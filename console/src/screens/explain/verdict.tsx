@@ -6,11 +6,13 @@ import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<NonNullable<Evaluation['reason']>, string>> = {
   no_policy_allows: 'No policy in force allows it, and what no policy allows is denied.',
   policy_denied: 'A policy denies it.',
   capability_missing: 'The agent does not have the capability for this action.',
   agent_suspended: 'The agent is suspended.',
+  principal_suspended: 'The person on whose behalf it would act is suspended.',
+  stopped: 'A stop covers it.',
   approval_required: 'It would wait for approval.',
   limit_reached: 'The limit of a policy is used up, and nothing else allows it.',
   approval_too_large: 'It would need too many approvals, so it is denied.',
@@ -23,7 +25,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
   return (
     <div class="decision after" role="status">
       <Panel title="The answer" aside={<Badge value={effect} />}>
-        <p>{reason === null ? 'It would be allowed.' : (REASONS[reason] ?? words(reason))}</p>
+        <p>{reason === null ? 'It would be allowed.' : REASONS[reason]}</p>
         {grantId === undefined ? null : (
           <p>
             It was approved before, by a <Link to={`grants/${grantId}`}>grant</Link>.
