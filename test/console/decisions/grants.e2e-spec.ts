@@ -71,6 +71,11 @@ describeInBrowser("The console's grants", () => {
     await finns.getByRole('button', { name: 'Give the same' }).click();
     await finns.getByRole('button', { name: 'Approve' }).click();
     await finns.getByText('It was approved. The agent has not continued yet.').waitFor();
+    await finns.getByText(/Its approval gave a grant: read-invoice on supplier invoices\/\*, with any/).waitFor();
+    await finns.getByRole('link', { name: 'grant', exact: true }).click();
+    await finns.getByRole('region', { name: 'What it served' }).waitFor();
+    await finns.getByRole('link', { name: 'Decision' }).click();
+    await finns.getByText('It was approved. The agent has not continued yet.').waitFor();
     await send(program, 'POST', `/api/v1/executions/${id}/resume`, { key: bot.key });
     expect(await asked({ amount: 7 })).toMatchObject({ outcome: 'authorized' });
 
