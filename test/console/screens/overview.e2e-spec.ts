@@ -93,13 +93,16 @@ describeInBrowser("The console's overview", () => {
     stage.browser.takeFaults();
   });
 
-  it('drafts the removal of a policy that nobody uses', async () => {
+  it('drafts the removal of a policy that decided nothing, and says what that would mean', async () => {
     const { program } = stage.company;
+    await createPolicy(program, { name: 'never-tried', effect: 'deny', actions: ['wipe'] });
     const page = await stage.browser.open(`${program.url}/console/overview`);
     await signIn(page, program.key);
-    await page.getByRole('button', { name: 'Draft its removal: never-used 1.0' }).click();
+    await page.getByRole('button', { name: 'Draft its removal: never-tried 1.0' }).click();
+    await page.getByText('It holds agents back: without it, they may be allowed more.').waitFor();
     await page.getByRole('button', { name: 'Keep' }).click();
     await page.getByRole('button', { name: 'Draft its removal: never-used 1.0' }).click();
+    await page.getByText('Agents lose what only it allows.').waitFor();
     await page.getByRole('button', { name: 'Take it out of force' }).click();
     await page.getByRole('link', { name: 'never-used 1.0' }).waitFor({ state: 'detached' });
     const { body } = await send(program, 'GET', '/api/v1/policies?name=never-used', { key: program.key });

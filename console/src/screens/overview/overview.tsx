@@ -75,16 +75,16 @@ interface Part {
   readonly of: Oversight;
 }
 
-/** The authority that nobody uses. */
+/** What may be authority that nobody uses, or a denial that nobody has tried to get around. */
 function Unused({ of: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
   const { has } = useSession();
   const mayRemove = has('policies');
   if (unused.length === 0) return null;
   return (
-    <Panel title="Authority that nobody uses" aside={<Serves as="policies" />}>
+    <Panel title="Policies that decided nothing" aside={<Serves as="policies" />}>
       <Table
         label="Policies in force that decided nothing"
-        columns={['In force, and decided nothing', ...(mayRemove ? ['Removal'] : [])]}
+        columns={['In force', ...(mayRemove ? ['Removal'] : [])]}
         rows={unused.map((policy) => ({
           key: policy.id,
           name: <PolicyName policy={policy} />,
