@@ -63,6 +63,10 @@ describeInBrowser("The console's overview", () => {
     await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor();
     expect(await page.getByLabel('What').inputValue()).toBe('execution.denied');
     await page.getByRole('listitem').filter({ hasText: 'no policy allows' }).waitFor();
+    await page.goBack();
+    await page.getByRole('region', { name: 'Verdicts by reviewer' }).getByRole('link', { name: 'finn' }).click();
+    expect(await page.getByRole('combobox', { name: 'Agent' }).inputValue()).toBe('finn');
+    await page.getByRole('listitem').filter({ hasText: 'by finn' }).first().waitFor();
     expect(stage.browser.takeFaults()).toEqual([]);
   });
 

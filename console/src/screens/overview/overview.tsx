@@ -142,7 +142,7 @@ function Approvals({ of: report }: Part): JSX.Element {
               one.agentId === null ? (
                 'keys without a name'
               ) : (
-                <Link to={`activity?agentId=${one.agentId}&${within(report)}`}>
+                <Link to={`activity?agentId=${encodeURIComponent(one.name ?? one.agentId)}&${within(report)}`}>
                   {revealed(one.name ?? one.agentId)}
                 </Link>
               ),
@@ -167,7 +167,7 @@ function Agents({ of: report }: Part): JSX.Element {
           columns={['Agent', 'Allowed', 'Asked for approval', 'Denied']}
           rows={report.agents.map(({ agentId, name, allowed, denied, approvals }) => ({
             key: agentId,
-            name: <Link to={`activity?agentId=${agentId}&${within(report)}`}>{revealed(name)}</Link>,
+            name: <Link to={`activity?agentId=${encodeURIComponent(name)}&${within(report)}`}>{revealed(name)}</Link>,
             numbers: [allowed, approvals, denied],
           }))}
           bars
