@@ -191,6 +191,16 @@ describeInBrowser("The console's activity", () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it('says of an execution which policies decided it', async () => {
+    const { program, sara } = stage.company;
+    const { id } = await askToPay(stage.company, { invoice: 'by which' });
+    const page = await stage.browser.open(`${program.url}/console/executions/${id}`);
+    await signIn(page, sara.key);
+    const policies = page.getByRole('region', { name: 'Policies that decided' });
+    await policies.getByRole('link', { name: /^large-payments / }).click();
+    await page.getByText('Payments of 10,000 or more need finance and security.').first().waitFor();
+  });
+
   it('shows the name that an entity has now', async () => {
     const { program } = stage.company;
     const { id } = await createEntity(program, { name: 'Before GmbH' });

@@ -9,6 +9,7 @@ import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 import { Story } from '../activity/story.js';
 import type { Case } from './case.js';
 
@@ -38,7 +39,7 @@ function Given({ decisionId }: { readonly decisionId: string }): JSX.Element {
       {({ data }) =>
         data.map((grant) => (
           <p key={grant.id}>
-            Its approval gave a <Link to={`grants/${grant.id}`}>grant</Link>: {grantText(grant)}.
+            Its approval gave a <Link to={`grants/${grant.id}`}>grant</Link>: <WithNames of={grantText(grant)} />.
           </p>
         ))
       }
