@@ -201,6 +201,15 @@ describeInBrowser("The console's activity", () => {
     await page.getByText('Payments of 10,000 or more need finance and security.').first().waitFor();
   });
 
+  it('shows the reasons that people gave as they are, whatever they contain', async () => {
+    const { program } = stage.company;
+    const { id } = await createAgent(program, { name: 'reasoned' });
+    const body = { reason: 'It paid \u202e001 to acme_corp.' };
+    await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body });
+    const page = await open();
+    await entries(page, 'It paid \\u202e001 to acme_corp.').waitFor();
+  });
+
   it('shows the name that an entity has now', async () => {
     const { program } = stage.company;
     const { id } = await createEntity(program, { name: 'Before GmbH' });

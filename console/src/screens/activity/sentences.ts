@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../api/types.js';
-import { revealed, words } from '../../ui/format.js';
+import { revealed, revealedProse, words } from '../../ui/format.js';
 
 /** What the service records, for people. */
 export const SENTENCES: Readonly<Record<string, string>> = {
@@ -67,6 +67,11 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
   if (details === null) return `${named(action)} (contents erased)`;
   if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
   return named(action);
+}
+
+/** The reason of an entry: one of the service's own, such as `policy_denied`, or what somebody wrote. */
+export function reasonText(reason: string): string {
+  return /^[a-z_]+$/.test(reason) ? words(reason) : revealedProse(reason);
 }
 
 function named(action: string): string {
