@@ -1,6 +1,9 @@
 import type { JSX, TextareaHTMLAttributes } from 'preact';
 
-interface LinesProps extends Pick<TextareaHTMLAttributes, 'name' | 'defaultValue' | 'placeholder' | 'onInput'> {
+interface LinesProps extends Pick<
+  TextareaHTMLAttributes,
+  'name' | 'rows' | 'defaultValue' | 'placeholder' | 'onInput'
+> {
   readonly title: string;
 }
 

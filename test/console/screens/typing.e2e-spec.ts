@@ -33,6 +33,7 @@ describeInBrowser('What people type in the console', () => {
       ...{ name: 'after-a-payment', actions: ['read-invoice'], onBehalfOf: ['role:vip'] },
       conditions: [{ earlier: 'pay-*', op: 'exists', value: true }],
     });
+    await createPolicy(program, { name: 'orders-only', actions: ['read-invoice'], resourceTypes: ['order'] });
     const paid = { action: 'pay-invoice', resourceType: 'supplier', resourceId: '7', run: 'talk 1' };
     const { status } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
       key: bot.key,
@@ -52,6 +53,8 @@ describeInBrowser('What people type in the console', () => {
     await page.getByLabel('On behalf of').fill('user:4711');
     await ask.click();
     await page.getByText('No policy in force allows it').waitFor();
+    await page.getByText('only its conditions do not match').waitFor();
+    await page.getByText('only its resource types do not match').waitFor();
     await page.getByLabel('Run').fill('talk 1');
     await ask.click();
     await page.getByText('It would be allowed.').waitFor();

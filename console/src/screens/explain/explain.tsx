@@ -83,10 +83,10 @@ export function Explain(): JSX.Element {
           <input name="resource" required autocomplete="off" />
         </label>
         <label>
-          On behalf of <small>(optional, such as user:4711)</small>
-          <input name="principal" autocomplete="off" />
+          On behalf of <small>(optional)</small>
+          <input name="principal" autocomplete="off" placeholder="such as user:4711" />
         </label>
-        <Lines title="Their roles" name="roles" />
+        <Lines title="Their roles" name="roles" rows={1} />
         <label>
           Run <small>(optional)</small>
           <input name="run" maxLength={200} autocomplete="off" />

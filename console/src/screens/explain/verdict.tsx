@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
+import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Evaluation } from '../../api/types.js';
-import { counted, isoDurationText, listText, words } from '../../ui/format.js';
+import { counted, isoDurationText, listText, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
-import { subjectText } from '../inbox/needs.js';
+import { missingText, subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<NonNullable<Evaluation['reason']>, string>> = {
   no_policy_allows: 'No policy in force allows it, and what no policy allows is denied.',
@@ -21,11 +22,13 @@ const REASONS: Readonly<Record<NonNullable<Evaluation['reason']>, string>> = {
 
 /** The answer to a request, with the policies that decided. */
 export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Element {
-  const { effect, reason, approval, grantId, explanation = null } = answer;
+  const { effect, reason, approval, grantId, observed = false, explanation = null } = answer;
   return (
     <div class="decision after" role="status">
       <Panel title="The answer" aside={<Badge value={effect} />}>
         <p>{reason === null ? 'It would be allowed.' : REASONS[reason]}</p>
+        {observed ? <p>No policy allows it: it is let through, and noted, because the agent is observed.</p> : null}
+        {explanation === null ? null : limitTexts(explanation).map((text) => <p key={text}>{revealed(text)}</p>)}
         {grantId === undefined ? null : (
           <p>
             It was approved before, by a <Link to={`grants/${grantId}`}>grant</Link>.
@@ -68,9 +71,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             {explanation.nearest.map(({ policy, missing }) => (
               <li key={policy.id}>
                 <Badge value={policy.effect} /> <PolicyName policy={policy} />{' '}
-                <span class="quiet">
-                  only its {listText(missing.map(words), 'and')} {missing.length === 1 ? 'does' : 'do'} not match
-                </span>
+                <span class="quiet">only {missingText(missing)}</span>
               </li>
             ))}
           </ul>
