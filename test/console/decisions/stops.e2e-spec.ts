@@ -14,7 +14,11 @@ describeInBrowser("The console's stops", () => {
     await signIn(other, finn.key);
     const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, sara.key);
-    await page.getByRole('button', { name: 'Stop agents' }).click();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.innerText');
+    await page.getByRole('button', { name: 'Stop agents' }).press('Enter');
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    expect(await focused()).toBe('Stop agents');
+    await page.keyboard.press('Enter');
     const form = page.getByRole('form', { name: 'Stop agents' });
     await form.getByRole('button', { name: 'Stop everything now' }).waitFor();
     await form.getByLabel('Agent').fill('payment-bot');
@@ -31,6 +35,7 @@ describeInBrowser("The console's stops", () => {
     await page.getByRole('form', { name: 'Lift the stop' }).getByLabel('Reason').fill('Mended.');
     await page.getByRole('button', { name: 'Lift it now' }).click();
     for (const each of [page, other]) await each.getByRole('alert', { name: 'Stopped' }).waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
     expect(await active()).toEqual([]);
   });
 

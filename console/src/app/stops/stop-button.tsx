@@ -2,19 +2,22 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { AgentField } from '../../ui/agent-field.js';
+import { useDisclosure } from '../../ui/disclosure.js';
 import { Lines, linesIn } from '../../ui/lines.js';
 import { Problem } from '../../ui/parts.js';
 
 /** Stops agents from any screen: everything, unless the form says less. */
 export function StopButton(): JSX.Element | null {
   const { me, has } = useSession();
-  const [asks, setAsks] = useState(false);
+  const { isOpen, button, close } = useDisclosure();
   if (!has('admin') && (me.agentId === null || !has('review'))) return null;
-  if (asks) return <StopForm close={() => setAsks(false)} />;
   return (
-    <button type="button" class="danger stop" onClick={() => setAsks(true)}>
-      Stop agents
-    </button>
+    <>
+      <button type="button" class="danger stop" {...button}>
+        Stop agents
+      </button>
+      {isOpen ? <StopForm close={close} /> : null}
+    </>
   );
 }
 
