@@ -33,7 +33,10 @@ export interface GovernedOptions<Context = unknown> {
 
 const permits = new AsyncLocalStorage<string | undefined>();
 
-/** Within a tool that runs: the permit for its call, to be sent to the system that it acts on. Undefined where there is none. */
+/**
+ * Within a tool that runs: the permit for its call, to be sent to the system that it acts on; one that went on after a pause may have
+ * an expired one. Undefined where there is none.
+ */
 export function currentPermit(): string | undefined {
   return permits.getStore();
 }
@@ -107,12 +110,17 @@ export async function permitted<Context>(
  * The execution under which a paused call continues. Meanwhile somebody may have closed it, or suspended the agent.
  * @throws NotPermittedError unless it is still authorised.
  */
-export async function goingOn(governance: GovernanceClient, { id }: Execution, tool: string): Promise<Execution> {
+export async function goingOn(
+  governance: GovernanceClient,
+  { id, permit }: Execution,
+  tool: string,
+): Promise<Execution> {
   const looking = governance.get('/api/v1/executions/{id}', { path: { id } });
   const execution = await looking.catch((error: unknown) => {
     throw isGovernanceError(error) ? notGoingOn(tool, error.explained(), error) : error;
   });
-  if (execution.outcome === 'authorized') return execution;
+  // Only the answer that authorised it has the permit.
+  if (execution.outcome === 'authorized') return { ...execution, ...(permit !== undefined && { permit }) };
   throw notGoingOn(tool, `Its execution ${id} is over: ${execution.outcome}.`, execution);
 }
 

@@ -160,7 +160,7 @@ describeOnSqlite('The adapters of frameworks', () => {
     });
   });
 
-  it('all: a tool gets the permit for its call', async () => {
+  it('all: a tool gets the permit for its call, also when it goes on after a pause', async () => {
     const { id } = await createAgent(app, { name: 'permits', capabilities: ['note'] });
     const key = (await issueKey(app, { scopes: ['execute'], agentId: id })).secret;
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
@@ -169,8 +169,8 @@ describeOnSqlite('The adapters of frameworks', () => {
       environment,
     });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
-    const outcomes = Array.from({ length: 3 }, () => 'note executed');
-    expect(JSON.parse(output)).toEqual({ audiences: ['bank', 'bank', 'bank'], outside: null, outcomes });
+    const outcomes = Array.from({ length: 4 }, () => 'note executed');
+    expect(JSON.parse(output)).toEqual({ audiences: ['bank', 'bank', 'bank', 'bank'], outside: null, outcomes });
   });
 
   itWithEach(

@@ -1,3 +1,4 @@
+import { Command, interrupt, MemorySaver } from '@langchain/langgraph';
 import { Agent, run, tool as toolOfAgents } from '@openai/agents';
 import * as langchain from 'agent-governance-frameworks/langchain';
 import * as openaiAgents from 'agent-governance-frameworks/openai-agents';
@@ -37,4 +38,17 @@ const ofGraph = [toolOfGraph(noting(langchain), { name, description: name, schem
 const middleware = [langchain.governanceMiddleware(governance, options)];
 const graph = createAgent({ model: graphModel(name, input), tools: ofGraph, middleware });
 await graph.invoke({ messages: [{ role: 'user', content: 'Do it.' }] });
+const asking = async () => {
+  interrupt('Are you sure?');
+  return noting(langchain)();
+};
+const paused = createAgent({
+  model: graphModel(name, input),
+  tools: [toolOfGraph(asking, { name, description: name, schema })],
+  middleware,
+  checkpointer: new MemorySaver(),
+});
+const thread = { configurable: { thread_id: 'paused' } };
+await paused.invoke({ messages: [{ role: 'user', content: 'Do it.' }] }, thread);
+await paused.invoke(new Command({ resume: 'yes' }), thread);
 await print({ audiences, outside: langchain.currentPermit() ?? null });

@@ -1,17 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import {
-  approve,
-  approved,
-  company,
-  type Company,
-  EXECUTIONS,
-  pending,
-  requireApproval,
-  resume,
-} from '../../approvals/support';
+import { approved, company, type Company, EXECUTIONS, pending, requireApproval, resume } from '../../approvals/support';
 import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { addClaim, auditOf, createEntity, issueKey, propose } from '../../support/application/factories';
+import { addClaim, auditOf, createEntity, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { run, type ProgramRun } from '../../support/processes/shell';
@@ -136,25 +127,31 @@ describeOnSqlite('gov erase', () => {
     expect(deleted).toMatchObject({ exitCode: 0, output: expect.stringContaining('is deleted already') });
   });
 
-  it('refuses before it asks: what is open, unknown, or not the business of the key', async () => {
+  it('says why the service refuses it: what is open, or too young', async () => {
     const open = await pending(app, people.bot, { resourceId: 'orders/9' });
     const refused = await gov('erase', 'execution', open.id, ...REASON, '--yes');
-    expect(refused).toEqual({
-      exitCode: 1,
-      output: '',
-      errors: `Nothing was erased: the execution ${open.id} is pending_approval, and only what is settled can be erased.\n`,
-    });
-    const { id: proposed } = await propose(app, people.ann.id);
-    expect((await gov('erase', 'decision', proposed, ...REASON, '--yes')).errors).toContain('is proposed, and only');
-    await approve(app, open.decisionId, people.ann);
-    expect((await gov('erase', 'execution', open.id, ...REASON, '--yes')).errors).toContain('is approved, and only');
+    const why = `The execution ${open.id} is pending_approval; only what is settled can be erased.`;
+    expect([refused.exitCode, refused.errors]).toEqual([1, expect.stringContaining(why)]);
+    expect((await send(app, 'GET', `${EXECUTIONS}/${open.id}`)).body).not.toHaveProperty('erased');
+    const keeping = await createTestApp({ environment: { RETAIN_AT_LEAST: 'P1D' } });
+    const { id } = await createEntity(keeping);
+    const own = { environment: { ...environment, GOVERNANCE_URL: keeping.url } };
+    const young = await runGov(['erase', 'entity', id, ...REASON, '--yes'], own);
+    expect([young.exitCode, young.errors]).toEqual([1, expect.stringContaining('RETAIN_AT_LEAST keeps it until')]);
+    await keeping.close();
+  });
+
+  it('refuses before it asks: what is unknown, or not the business of the key', async () => {
     const none = await gov('erase', 'execution', 'exe_none', ...REASON, '--yes');
     expect(none).toMatchObject({ exitCode: 1, errors: expect.stringContaining('not found') });
     const nobody = await gov('erase', 'entity', 'ent_none', ...REASON, '--yes');
     expect(nobody).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining('not found') });
     const unknown = await gov('erase', 'agent', people.bot.id, ...REASON, '--yes');
     expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('entity, decision, execution') });
-    expect(await gov('erase', 'execution', open.id, '--yes')).toMatchObject({ exitCode: 1 });
+    expect(await gov('erase', 'execution', 'exe_none', '--yes')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining("required option '--reason <text>'"),
+    });
     const { secret } = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit'] });
     const { id } = await settled('orders/10');
     const own = { environment: { ...environment, GOVERNANCE_API_KEY: secret } };

@@ -20,10 +20,10 @@ describeInBrowser("The console's grants", () => {
     });
   });
 
-  async function asked(parameters: object = {}): Promise<{ id: string; decisionId: string }> {
+  async function asked(parameters: object = {}, about?: string): Promise<{ id: string; decisionId: string }> {
     const { program, bot } = stage.company;
     invoices += 1;
-    const body = { ...PAYMENT, action: 'read-invoice', resourceId: `invoices/${invoices}` };
+    const body = { ...PAYMENT, action: 'read-invoice', resourceId: about ?? `invoices/${invoices}` };
     return (
       await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
         key: bot.key,
@@ -71,6 +71,11 @@ describeInBrowser("The console's grants", () => {
     await finns.getByRole('button', { name: 'Give the same' }).click();
     await finns.getByRole('button', { name: 'Approve' }).click();
     await finns.getByText('It was approved. The agent has not continued yet.').waitFor();
+    await finns.getByText(/Its approval gave a grant: read-invoice on supplier invoices\/\*, with any/).waitFor();
+    await finns.getByRole('link', { name: 'grant', exact: true }).click();
+    await finns.getByRole('region', { name: 'What it served' }).waitFor();
+    await finns.getByRole('link', { name: 'Decision' }).click();
+    await finns.getByText('It was approved. The agent has not continued yet.').waitFor();
     await send(program, 'POST', `/api/v1/executions/${id}/resume`, { key: bot.key });
     expect(await asked({ amount: 7 })).toMatchObject({ outcome: 'authorized' });
 
@@ -90,8 +95,8 @@ describeInBrowser("The console's grants", () => {
   });
 
   it('come of a rejection that says what would be right, which needs no policy for that', async () => {
-    const { program, sara } = stage.company;
-    const { decisionId, id } = await asked({ only: 'sara', amount: 900 });
+    const { program, sara, supplier } = stage.company;
+    const { decisionId, id } = await asked({ only: 'sara', amount: 900 }, `suppliers/${supplier.id}`);
     const page = await opened(`decisions/${decisionId}`, sara.key);
     await page.getByRole('button', { name: 'Say what would be right' }).click();
     expect(await page.getByLabel('For how long').count()).toBe(0);
@@ -109,5 +114,9 @@ describeInBrowser("The console's grants", () => {
       parameters: { only: 'sara', amount: 90 },
       grantId: expect.any(String),
     });
+    await page.getByRole('link', { name: 'grant', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: /suppliers\/Nordwind GmbH/ }).waitFor();
+    await page.getByRole('link', { name: '← Grants' }).click();
+    await page.getByRole('link', { name: /suppliers\/Nordwind GmbH/ }).waitFor();
   });
 });

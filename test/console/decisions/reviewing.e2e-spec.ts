@@ -128,10 +128,10 @@ describeInBrowser('What a reviewer sees in the console', () => {
     await askToPay(stage.company, { invoice: 'the one once more' });
     await approve.click();
     await page.getByRole('alert').filter({ hasText: 'Nothing was approved' }).waitFor();
-    await page
-      .getByRole('region', { name: /^Other requests/ })
-      .getByText('the one once more')
-      .waitFor();
+    const others = page.getByRole('region', { name: /^Other requests/ });
+    await others.getByText('the one once more').waitFor();
+    const link = others.getByRole('link', { name: 'pay-invoice' }).first();
+    expect(await link.getAttribute('href')).toMatch(/\/console\/executions\/exe_\w+$/);
     await approve.click();
     await page.getByText('Your review is recorded.').waitFor();
   });

@@ -14,23 +14,28 @@ describeInBrowser("The console's stops", () => {
     await signIn(other, finn.key);
     const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, sara.key);
-    await page.getByRole('button', { name: 'Stop agents' }).click();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.innerText');
+    await page.getByRole('button', { name: 'Stop agents' }).press('Enter');
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    expect(await focused()).toBe('Stop agents');
+    await page.keyboard.press('Enter');
     const form = page.getByRole('form', { name: 'Stop agents' });
     await form.getByRole('button', { name: 'Stop everything now' }).waitFor();
     await form.getByLabel('Agent').fill('payment-bot');
-    await form.getByLabel('Actions').fill('pay-* read-invoice');
+    await form.getByLabel('Actions').fill('pay-*\n\nread the invoice\n');
     await form.getByLabel('Reason').fill('It pays twice.');
     await form.getByRole('button', { name: 'Stop them now' }).click();
     for (const each of [page, other])
       await each
         .getByRole('alert', { name: 'Stopped' })
-        .filter({ hasText: /1 stop in force.*payment-bot, pay-\* and read-invoice.*It pays twice\./s })
+        .filter({ hasText: /1 stop in force.*payment-bot, pay-\* and read the invoice.*It pays twice\./s })
         .waitFor();
-    expect(await active()).toMatchObject([{ agentId: bot.id, actions: ['pay-*', 'read-invoice'] }]);
+    expect(await active()).toMatchObject([{ agentId: bot.id, actions: ['pay-*', 'read the invoice'] }]);
     await page.getByRole('button', { name: 'Lift', exact: true }).click();
     await page.getByRole('form', { name: 'Lift the stop' }).getByLabel('Reason').fill('Mended.');
     await page.getByRole('button', { name: 'Lift it now' }).click();
     for (const each of [page, other]) await each.getByRole('alert', { name: 'Stopped' }).waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
     expect(await active()).toEqual([]);
   });
 

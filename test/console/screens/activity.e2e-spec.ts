@@ -1,6 +1,7 @@
 import type { Route } from '../../../console/node_modules/playwright-core';
 import { addClaim, createAgent, createEntity, createPolicy } from '../../support/application/factories';
 import { send } from '../../support/application/send';
+import { readDocument, section, tableRows } from '../../support/documents/markdown';
 import { describeInBrowser, type Page, signIn } from '../browser';
 import { askToPay, companyStage } from '../company';
 import { violations, withAxe } from '../look';
@@ -61,6 +62,18 @@ describeInBrowser("The console's activity", () => {
     expect([any.has('from'), any.has('to')]).toEqual([false, false]);
   });
 
+  it('filters by every action that the service records', async () => {
+    const rows = tableRows(section(readDocument('docs/api-decisions.md'), '## Audit'));
+    const recorded = rows.flatMap(([first = '']) => (first.includes('.') ? first.replaceAll('`', '') : []));
+    const page = await open();
+    const options = page.getByLabel('What').locator('option');
+    const offered = await options.evaluateAll((all: { value: string }[]) => all.map(({ value }) => value));
+    expect(offered.sort()).toEqual(['', ...recorded].sort());
+    await page.getByLabel('What').selectOption('Claim added');
+    await entries(page, 'Claim added').first().waitFor();
+    expect(await entries(page, 'Entity created').count()).toBe(0);
+  });
+
   it('says what is wrong with a period that a link names', async () => {
     const { program, sara } = stage.company;
     const expected = [/status of 400/];
@@ -74,7 +87,7 @@ describeInBrowser("The console's activity", () => {
     const { program, supplier } = stage.company;
     await createAgent(program, { name: 'a late one' });
     const page = await open();
-    const field = page.getByLabel('Agent');
+    const field = page.getByRole('combobox', { name: 'Agent' });
     await field.fill('a late one');
     await field.press('Enter');
     await entries(page, 'Agent created').waitFor();
@@ -112,7 +125,7 @@ describeInBrowser("The console's activity", () => {
     const { program, supplier } = stage.company;
     const { id } = await createAgent(program, { name: 'a quiet one' });
     const page = await open();
-    const field = page.getByLabel('Agent');
+    const field = page.getByRole('combobox', { name: 'Agent' });
     await field.fill('a quiet one');
     await field.press('Enter');
     await entries(page, 'Agent created').waitFor();
@@ -176,6 +189,25 @@ describeInBrowser("The console's activity", () => {
     await request.getByText('talk-1').waitFor();
     await withAxe(page);
     expect(await violations(page)).toEqual([]);
+  });
+
+  it('says of an execution which policies decided it', async () => {
+    const { program, sara } = stage.company;
+    const { id } = await askToPay(stage.company, { invoice: 'by which' });
+    const page = await stage.browser.open(`${program.url}/console/executions/${id}`);
+    await signIn(page, sara.key);
+    const policies = page.getByRole('region', { name: 'Policies that decided' });
+    await policies.getByRole('link', { name: /^large-payments / }).click();
+    await page.getByText('Payments of 10,000 or more need finance and security.').first().waitFor();
+  });
+
+  it('shows the reasons that people gave as they are, whatever they contain', async () => {
+    const { program } = stage.company;
+    const { id } = await createAgent(program, { name: 'reasoned' });
+    const body = { reason: 'It paid \u202e001 to acme_corp.' };
+    await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body });
+    const page = await open();
+    await entries(page, 'It paid \\u202e001 to acme_corp.').waitFor();
   });
 
   it('shows the name that an entity has now', async () => {

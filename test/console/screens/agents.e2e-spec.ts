@@ -80,11 +80,17 @@ describeInBrowser("The console's agents", () => {
     await page.getByLabel('Description').fill('Files things.');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Files things.', { exact: true }).first().waitFor();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.id');
+    expect(await focused()).toBe('main');
     expect(await find()).toMatchObject({ ...registered, roles: ['office'], description: 'Files things.' });
     await page.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Suspend');
+    await page.keyboard.press('Enter');
     await page.getByLabel('Reason').fill('It loops.');
     await page.getByRole('button', { name: 'Suspend it now' }).click();
     await page.getByText('suspended', { exact: true }).waitFor();
+    expect(await focused()).toBe('main');
     expect(await find()).toMatchObject({ status: 'suspended' });
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Resume it now' }).click();
@@ -94,6 +100,10 @@ describeInBrowser("The console's agents", () => {
     await signIn(reader, sara.key);
     await reader.getByText('Your key acts as it, so somebody else changes it.').waitFor();
     expect(await reader.getByRole('button', { name: 'Suspend' }).count()).toBe(0);
+    const { id } = await createAgent(program, { name: 'only reviews', kind: 'human' });
+    await reader.goto(`${program.url}/console/agents/${id}`);
+    await signIn(reader, sara.key);
+    await reader.getByText('so it may carry out nothing. Reviewing needs none.').waitFor();
   });
 
   it('are issued keys whose secrets are not lost with the screen, nor with the page unless somebody says so', async () => {

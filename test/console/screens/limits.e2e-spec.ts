@@ -50,4 +50,24 @@ describeInBrowser("The console's limits", () => {
       expect([await violations(window), await overflow(window)]).toEqual([[], 0]);
     }
   });
+
+  it('are named by Explain where they decide, and so is the observation of an agent', async () => {
+    const { program } = stage.company;
+    const limits = [{ max: 10, of: '/amount', per: 'day', by: 'agent' }];
+    await createPolicy(program, { name: 'a-little', actions: ['round-up'], limits });
+    const { id } = await createAgent(program, { name: 'rounder', capabilities: ['round-up', 'round-down'] });
+    const observeUntil = new Date(Date.now() + 3_600_000).toISOString();
+    await send(program, 'PATCH', `/api/v1/agents/${id}`, { key: program.key, body: { observeUntil } });
+    const page = await opened('explain');
+    await page.getByLabel('Agent').fill('rounder');
+    await page.getByLabel('Action').fill('round-up');
+    await page.getByLabel('Resource type').fill('bill');
+    await page.getByLabel('Resource', { exact: true }).fill('1');
+    await page.getByLabel('Arguments').fill('{"amount": 25}');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('a-little 1.0 would allow it, but 0 of 10 are used and this asks for 25;').waitFor();
+    await page.getByLabel('Action').fill('round-down');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('because the agent is observed.').waitFor();
+  });
 });

@@ -63,6 +63,10 @@ describeInBrowser("The console's overview", () => {
     await page.getByRole('heading', { level: 1, name: 'Activity' }).waitFor();
     expect(await page.getByLabel('What').inputValue()).toBe('execution.denied');
     await page.getByRole('listitem').filter({ hasText: 'no policy allows' }).waitFor();
+    await page.goBack();
+    await page.getByRole('region', { name: 'Verdicts by reviewer' }).getByRole('link', { name: 'finn' }).click();
+    expect(await page.getByRole('combobox', { name: 'Agent' }).inputValue()).toBe('finn');
+    await page.getByRole('listitem').filter({ hasText: 'by finn' }).first().waitFor();
     expect(stage.browser.takeFaults()).toEqual([]);
   });
 
@@ -93,13 +97,16 @@ describeInBrowser("The console's overview", () => {
     stage.browser.takeFaults();
   });
 
-  it('drafts the removal of a policy that nobody uses', async () => {
+  it('drafts the removal of a policy that decided nothing, and says what that would mean', async () => {
     const { program } = stage.company;
+    await createPolicy(program, { name: 'never-tried', effect: 'deny', actions: ['wipe'] });
     const page = await stage.browser.open(`${program.url}/console/overview`);
     await signIn(page, program.key);
-    await page.getByRole('button', { name: 'Draft its removal: never-used 1.0' }).click();
+    await page.getByRole('button', { name: 'Draft its removal: never-tried 1.0' }).click();
+    await page.getByText('It holds agents back: without it, they may be allowed more.').waitFor();
     await page.getByRole('button', { name: 'Keep' }).click();
     await page.getByRole('button', { name: 'Draft its removal: never-used 1.0' }).click();
+    await page.getByText('Agents lose what only it allows.').waitFor();
     await page.getByRole('button', { name: 'Take it out of force' }).click();
     await page.getByRole('link', { name: 'never-used 1.0' }).waitFor({ state: 'detached' });
     const { body } = await send(program, 'GET', '/api/v1/policies?name=never-used', { key: program.key });

@@ -1,3 +1,5 @@
+import { createPolicy } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 import { describeInBrowser, signIn } from '../browser';
 import { companyStage } from '../company';
 
@@ -23,6 +25,39 @@ describeInBrowser('What people type in the console', () => {
     await plan.click();
     await page.getByRole('button', { name: 'Activate it' }).waitFor();
     expect(await refusal.count()).toBe(0);
+  });
+
+  it('is asked about on behalf of somebody, and in a run', async () => {
+    const { program, bot } = stage.company;
+    await createPolicy(program, {
+      ...{ name: 'after-a-payment', actions: ['read-invoice'], onBehalfOf: ['role:vip'] },
+      conditions: [{ earlier: 'pay-*', op: 'exists', value: true }],
+    });
+    await createPolicy(program, { name: 'orders-only', actions: ['read-invoice'], resourceTypes: ['order'] });
+    const paid = { action: 'pay-invoice', resourceType: 'supplier', resourceId: '7', run: 'talk 1' };
+    const { status } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
+      key: bot.key,
+      body: { ...paid, parameters: { amount: 1 } },
+    });
+    expect(status).toBe(200);
+    const page = await stage.browser.open(`${program.url}/console/explain`, { expected: [/status of 400/] });
+    await signIn(page, program.key);
+    await page.getByLabel('Agent').fill('payment-bot');
+    await page.getByLabel('Action').fill('read-invoice');
+    await page.getByLabel('Resource type').fill('invoice');
+    await page.getByLabel('Resource', { exact: true }).fill('2026-0417');
+    const ask = page.getByRole('button', { name: 'Explain' });
+    await page.getByLabel('Their roles').fill('staff\nvip');
+    await ask.click();
+    await page.getByRole('alert').filter({ hasText: 'onBehalfOf.subject' }).waitFor();
+    await page.getByLabel('On behalf of').fill('user:4711');
+    await ask.click();
+    await page.getByText('No policy in force allows it').waitFor();
+    await page.getByText('only its conditions do not match').waitFor();
+    await page.getByText('only its resource types do not match').waitFor();
+    await page.getByLabel('Run').fill('talk 1');
+    await ask.click();
+    await page.getByText('It would be allowed.').waitFor();
   });
 
   it('is refused where an argument would become another one, and says which', async () => {

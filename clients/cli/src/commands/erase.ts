@@ -16,8 +16,6 @@ const LOOK_EVERY = 250;
 /** From this many on, entries are not counted before. */
 const MOST_COUNTED = 10_000;
 const PAGE = 1_000;
-/** Outcomes that can still lead to the action. */
-const OPEN: ReadonlySet<string> = new Set(['pending_approval', 'approved', 'running']);
 
 interface EraseOptions {
   readonly reason: string;
@@ -32,8 +30,6 @@ interface Going {
   /** What it is, for people. */
   readonly text: string;
   readonly isErased: boolean;
-  /** What it is while it is not settled, such as `proposed`. */
-  readonly open?: string;
   /** An entity that is there is deleted, and a grant that is in force is ended: that is an entry too. */
   readonly isEnded?: true;
 }
@@ -69,7 +65,6 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
     if (json === true) printJson(earlier);
     return;
   }
-  requireSettled(going);
   const entries = await countEntries(governance, going);
   say(
     `What ${going.length === 1 ? 'this record contains' : 'these records contain'} will be erased, and cannot be brought back:`,
@@ -81,16 +76,6 @@ async function erase(type: ErasableType, id: string, { reason, yes, json }: Eras
   const erasure = await completed(governance, await governance.post('/api/v1/erasures', { body }));
   if (json === true) printJson(erasure);
   else printLine(plain(resultText(erasure)));
-}
-
-/** Before anybody is asked. @throws SettingsError */
-function requireSettled(going: readonly Going[]): void {
-  const waiting = going.find(({ open }) => open !== undefined);
-  if (waiting === undefined) return;
-  const { type, id, open } = waiting;
-  throw new SettingsError(
-    plain(`Nothing was erased: the ${type} ${id} is ${open}, and only what is settled can be erased.`),
-  );
 }
 
 /** The record and what goes with it. */
@@ -125,8 +110,7 @@ async function goingExecution(
   const execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: {} });
   const { decisionId, outcome, erased } = execution;
   const text = erased === true ? 'is erased already' : `${askedText(execution)}, ${outcome}`;
-  const open = OPEN.has(outcome) ? { open: outcome } : {};
-  return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId, ...open };
+  return { type: 'execution', id: execution.id, text, isErased: erased === true, decisionId };
 }
 
 async function goingDecision(
@@ -136,8 +120,7 @@ async function goingDecision(
   const decision = await governance.get('/api/v1/decisions/{id}', { path: { id }, query: {} });
   const { title, status, executionId, erased } = decision;
   const text = erased === true ? 'is erased already' : `${title}, ${status}`;
-  const open = status === 'proposed' ? { open: status } : {};
-  return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId, ...open };
+  return { type: 'decision', id: decision.id, text, isErased: erased === true, executionId };
 }
 
 async function goingEntity(governance: GovernanceClient, id: string): Promise<Going> {

@@ -5,6 +5,8 @@ import { useSession } from '../../api/session.js';
 import type { Stop } from '../../api/types.js';
 import { useFeed } from '../../api/use-feed.js';
 import { useNames } from '../../api/use-names.js';
+import { useDisclosure } from '../../ui/disclosure.js';
+import { focusScreen } from '../../ui/focus.js';
 import { counted, listText, revealed, revealedProse } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -63,15 +65,18 @@ export function StopBanner(): JSX.Element | null {
 function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () => void }): JSX.Element {
   const { promptClient, has } = useSession();
   const nameOf = useNames();
-  const [reason, setReason] = useState<string | null>(null);
+  const { isOpen, button, close } = useDisclosure();
+  const [reason, setReason] = useState('');
   const [error, setError] = useState<unknown>(null);
   const lift = async (): Promise<void> => {
     setError(null);
     try {
       await promptClient.post('/api/v1/stops/{id}/lift', {
         path: { id: stop.id },
-        body: { reason: (reason ?? '').trim() },
+        body: { reason: reason.trim() },
       });
+      // The form goes with the stop.
+      focusScreen();
       lifted();
     } catch (failure) {
       setError(failure);
@@ -84,11 +89,12 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
       {role === null ? '' : ` with the role ${revealed(role)}`}
       {actions.length === 0 ? ', every action' : `, ${listText(actions.map(revealed), 'and')}`}, since{' '}
       <At at={stop.createdAt} />: {revealedProse(stop.reason)}{' '}
-      {!has('review') ? null : reason === null ? (
-        <button type="button" onClick={() => setReason('')}>
+      {has('review') ? (
+        <button type="button" {...button}>
           Lift
         </button>
-      ) : (
+      ) : null}
+      {isOpen ? (
         <form
           class="form"
           aria-label="Lift the stop"
@@ -103,12 +109,12 @@ function Stopped({ stop, lifted }: { readonly stop: Stop; readonly lifted: () =>
           </label>
           <div class="buttons">
             <button type="submit">Lift it now</button>
-            <button type="button" onClick={() => setReason(null)}>
+            <button type="button" onClick={close}>
               Cancel
             </button>
           </div>
         </form>
-      )}
+      ) : null}
       {error === null ? null : <Problem error={error} />}
     </>
   );

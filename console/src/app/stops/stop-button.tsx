@@ -2,18 +2,22 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { AgentField } from '../../ui/agent-field.js';
+import { useDisclosure } from '../../ui/disclosure.js';
+import { Lines, linesIn } from '../../ui/lines.js';
 import { Problem } from '../../ui/parts.js';
 
 /** Stops agents from any screen: everything, unless the form says less. */
 export function StopButton(): JSX.Element | null {
   const { me, has } = useSession();
-  const [asks, setAsks] = useState(false);
+  const { isOpen, button, close } = useDisclosure();
   if (!has('admin') && (me.agentId === null || !has('review'))) return null;
-  if (asks) return <StopForm close={() => setAsks(false)} />;
   return (
-    <button type="button" class="danger stop" onClick={() => setAsks(true)}>
-      Stop agents
-    </button>
+    <>
+      <button type="button" class="danger stop" {...button}>
+        Stop agents
+      </button>
+      {isOpen ? <StopForm close={close} /> : null}
+    </>
   );
 }
 
@@ -26,7 +30,7 @@ function StopForm({ close }: { readonly close: () => void }): JSX.Element {
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const patterns = actions.split(/\s+/).filter((pattern) => pattern !== '');
+  const patterns = linesIn(actions);
   const stop = async (): Promise<void> => {
     setBusy(true);
     setError(null);
@@ -58,10 +62,7 @@ function StopForm({ close }: { readonly close: () => void }): JSX.Element {
         Role
         <input maxLength={100} placeholder="any role" onInput={(event) => setRole(event.currentTarget.value)} />
       </label>
-      <label>
-        Actions
-        <input placeholder="every action" onInput={(event) => setActions(event.currentTarget.value)} />
-      </label>
+      <Lines title="Actions" placeholder="every action" onInput={(event) => setActions(event.currentTarget.value)} />
       <label>
         Reason <small>(kept permanently)</small>
         <input required maxLength={2000} onInput={(event) => setReason(event.currentTarget.value)} />

@@ -9,6 +9,7 @@ import { revealed, revealedProse, words } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { PolicyName } from '../../ui/policy-name.js';
 import { Ago } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { ForWhom } from '../decision/action.js';
@@ -72,6 +73,17 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
               <Json value={execution.parameters} label="Arguments" />
             </dd>
           </dl>
+        </Panel>
+      )}
+      {execution.policies.length === 0 ? null : (
+        <Panel title="Policies that decided">
+          <ul class="history">
+            {execution.policies.map((policy) => (
+              <li key={policy.id}>
+                <Badge value={policy.effect} /> <PolicyName policy={policy} />
+              </li>
+            ))}
+          </ul>
         </Panel>
       )}
       <Instead of={execution} />

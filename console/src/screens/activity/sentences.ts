@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../api/types.js';
-import { revealed, words } from '../../ui/format.js';
+import { revealed, revealedProse, words } from '../../ui/format.js';
 
-/** The most common actions, for people. */
+/** What the service records, for people. */
 export const SENTENCES: Readonly<Record<string, string>> = {
   'execution.approval_requested': 'Requested, and sent for approval',
   'execution.authorized': 'Requested, and allowed',
@@ -13,21 +13,53 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'execution.rejected': 'Request rejected',
   'execution.expired': 'Request expired',
   'execution.cancelled': 'Request cancelled',
+  'execution.interrupted': 'Interrupted while it ran',
+  'execution.erased': 'Execution erased',
   'decision.proposed': 'Decision proposed',
+  'decision.reviewed': 'Reviewed, and not settled yet',
   'decision.approved': 'Gave the final approval',
   'decision.rejected': 'Rejected',
   'decision.expired': 'Time ran out',
   'decision.cancelled': 'Decision cancelled',
   'decision.approval_denied': 'Tried to approve, and was denied',
   'decision.rejection_denied': 'Tried to reject, and was denied',
+  'decision.proposal_denied': 'Tried to propose, and was denied',
+  'decision.erased': 'Decision erased',
   'grant.created': 'Grant given',
+  'grant.used_up': 'Grant used up',
+  'grant.expired': 'Grant expired',
+  'grant.revoked': 'Grant revoked',
+  'grant.erased': 'Grant erased',
+  'policy.created': 'Policy created',
+  'policy.superseded': 'Policy superseded',
+  'policy.activated': 'Policy activated',
+  'policy.deactivated': 'Policy deactivated',
+  'policy.limit_warned': 'Limit used to 80% or more',
   'stop.created': 'Stopped',
   'stop.lifted': 'Stop lifted',
-  'erasure.begun': 'Erased',
-  'access.denied': 'Access denied',
+  'agent.created': 'Agent created',
+  'agent.updated': 'Agent updated',
+  'agent.suspended': 'Agent suspended',
+  'agent.resumed': 'Agent resumed',
+  'passkey.registered': 'Passkey registered',
+  'passkey.removed': 'Passkey removed',
   'api_key.created': 'Key issued',
   'api_key.revoked': 'Key revoked',
   'api_key.expired': 'Key expired',
+  'access.denied': 'Access denied',
+  'entity.created': 'Entity created',
+  'entity.updated': 'Entity updated',
+  'entity.deleted': 'Entity deleted',
+  'entity.erased': 'Entity erased',
+  'claim.added': 'Claim added',
+  'claim.removed': 'Claim removed',
+  'webhook.created': 'Webhook created',
+  'webhook.updated': 'Webhook updated',
+  'webhook.deleted': 'Webhook deleted',
+  'webhook.failing': 'Webhook failing',
+  'erasure.begun': 'Erased',
+  'erasure.completed': 'Erasure completed',
+  'ledger.restored': 'Restored database accepted',
 };
 
 /** The meaning of an audit entry in words. */
@@ -35,6 +67,11 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
   if (details === null) return `${named(action)} (contents erased)`;
   if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
   return named(action);
+}
+
+/** The reason of an entry: one of the service's own, such as `policy_denied`, or what somebody wrote. */
+export function reasonText(reason: string): string {
+  return /^[a-z_]+$/.test(reason) ? words(reason) : revealedProse(reason);
 }
 
 function named(action: string): string {

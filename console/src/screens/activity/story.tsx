@@ -7,7 +7,7 @@ import { counted } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
-import { actorText, sentence } from './sentences.js';
+import { actorText, reasonText, sentence } from './sentences.js';
 
 /** The maximum page length of the API. */
 const MOST = 1_000;
@@ -43,7 +43,10 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
             {entries.map((entry) => (
               <li key={entry.id} class={entry.outcome}>
                 <At at={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
-                <span class="quiet">by {actorText(entry, nameOf)}</span>{' '}
+                <span class="quiet">
+                  by {actorText(entry, nameOf)}
+                  {entry.reason === null ? '' : `: ${reasonText(entry.reason)}`}
+                </span>{' '}
                 <Link to={`proof?entry=${entry.sequence}`} class="proof-link">
                   Proof of entry {entry.sequence}
                 </Link>

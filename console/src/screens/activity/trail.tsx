@@ -12,7 +12,7 @@ import { Link } from '../../ui/link.js';
 import { At } from '../../ui/time.js';
 import { WithNames } from '../../ui/with-names.js';
 import { type ActivityFilter, matches } from './filters.js';
-import { aboutText, actorText, sentence, subjectLink } from './sentences.js';
+import { aboutText, actorText, reasonText, sentence, subjectLink } from './sentences.js';
 
 /** With more new entries than this, the list starts again from its first page. */
 const MOST_FRESH = 500;
@@ -90,7 +90,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
                 <Badge value={entry.outcome} />
               </>
             )}
-            {entry.reason === null ? null : <span class="quiet"> {words(entry.reason)}</span>}
+            {entry.reason === null ? null : <span class="quiet"> {reasonText(entry.reason)}</span>}
           </span>
           <span class="trail-links">
             <Subject entry={entry} nameOf={nameOf} />

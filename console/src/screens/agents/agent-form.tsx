@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.js';
 import type { Agent } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { textOf, useFormSending } from '../../ui/form-sending.js';
+import { Lines, linesIn } from '../../ui/lines.js';
 import { Needs, Problem } from '../../ui/parts.js';
 
 interface AgentFormProps {
@@ -58,8 +59,8 @@ export function AgentForm({ agent, done }: AgentFormProps): JSX.Element {
               </label>
             </>
           ) : null}
-          <Lines name="roles" title="Roles" lines={agent?.roles ?? []} />
-          <Lines name="capabilities" title="Capabilities" lines={agent?.capabilities ?? []} />
+          <Lines name="roles" title="Roles" defaultValue={agent?.roles.join('\n') ?? ''} />
+          <Lines name="capabilities" title="Capabilities" defaultValue={agent?.capabilities.join('\n') ?? ''} />
           <label class="wide">
             Description
             <textarea name="description" rows={2} maxLength={2000} defaultValue={agent?.description ?? ''} />
@@ -77,24 +78,4 @@ export function AgentForm({ agent, done }: AgentFormProps): JSX.Element {
       ) : null}
     </div>
   );
-}
-
-interface LinesProps {
-  readonly name: string;
-  readonly title: string;
-  readonly lines: readonly string[];
-}
-
-function Lines({ name, title, lines }: LinesProps): JSX.Element {
-  return (
-    <label>
-      {title} <small>(one on each line)</small>
-      <textarea name={name} rows={3} defaultValue={lines.join('\n')} />
-    </label>
-  );
-}
-
-function linesIn(text: string): string[] {
-  const lines = text.split('\n').map((line) => line.trim());
-  return [...new Set(lines.filter((line) => line !== ''))];
 }

@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import { useFeed } from '../../api/use-feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation, Policy } from '../../api/types.js';
+import { focusScreen } from '../../ui/focus.js';
 import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -63,6 +65,10 @@ function View({ agent, changed }: ViewProps): JSX.Element {
   const isOwn = session.me.agentId === agent.id;
   const rights = useLoad((signal) => loadRights(session, agent, signal), [session, agent.id, agent.revision]);
   useFeed(rights.reload, ({ action }) => action.startsWith('policy.'));
+  useLayoutEffect(() => {
+    // The form that had the focus was of the former revision.
+    if (document.activeElement === document.body) focusScreen();
+  }, []);
   const { name, kind, roles, status, description, capabilities, createdAt, observeUntil } = agent;
   return (
     <div class="decision">
@@ -123,7 +129,8 @@ function View({ agent, changed }: ViewProps): JSX.Element {
 }
 
 function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of: Rights }): JSX.Element {
-  if (rights.length === 0) return <p class="quiet">It has no capabilities, so it may do nothing.</p>;
+  if (rights.length === 0)
+    return <p class="quiet">It has no capabilities, so it may carry out nothing. Reviewing needs none.</p>;
   const left = [
     ...(policiesLeft === 0 ? [] : [counted(policiesLeft, 'older policy in force', 'older policies in force')]),
     ...(samplesLeft === 0 ? [] : [counted(samplesLeft, 'more kind of request', 'more kinds of requests')]),

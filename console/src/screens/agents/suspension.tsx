@@ -2,12 +2,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Agent } from '../../api/types.js';
+import { useDisclosure } from '../../ui/disclosure.js';
 import { Problem } from '../../ui/parts.js';
 
 /** Suspends an agent, from the service's answer on, or resumes it. */
 export function Suspension({ agent, done }: { readonly agent: Agent; readonly done: () => void }): JSX.Element {
   const { client } = useSession();
-  const [asks, setAsks] = useState(false);
+  const { isOpen, button, close } = useDisclosure();
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -19,7 +20,7 @@ export function Suspension({ agent, done }: { readonly agent: Agent; readonly do
     try {
       if (isActive) await client.post('/api/v1/agents/{id}/suspend', request);
       else await client.post('/api/v1/agents/{id}/resume', request);
-      setAsks(false);
+      close();
       setReason('');
       done();
     } catch (failure) {
@@ -29,7 +30,10 @@ export function Suspension({ agent, done }: { readonly agent: Agent; readonly do
   };
   return (
     <>
-      {asks ? (
+      <button type="button" class={isActive ? 'danger' : undefined} {...button}>
+        {isActive ? 'Suspend' : 'Resume'}
+      </button>
+      {isOpen ? (
         <form class="form" onSubmit={(event) => event.preventDefault()} aria-label={isActive ? 'Suspend' : 'Resume'}>
           <label>
             Reason <small>(optional, kept permanently)</small>
@@ -44,16 +48,12 @@ export function Suspension({ agent, done }: { readonly agent: Agent; readonly do
             <button type="button" class={isActive ? 'danger' : 'primary'} disabled={busy} onClick={() => void toggle()}>
               {isActive ? 'Suspend it now' : 'Resume it now'}
             </button>
-            <button type="button" onClick={() => setAsks(false)}>
+            <button type="button" onClick={close}>
               Cancel
             </button>
           </div>
         </form>
-      ) : (
-        <button type="button" class={isActive ? 'danger' : undefined} onClick={() => setAsks(true)}>
-          {isActive ? 'Suspend' : 'Resume'}
-        </button>
-      )}
+      ) : null}
       {error === null ? null : <Problem error={error} />}
     </>
   );

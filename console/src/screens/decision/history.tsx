@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { counted, revealed } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import type { Past } from './case.js';
@@ -19,7 +20,11 @@ export function History({ history }: { readonly history: Loaded<Past> }): JSX.El
               <ul class="history">
                 {executions.map(({ id, action, outcome, createdAt, parameters }) => (
                   <li key={id}>
-                    <Badge value={outcome} /> <strong class="exact">{revealed(action)}</strong> <Ago at={createdAt} />
+                    <Badge value={outcome} />{' '}
+                    <Link to={`executions/${id}`} class="exact">
+                      {revealed(action)}
+                    </Link>{' '}
+                    <Ago at={createdAt} />
                     <code class="excerpt">{jsonText(parameters, 0)}</code>
                   </li>
                 ))}

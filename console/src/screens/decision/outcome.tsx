@@ -1,11 +1,15 @@
 import type { JSX } from 'preact';
+import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/use-names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { revealedProse } from '../../ui/format.js';
+import { grantText } from '../../ui/grant-text.js';
 import { Json } from '../../ui/json.js';
-import { Badge, Needs, Panel } from '../../ui/parts.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 import { Story } from '../activity/story.js';
 import type { Case } from './case.js';
 
@@ -23,6 +27,26 @@ const SENTENCES: Readonly<Record<Execution['outcome'], string>> = {
   interrupted: 'It was interrupted. Whether it took effect is unknown.',
 };
 
+/** What its approval is good for besides this once. */
+function Given({ decisionId }: { readonly decisionId: string }): JSX.Element {
+  const { client } = useSession();
+  const grants = useLoad(
+    (signal) => client.get('/api/v1/grants', { query: { decisionId }, signal }),
+    [client, decisionId],
+  );
+  return (
+    <When of={grants} what="what it gave">
+      {({ data }) =>
+        data.map((grant) => (
+          <p key={grant.id}>
+            Its approval gave a <Link to={`grants/${grant.id}`}>grant</Link>: <WithNames of={grantText(grant)} />.
+          </p>
+        ))
+      }
+    </When>
+  );
+}
+
 /** What happened afterwards, with its proof. */
 export function Outcome({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
@@ -38,6 +62,9 @@ export function Outcome({ of: { decision, execution } }: { readonly of: Case }):
         <p class="quiet">
           {nameOf(execution.agentId)} may continue: <Left until={execution.approvedUntil} />.
         </p>
+      ) : null}
+      {decision.status === 'approved' && decision.grant && has('read', 'review') ? (
+        <Given decisionId={decision.id} />
       ) : null}
       {failureReason === null ? null : <p class="notice bad text">{revealedProse(failureReason)}</p>}
       {result === null ? null : <Json value={result} label="Result" />}

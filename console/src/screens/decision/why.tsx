@@ -7,7 +7,7 @@ import { counted, listText, revealed, revealedProse, words } from '../../ui/form
 import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
-import { subjectText } from '../inbox/needs.js';
+import { missingText, subjectText } from '../inbox/needs.js';
 import { MOST_NEAR, type Rule, type Why } from './case.js';
 import { valueAt } from './pointer.js';
 
@@ -229,7 +229,7 @@ function NotAllowed({ why: { now }, parameters }: NotAllowedProps): JSX.Element 
                 <Conditions of={rule} parameters={parameters} />
               </>
             ) : (
-              `its ${listText(missing.map(words), 'and')} ${missing.length === 1 ? 'does' : 'do'} not match.`
+              `${missingText(missing)}.`
             )}
           </li>
         ))}

@@ -6,6 +6,7 @@ import { argumentsIn } from '../../api/typed-json.js';
 import type { Policy } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { revealed } from '../../ui/format.js';
+import { Lines, linesIn } from '../../ui/lines.js';
 import { Options } from '../../ui/options.js';
 import { Problem, When } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
@@ -15,6 +16,8 @@ const MOST_POLICIES = 200;
 
 interface Question {
   readonly agent: string;
+  readonly onBehalfOf?: { readonly subject: string; readonly roles: string[] };
+  readonly run?: string;
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
@@ -44,9 +47,16 @@ export function Explain(): JSX.Element {
       return typeof value === 'string' ? value.trim() : '';
     };
     const [agent, action, resourceType, resourceId] = [text('agent'), text('action'), text('type'), text('resource')];
+    const [subject, roles, run] = [text('principal'), linesIn(text('roles')), text('run')];
+    const forWhom = {
+      // Roles of nobody are refused by the service, not dropped.
+      ...((subject !== '' || roles.length > 0) && { onBehalfOf: { subject, roles } }),
+      ...(run !== '' && { run }),
+    };
     setFault(null);
     try {
-      setQuestion({ agent, action, resourceType, resourceId, parameters: argumentsIn(text('parameters')) });
+      const parameters = argumentsIn(text('parameters'));
+      setQuestion({ agent, action, resourceType, resourceId, parameters, ...forWhom });
     } catch (error) {
       setFault(error);
     }
@@ -71,6 +81,15 @@ export function Explain(): JSX.Element {
         <label>
           Resource
           <input name="resource" required autocomplete="off" />
+        </label>
+        <label>
+          On behalf of <small>(optional)</small>
+          <input name="principal" autocomplete="off" placeholder="such as user:4711" />
+        </label>
+        <Lines title="Their roles" name="roles" rows={1} />
+        <label>
+          Run <small>(optional)</small>
+          <input name="run" maxLength={200} autocomplete="off" />
         </label>
         <label class="wide">
           Arguments <small>(a JSON object; conditions refer to it)</small>

@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
+import { limitTexts } from '../../../../clients/typescript/src/limit-text.js';
 import type { Evaluation } from '../../api/types.js';
-import { counted, isoDurationText, listText, words } from '../../ui/format.js';
+import { counted, isoDurationText, listText, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
-import { subjectText } from '../inbox/needs.js';
+import { missingText, subjectText } from '../inbox/needs.js';
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<NonNullable<Evaluation['reason']>, string>> = {
   no_policy_allows: 'No policy in force allows it, and what no policy allows is denied.',
   policy_denied: 'A policy denies it.',
   capability_missing: 'The agent does not have the capability for this action.',
   agent_suspended: 'The agent is suspended.',
+  principal_suspended: 'The person on whose behalf it would act is suspended.',
+  stopped: 'A stop covers it.',
   approval_required: 'It would wait for approval.',
   limit_reached: 'The limit of a policy is used up, and nothing else allows it.',
   approval_too_large: 'It would need too many approvals, so it is denied.',
@@ -19,11 +22,13 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** The answer to a request, with the policies that decided. */
 export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Element {
-  const { effect, reason, approval, grantId, explanation = null } = answer;
+  const { effect, reason, approval, grantId, observed = false, explanation = null } = answer;
   return (
     <div class="decision after" role="status">
       <Panel title="The answer" aside={<Badge value={effect} />}>
-        <p>{reason === null ? 'It would be allowed.' : (REASONS[reason] ?? words(reason))}</p>
+        <p>{reason === null ? 'It would be allowed.' : REASONS[reason]}</p>
+        {observed ? <p>No policy allows it: it is let through, and noted, because the agent is observed.</p> : null}
+        {explanation === null ? null : limitTexts(explanation).map((text) => <p key={text}>{revealed(text)}</p>)}
         {grantId === undefined ? null : (
           <p>
             It was approved before, by a <Link to={`grants/${grantId}`}>grant</Link>.
@@ -66,9 +71,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             {explanation.nearest.map(({ policy, missing }) => (
               <li key={policy.id}>
                 <Badge value={policy.effect} /> <PolicyName policy={policy} />{' '}
-                <span class="quiet">
-                  only its {listText(missing.map(words), 'and')} {missing.length === 1 ? 'does' : 'do'} not match
-                </span>
+                <span class="quiet">only {missingText(missing)}</span>
               </li>
             ))}
           </ul>

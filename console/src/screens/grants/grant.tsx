@@ -10,6 +10,7 @@ import { grantText, usedText } from '../../ui/grant-text.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, Problem, When } from '../../ui/parts.js';
 import { At, Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 import { principalText } from '../inbox/needs.js';
 
 /** Executions that are listed, the newest. */
@@ -54,7 +55,10 @@ function View({ of: { grant, served }, reload }: { readonly of: Shown; readonly 
     <div class="decision">
       <header class="decision-head">
         <h1>
-          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">may</span> <bdi class="exact">{grantText(grant)}</bdi>
+          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">may</span>{' '}
+          <bdi class="exact">
+            <WithNames of={grantText(grant)} />
+          </bdi>
         </h1>
         <p class="facts">
           <Badge value={status} />
@@ -74,7 +78,9 @@ function View({ of: { grant, served }, reload }: { readonly of: Shown; readonly 
             <li key={id}>
               <Badge value={outcome} />
               <Link to={`executions/${id}`}>
-                <bdi class="exact">{revealed(`${resourceType} ${resourceId}`)}</bdi>
+                <bdi class="exact">
+                  <WithNames of={revealed(`${resourceType} ${resourceId}`)} />
+                </bdi>
               </Link>
               <At at={at} />
             </li>

@@ -12,6 +12,7 @@ import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Options } from '../../ui/options.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 
 const STATUSES: readonly Grant['status'][] = ['active', 'used_up', 'expired', 'revoked'];
 
@@ -60,7 +61,9 @@ export function Grants(): JSX.Element {
                       <Badge value={grant.status} />
                       <span class="row-what">
                         <strong>
-                          <bdi class="exact">{grantText(grant)}</bdi>
+                          <bdi class="exact">
+                            <WithNames of={grantText(grant)} />
+                          </bdi>
                         </strong>
                         <span class="row-who">{nameOf(grant.agentId)}</span>
                       </span>

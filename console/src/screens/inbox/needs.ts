@@ -11,6 +11,21 @@ export function subjectText(subject: string): string {
   return kind === undefined ? `\u201c${revealed(subject)}\u201d` : `the ${kind} ${revealed(name ?? '')}`;
 }
 
+const PARTS = {
+  subject: 'subjects',
+  action: 'actions',
+  resource: 'resources',
+  resourceType: 'resource types',
+  conditions: 'conditions',
+  onBehalfOf: 'principals',
+} as const;
+
+/** What keeps a policy from matching, such as `its subjects and resource types do not match`. */
+export function missingText(missing: readonly (keyof typeof PARTS)[]): string {
+  const parts = missing.map((part) => PARTS[part]);
+  return `its ${listText(parts, 'and')} do not match`;
+}
+
 /** On whose behalf an agent acts, such as `user:maria, with the role vip`: a person who is registered by name. */
 export function principalText(
   { subject, roles = [] }: NonNullable<Execution['onBehalfOf']>,

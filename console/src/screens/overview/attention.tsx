@@ -93,7 +93,7 @@ function mattersIn({ report, waiting, agents, stops }: Look): Matter[] {
       more: approvals.medianSeconds === null ? null : `half are settled within ${secondsText(approvals.medianSeconds)}`,
       to:
         isQuick && quickest.agentId !== null
-          ? `activity?agentId=${quickest.agentId}&${within(report)}`
+          ? `activity?agentId=${encodeURIComponent(quickest.name ?? quickest.agentId)}&${within(report)}`
           : `activity?action=decision.approved&${within(report)}`,
     },
     {

@@ -75,16 +75,16 @@ interface Part {
   readonly of: Oversight;
 }
 
-/** The authority that nobody uses. */
+/** What may be authority that nobody uses, or a denial that nobody has tried to get around. */
 function Unused({ of: { unused }, reload }: Part & { readonly reload: () => void }): JSX.Element | null {
   const { has } = useSession();
   const mayRemove = has('policies');
   if (unused.length === 0) return null;
   return (
-    <Panel title="Authority that nobody uses" aside={<Serves as="policies" />}>
+    <Panel title="Policies that decided nothing" aside={<Serves as="policies" />}>
       <Table
         label="Policies in force that decided nothing"
-        columns={['In force, and decided nothing', ...(mayRemove ? ['Removal'] : [])]}
+        columns={['In force', ...(mayRemove ? ['Removal'] : [])]}
         rows={unused.map((policy) => ({
           key: policy.id,
           name: <PolicyName policy={policy} />,
@@ -142,7 +142,7 @@ function Approvals({ of: report }: Part): JSX.Element {
               one.agentId === null ? (
                 'keys without a name'
               ) : (
-                <Link to={`activity?agentId=${one.agentId}&${within(report)}`}>
+                <Link to={`activity?agentId=${encodeURIComponent(one.name ?? one.agentId)}&${within(report)}`}>
                   {revealed(one.name ?? one.agentId)}
                 </Link>
               ),
@@ -167,7 +167,7 @@ function Agents({ of: report }: Part): JSX.Element {
           columns={['Agent', 'Allowed', 'Asked for approval', 'Denied']}
           rows={report.agents.map(({ agentId, name, allowed, denied, approvals }) => ({
             key: agentId,
-            name: <Link to={`activity?agentId=${agentId}&${within(report)}`}>{revealed(name)}</Link>,
+            name: <Link to={`activity?agentId=${encodeURIComponent(name)}&${within(report)}`}>{revealed(name)}</Link>,
             numbers: [allowed, approvals, denied],
           }))}
           bars

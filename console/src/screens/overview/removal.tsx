@@ -1,9 +1,32 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Oversight } from '../../api/types.js';
 import { revealed } from '../../ui/format.js';
-import { Problem } from '../../ui/parts.js';
+import { Badge, Problem, When } from '../../ui/parts.js';
+
+/** What decided nothing may have kept something from being asked. */
+function Consequence({ of: id }: { readonly of: string }): JSX.Element {
+  const { client } = useSession();
+  const found = useLoad(
+    (signal) => client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal }),
+    [client, id],
+  );
+  return (
+    <When of={found} what="what it does">
+      {({ effect }) => (
+        <span class="help">
+          <Badge value={effect} />{' '}
+          {effect === 'allow'
+            ? 'Agents lose what only it allows.'
+            : 'It holds agents back: without it, they may be allowed more.'}{' '}
+          It can be brought back.
+        </span>
+      )}
+    </When>
+  );
+}
 
 interface RemovalProps {
   readonly of: Oversight['unused'][number];
@@ -33,7 +56,7 @@ export function Removal({ of: { id, name, version }, done }: RemovalProps): JSX.
     );
   return (
     <span class="buttons" role="group" aria-label={`Removal of ${what}`}>
-      <span class="help">It decides nothing from then on; it can be brought back.</span>
+      <Consequence of={id} />
       <button type="button" class="danger" onClick={() => void remove()}>
         Take it out of force
       </button>
