@@ -47,6 +47,12 @@ export interface TreeNode {
 /** Subtrees of every eighth level are kept: of 256 leaves, of 65,536, and so on. */
 export const KEPT_LEVELS = 8;
 
+/** How many subtrees are kept of so many leaves. */
+export function keptSubtrees(size: number): number {
+  const complete = Math.floor(size / 2 ** KEPT_LEVELS);
+  return complete === 0 ? 0 : complete + keptSubtrees(complete);
+}
+
 const SIZE = /^(0|[1-9]\d{0,15})$/;
 
 /**
