@@ -1,5 +1,5 @@
 import { quoted } from '../database/dialect';
-import type { SideWrite } from '../ledger-transaction';
+import type { SqlStatement } from '../database/sql-connection';
 import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { LEFTOVERS } from '../schema/ledger-tables';
@@ -13,10 +13,8 @@ export const ERASED = 'erased ';
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
 /** Has entries about an erased record emptied once more: somebody may have put back what they held. */
-export function emptyAgain(subjectType: string, id: string): SideWrite {
-  const parameters = [`${ERASED}${subjectType}`, id];
-  const proof = `SELECT count(*) AS "found" FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2`;
-  return { sql: REMEMBER_LEFTOVER, parameters, proof: { sql: proof, parameters } };
+export function emptyAgain(subjectType: string, id: string): SqlStatement {
+  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
 }
 
 /** Deletes the first rows of the owner `$1`. */
