@@ -46,7 +46,8 @@ export interface LedgerWriter {
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly known = new KnownHead();
-  private readonly stops = new WriteStops();
+  /** @internal Refuses every write with 503 while there is a cause. */
+  readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
   private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
   private readonly clock: LedgerClock;
@@ -85,7 +86,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.whenCutOff = () => this.writer.refuse(outOfReach());
-    this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
+    this.heartbeat = setInterval(() => {
+      this.clock.watch();
+      this.writer.watch();
+    }, HEARTBEAT).unref();
     if (this.hasOthers) this.memory.beginPolling();
   }
 
@@ -201,19 +205,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     await this.probes.call(0);
   }
 
-  /**
-   * @internal Refuses every write with 503 until the same cause is lifted.
-   * @param message for the callers.
-   */
-  stopWrites(cause: string, message: string): void {
-    this.stops.stop(cause, message);
-  }
-
-  /** @internal */
-  liftStop(cause: string): void {
-    this.stops.lift(cause);
-  }
-
   /** Writes what was accepted, refuses new writes, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
@@ -227,11 +218,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private async probe(): Promise<void> {
     const { points } = this.database;
     await Promise.all([this.known.checked(readHead(points)), this.clock.check(points)]);
-  }
-
-  private onHeartbeat(): void {
-    this.clock.watch();
-    this.writer.watch();
   }
 }
 

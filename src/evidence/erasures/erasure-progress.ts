@@ -41,9 +41,8 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.look(),
-    (error) => this.report(error),
+    (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),
   );
-  private hasFailed = false;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -71,13 +70,6 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
     await this.ids.keepNew();
     if (isDeleting) return;
     for (const erasure of underWay) await this.complete(erasure);
-    this.hasFailed = false;
-  }
-
-  /** Once, until nothing hinders them any more. */
-  private report(error: unknown): void {
-    if (!this.hasFailed) this.logger.error(`Erasures are not completed yet: ${String(error)}`);
-    this.hasFailed = true;
   }
 
   private async complete(underWay: UnderWay): Promise<void> {
