@@ -5,7 +5,7 @@ import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { Batches } from './writing/batches';
 import type { Caller } from './caller';
-import { ensureHead, KnownHead, readHead } from './head/known-head';
+import { ensuredHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
@@ -79,10 +79,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const connection = await this.connection.current();
-    await ensureHead(connection);
-    const head = await readHead(connection);
-    if (head === undefined) throw new Error('The head record of the ledger is gone.');
-    this.known.found(head);
+    this.known.found(await ensuredHead(connection));
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.whenCutOff = () => this.writer.refuse(outOfReach());

@@ -74,7 +74,8 @@ export class TreeFrontier {
     const colon = text.indexOf(':');
     const size = text.slice(0, colon);
     const subtrees = text.slice(colon + 1).match(/.{1,64}/gs) ?? [];
-    if (!SIZE.test(size) || subtrees.length !== ones(Number(size)) || !subtrees.every(isTreeHash)) return null;
+    const ones = Number(size).toString(2).replaceAll('0', '');
+    if (!SIZE.test(size) || subtrees.length !== ones.length || !subtrees.every(isTreeHash)) return null;
     return new TreeFrontier(Number(size), [...subtrees]);
   }
 
@@ -104,13 +105,6 @@ export class TreeFrontier {
     this.subtrees.push(hash);
     this.leaves += 1;
   }
-}
-
-/** How many ones the number has in binary. */
-function ones(size: number): number {
-  let count = 0;
-  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
-  return count;
 }
 
 /** The tree in the head record. If its size is not the chain's length, it must neither grow nor be signed. */
