@@ -3,6 +3,7 @@ import { Repeated } from '../../core/lifecycle/repeated';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
+import { IS_ABOUT_GONE } from '../../ledger/writing/leftover-statements';
 import { ErasedIds } from './erased-ids';
 import { type ErasedCounts, ERASURE } from './erasure.entity';
 
@@ -18,12 +19,11 @@ const SELECT_UNDER_WAY = `SELECT "id", "createdSequence" FROM "erasures" WHERE "
 const SELECT_LEFT = `SELECT count(*) AS "count" FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`;
 /** Of what an erasure recorded: the entries about each record, of an entity also those about its claims, that name it. */
 const COUNT =
-  `SELECT count(DISTINCT said."sequence") AS "records", count(entry."sequence") AS "entries", ` +
-  `count(CASE WHEN entry."v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" AS said ` +
-  `LEFT JOIN "ledger_entries" AS entry ON entry."erased" = said."sequence" AND (entry."subjectId" = said."subjectId" ` +
-  `OR (said."subjectType" = 'entity' AND entry."entityId" = said."subjectId" AND entry."subjectType" = 'claim')) ` +
-  `WHERE said."sequence" > $1 AND said."sequence" <= $1 + ${MOST_OWN_ENTRIES} ` +
-  `AND said."action" LIKE '%.erased' AND said."details" LIKE $2`;
+  `SELECT count(DISTINCT gone."sequence") AS "records", count(entry."sequence") AS "entries", ` +
+  `count(CASE WHEN entry."v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" AS gone ` +
+  `LEFT JOIN "ledger_entries" AS entry ON entry."erased" = gone."sequence" AND ${IS_ABOUT_GONE} ` +
+  `WHERE gone."sequence" > $1 AND gone."sequence" <= $1 + ${MOST_OWN_ENTRIES} ` +
+  `AND gone."action" LIKE '%.erased' AND gone."details" LIKE $2`;
 
 interface UnderWay {
   readonly id: string;

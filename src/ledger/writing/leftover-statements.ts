@@ -57,6 +57,11 @@ export function holdsContentsSql(alias = ''): string {
   return `${alias}"erased" IS NULL AND ${alias}"action" NOT LIKE '%.erased'`;
 }
 
+/** True for an `entry` about the record of the entry `gone`, or about a claim of that entity. */
+export const IS_ABOUT_GONE =
+  `(entry."subjectId" = gone."subjectId" OR (gone."subjectType" = 'entity' ` +
+  `AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim'))`;
+
 export interface ErasedRecord {
   /** Of the table of leftovers: `erased execution`. */
   readonly subjectType: string;
