@@ -32,15 +32,6 @@ export class Refusal {
 }
 
 /**
- * @internal A change of a row that is not a record, such as the position of a webhook's deliveries. It has no entry, and is
- * committed together with what else the command writes.
- */
-export interface SideWrite extends SqlStatement {
-  /** What it finds as `found` differs once the change has been made. */
-  readonly proof: SqlStatement;
-}
-
-/**
  * A command's view of the ledger: reads that see every earlier command, and the only operations that change a record.
  * Each of these writes the entry that seals its change. Rows are read-only; a change is a new row.
  */
@@ -129,8 +120,11 @@ export interface LedgerTransaction {
   keepSum(key: SumKey, value: string): void;
   /** @internal Sequence of the last entry before the next one of this command. */
   readonly headSequence: number;
-  /** @internal The batch ends with this command: what reads the row in the next one sees the change. */
-  writeAside(change: SideWrite): void;
+  /**
+   * @internal Changes rows that are not records, such as the position of a webhook's deliveries: without an entry, and
+   * together with what else the command writes. The batch ends with it: what reads the row in the next one sees the change.
+   */
+  writeAside(change: SqlStatement): void;
   /**
    * Runs once the command is on disk, before any later command runs; a promise that it returns is waited for. Must not
    * fail.

@@ -5,7 +5,7 @@ import { Database } from './database/database';
 import { unavailable, type DomainError } from '../core/errors/domain-error';
 import { Batches } from './writing/batches';
 import type { Caller } from './caller';
-import { ensureHead, KnownHead, readHead } from './head/known-head';
+import { ensuredHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
@@ -46,7 +46,8 @@ export interface LedgerWriter {
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly known = new KnownHead();
-  private readonly stops = new WriteStops();
+  /** @internal Refuses every write with 503 while there is a cause. */
+  readonly stops = new WriteStops();
   /** Concurrent calls share a probe. */
   private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
   private readonly clock: LedgerClock;
@@ -78,14 +79,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const connection = await this.connection.current();
-    await ensureHead(connection);
-    const head = await readHead(connection);
-    if (head === undefined) throw new Error('The head record of the ledger is gone.');
-    this.known.found(head);
+    this.known.found(await ensuredHead(connection));
     await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.whenCutOff = () => this.writer.refuse(outOfReach());
-    this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
+    this.heartbeat = setInterval(() => {
+      this.clock.watch();
+      this.writer.watch();
+    }, HEARTBEAT).unref();
     if (this.hasOthers) this.memory.beginPolling();
   }
 
@@ -201,19 +202,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     await this.probes.call(0);
   }
 
-  /**
-   * @internal Refuses every write with 503 until the same cause is lifted.
-   * @param message for the callers.
-   */
-  stopWrites(cause: string, message: string): void {
-    this.stops.stop(cause, message);
-  }
-
-  /** @internal */
-  liftStop(cause: string): void {
-    this.stops.lift(cause);
-  }
-
   /** Writes what was accepted, refuses new writes, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
@@ -227,11 +215,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private async probe(): Promise<void> {
     const { points } = this.database;
     await Promise.all([this.known.checked(readHead(points)), this.clock.check(points)]);
-  }
-
-  private onHeartbeat(): void {
-    this.clock.watch();
-    this.writer.watch();
   }
 }
 

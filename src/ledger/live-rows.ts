@@ -84,14 +84,9 @@ export class LiveRows<Row extends GovernedRow> {
     return effectSequence > this.upTo;
   }
 
-  /** Whether something is being kept. */
-  get isBusy(): boolean {
-    return this.order.held > 0;
-  }
-
   /** Resolves when what was given to it so far is kept. */
   get kept(): Promise<void> {
-    return this.isBusy ? this.order.run('', async () => undefined) : Promise.resolve();
+    return this.order.held > 0 ? this.order.run('', async () => undefined) : Promise.resolve();
   }
 
   /** Keeps what has changed up to the head, which was read beforehand. */
@@ -189,10 +184,8 @@ export class LiveMemory {
     const head = await this.heads.call(0);
     if (head === undefined) return;
     const behind = this.all.filter((memory) => memory.isBehind(head));
-    for (const memory of behind) {
-      if (memory.isBusy) continue;
+    for (const memory of behind)
       memory.catchUp(head, this.reading(this.connection)).catch((error: unknown) => this.report(error));
-    }
     if (behind.length === 0) this.hasFailed = false;
   }
 

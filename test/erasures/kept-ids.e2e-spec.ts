@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ErasedIds } from '../../src/evidence/erasures/erased-ids';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
 import { type Parsed, send } from '../support/application/send';
 
 const PATH = '/api/v1/erasures';
@@ -43,5 +44,36 @@ describe('The ids of what is erased', () => {
     expect([status, body.completedAt]).toEqual([201, null]);
     while ((await send(app, 'GET', `${PATH}/${body.id}`)).body.completedAt === null) await sleep(50);
     expect(readFileSync(ids.path, 'utf8')).toContain(`entity ${id}\n`);
+  });
+
+  it('hold up no contents of other erasures: these go on being taken where no id can be kept', async () => {
+    const foreign = await foreignConnection(app);
+    const about = (id: string): Promise<Parsed[]> =>
+      foreign.all<Parsed>(
+        'SELECT "sequence", "state" FROM "ledger_entries" WHERE "subjectId" = $1 ORDER BY "sequence"',
+        [id],
+      );
+    const untilNothingIsLeft = async (): Promise<void> => {
+      while ((await foreign.all('SELECT 1 FROM "ledger_leftovers"')).length > 0) await sleep(50);
+    };
+    const { id: former } = await createEntity(app);
+    const [created] = await about(former);
+    expect((await erase(former)).status).toBe(201);
+    const { id: latter } = await createEntity(app);
+    const unwritable = jest.spyOn(ids, 'add').mockRejectedValue(new Error('The disk is full.'));
+    const { body } = await erase(latter);
+    await untilNothingIsLeft();
+    // As a process leaves it that has ended before it took all.
+    await foreign.run('UPDATE "ledger_entries" SET "state" = $1, "erased" = NULL WHERE "sequence" = $2', [
+      created.state,
+      created.sequence,
+    ]);
+    await foreign.run(`INSERT INTO "ledger_leftovers" VALUES ('erased entity', $1)`, [former]);
+    await untilNothingIsLeft();
+    expect((await about(former))[0]).toMatchObject({ sequence: created.sequence, state: null });
+    expect((await send(app, 'GET', `${PATH}/${body.id}`)).body.completedAt).toBeNull();
+    unwritable.mockRestore();
+    while ((await send(app, 'GET', `${PATH}/${body.id}`)).body.completedAt === null) await sleep(50);
+    await foreign.close();
   });
 });

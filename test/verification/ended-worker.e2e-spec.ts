@@ -11,10 +11,17 @@ const { openHasher } = createRequire(__filename)(
 
 describe('The thread that checks the chain', () => {
   it('fails what it is asked after it has ended, instead of leaving it unanswered', async () => {
-    const hasher = openHasher({ previous: CHAIN_START, sizes: null, columns: [], restored: new Set() });
-    await hasher.ask({ entries: '[]' });
+    const order = {
+      previous: CHAIN_START,
+      head: CHAIN_START,
+      entriesBeyond: 0,
+      columns: [],
+      restored: new Set<number>(),
+    };
+    const hasher = openHasher({ ...order, sizes: null });
+    expect(await hasher.check('[]')).toMatchObject({ valid: true, entriesVerified: 0 });
     await hasher.close();
-    await expect(hasher.ask({ entries: '[]' })).rejects.toThrow('has ended');
-    await expect(hasher.ask({ head: CHAIN_START })).rejects.toThrow('has ended');
+    await expect(hasher.check('[]')).rejects.toThrow('has ended');
+    await expect(hasher.check('[]')).rejects.toThrow('has ended');
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send } from '../support/application/send';
@@ -66,6 +67,25 @@ describeOnSqlite('An attempt to deliver', () => {
     );
     limits.mockRestore();
     expect(long.durationMs).toBeLessThan(LONGEST_ATTEMPT);
+  });
+
+  it('whose place can never be written holds up its endpoint with a word in the log, not in silence', async () => {
+    const target = await endpoint((response) => response.writeHead(204).end());
+    const { path } = await webhookTo(target.url);
+    const place = async (): Promise<number> => (await send(app, 'GET', path)).body.delivery.sequence;
+    const before = await place();
+    const foreign = await foreignConnection(app);
+    const refuse = "BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    await foreign.run(`CREATE TRIGGER "no_place" BEFORE INSERT ON "webhook_standings" ${refuse}`);
+    // The failure of a write shows with the delivery after it.
+    for (const name of ['delivered', 'delivered next']) await createAgent(app, { name });
+    const heldUp = `Deliveries to ${path.slice(WEBHOOKS.length + 1)} are held up`;
+    while (!logged.includes(heldUp)) await sleep(50);
+    expect(target.received[0]?.body.data.action).toBe('agent.created');
+    expect(await place()).toBe(before);
+    await foreign.run('DROP TRIGGER "no_place"');
+    await foreign.close();
+    while ((await place()) === before) await sleep(50);
   });
 
   it('leaves neither the URL nor a secret in the log', async () => {

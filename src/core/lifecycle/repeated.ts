@@ -6,10 +6,11 @@ export class Repeated {
   private timer: NodeJS.Timeout | null = null;
   private running: Promise<void> | null = null;
   private isStopped = false;
+  private hasFailed = false;
 
   /**
    * @param interval average milliseconds between repetitions.
-   * @param onFailure called with an error; repetition continues.
+   * @param onFailure called with an error, once until it succeeds again; repetition continues.
    */
   constructor(
     private readonly interval: number,
@@ -38,8 +39,16 @@ export class Repeated {
   }
 
   private run(): void {
-    this.running = this.work()
-      .catch(this.onFailure)
-      .finally(() => this.begin());
+    this.running = this.attempt().finally(() => this.begin());
+  }
+
+  private async attempt(): Promise<void> {
+    try {
+      await this.work();
+      this.hasFailed = false;
+    } catch (error) {
+      if (!this.hasFailed) this.onFailure(error);
+      this.hasFailed = true;
+    }
   }
 }

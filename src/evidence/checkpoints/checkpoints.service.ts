@@ -142,7 +142,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     const why = kept === null ? null : await contradiction(this.tree, tree, kept);
     this.isContradicted = why !== null;
     if (kept !== null && why !== null) throw this.refused(why, kept);
-    this.ledger.liftStop(CAUSE);
+    this.ledger.stops.lift(CAUSE);
     const issued = this.signer.sign(tree);
     if (kept === null || formatNote(kept.note) !== issued.text) await this.keep(issued);
     this.lastSize = tree.size;
@@ -171,7 +171,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
 
   /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
   private refused(why: string, kept: Checkpoint): DomainError {
-    this.ledger.stopWrites(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
+    this.ledger.stops.stop(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
       `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.files.checkpoint} is ${nameOf(kept)}. ` +
         'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',

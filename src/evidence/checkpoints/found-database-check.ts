@@ -28,9 +28,9 @@ export async function refuseContradicted(configuration: Configuration, found: Fo
 async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Promise<string | null> {
   const size = await sizeOf(found);
   if (size === null) return null;
-  const { connection } = found;
+  const { connection, dialect } = found;
   if (connection === null || size === 0) return endsBefore(kept, 0);
-  const reader = new TreeReader({ points: connection, chain: connection });
+  const reader = new TreeReader({ points: connection, chain: connection, dialect });
   try {
     return await contradiction(reader, await reader.head(), kept);
   } catch (error) {

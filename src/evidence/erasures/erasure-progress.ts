@@ -3,6 +3,7 @@ import { Repeated } from '../../core/lifecycle/repeated';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
+import { IS_ABOUT_GONE } from '../../ledger/writing/leftover-statements';
 import { ErasedIds } from './erased-ids';
 import { type ErasedCounts, ERASURE } from './erasure.entity';
 
@@ -16,22 +17,17 @@ const MOST_OWN_ENTRIES = 400;
 
 const SELECT_UNDER_WAY = `SELECT "id", "createdSequence" FROM "erasures" WHERE "completedAt" IS NULL ORDER BY "createdSequence"`;
 const SELECT_LEFT = `SELECT count(*) AS "count" FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`;
-const SELECT_RECORDS =
-  `SELECT "subjectType", "subjectId", "sequence" FROM "ledger_entries" WHERE "sequence" > $1 ` +
-  `AND "sequence" <= $1 + ${MOST_OWN_ENTRIES} AND "action" LIKE '%.erased' AND "details" LIKE $2`;
-const COUNT = `SELECT count(*) AS "entries", count(CASE WHEN "v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" WHERE`;
-const COUNT_OWN = `${COUNT} "subjectId" = $1 AND "erased" = $2`;
-const COUNT_OF_CLAIMS = `${COUNT} "entityId" = $1 AND "subjectType" = 'claim' AND "erased" = $2`;
+/** Of what an erasure recorded: the entries about each record, of an entity also those about its claims, that name it. */
+const COUNT =
+  `SELECT count(DISTINCT gone."sequence") AS "records", count(entry."sequence") AS "entries", ` +
+  `count(CASE WHEN entry."v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" AS gone ` +
+  `LEFT JOIN "ledger_entries" AS entry ON entry."erased" = gone."sequence" AND ${IS_ABOUT_GONE} ` +
+  `WHERE gone."sequence" > $1 AND gone."sequence" <= $1 + ${MOST_OWN_ENTRIES} ` +
+  `AND gone."action" LIKE '%.erased' AND gone."details" LIKE $2`;
 
 interface UnderWay {
   readonly id: string;
   readonly createdSequence: number;
-}
-
-interface ErasedRecord {
-  readonly subjectType: string;
-  readonly subjectId: string;
-  readonly sequence: number;
 }
 
 /** Completes erasures once no entry holds anything of them, and their ids are kept. */
@@ -41,9 +37,8 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.look(),
-    (error) => this.report(error),
+    (error) => this.logger.error(`Erasures are not completed yet: ${String(error)}`),
   );
-  private hasFailed = false;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -71,13 +66,6 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
     await this.ids.keepNew();
     if (isDeleting) return;
     for (const erasure of underWay) await this.complete(erasure);
-    this.hasFailed = false;
-  }
-
-  /** Once, until nothing hinders them any more. */
-  private report(error: unknown): void {
-    if (!this.hasFailed) this.logger.error(`Erasures are not completed yet: ${String(error)}`);
-    this.hasFailed = true;
   }
 
   private async complete(underWay: UnderWay): Promise<void> {
@@ -92,16 +80,8 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   private async counts({ id, createdSequence }: UnderWay): Promise<ErasedCounts> {
-    const { points } = this.database;
-    const records = await points.all<ErasedRecord>(SELECT_RECORDS, [createdSequence, `%"${id}"%`]);
-    let [entries, unsalted] = [0, 0];
-    for (const { subjectType, subjectId, sequence } of records) {
-      for (const sql of subjectType === 'entity' ? [COUNT_OWN, COUNT_OF_CLAIMS] : [COUNT_OWN]) {
-        const [found] = await points.all<Omit<ErasedCounts, 'records'>>(sql, [subjectId, sequence]);
-        entries += Number(found?.entries);
-        unsalted += Number(found?.unsalted);
-      }
-    }
-    return { entries, records: records.length, unsalted };
+    const [counts] = await this.database.points.all<ErasedCounts>(COUNT, [createdSequence, `%"${id}"%`]);
+    if (counts === undefined) throw new Error('An aggregate query returned no row.');
+    return counts;
   }
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { type Receiver, StreamedAnswers } from '../../http/answers/streamed-answers';
-import { answeredEntry, type ChainExtent, ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
+import { answeredEntry, type ChainExtent, CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
 import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { ProvenanceProofResponse } from './dto/provenance.dto';
@@ -53,7 +53,7 @@ export class ChainExport {
       chunk !== null;
       chunk = await this.entries.chunk(last, upTo)
     ) {
-      const entries = rowsIn<StoredEntry>(chunk.entries, ENTRY_NAMES);
+      const entries = rowsIn<StoredEntry>(chunk.entries, CHUNK_NAMES);
       refuseGaps(entries, last);
       yield* linesTogether(entries);
       last = chunk.last;

@@ -6,7 +6,6 @@ import { SYSTEM_CALLER } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { readRows } from '../../ledger/reading/row-lists';
 import type { Condition } from '../../ledger/record-page';
 import { type Gap, NAME_LENGTH, type Period } from './period';
 import { type AlikeExecutions, countDecision, countExecutions, Tally } from './tally';
@@ -20,18 +19,6 @@ const DECISIONS = 250;
 
 /** Records are created in the order of time, each at the time of its entry. */
 const FIRST_SINCE = `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" >= $1 ORDER BY "timestamp", "sequence" LIMIT 1`;
-const ALIKE = [
-  'name',
-  'agentId',
-  'outcome',
-  'reason',
-  'hasDecision',
-  'hasGrant',
-  'observed',
-  'policies',
-  'count',
-  'last',
-] as const;
 const IS_THERE = (column: string): string => `CASE WHEN "${column}" IS NULL THEN 0 ELSE 1 END`;
 /** The hour in which a record was created, by the name of its span. */
 const HOUR_OF = (createdAt: string): string => `substr(${createdAt}, 1, ${NAME_LENGTH})`;
@@ -115,12 +102,10 @@ export class TallyReader {
     { first, end }: Places,
     leaving: AbortSignal,
   ): Promise<void> {
-    const { chain: connection, dialect } = this.database;
     for (let after = first - 1, more = true; more;) {
       leaving.throwIfAborted();
       const began = performance.now();
-      const source = { connection, dialect, columns: ALIKE };
-      const rows = (await readRows(source, COUNT_ALIKE, [after, end])) as unknown as AlikeRow[];
+      const rows = await this.database.chain.all<AlikeRow>(COUNT_ALIKE, [after, end]);
       let read = 0;
       for await (const row of inTurns(rows)) {
         const tally = tallies.get(row.name);

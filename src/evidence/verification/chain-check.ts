@@ -1,31 +1,12 @@
-import { createHash, type Hash } from 'node:crypto';
 import { GENESIS_HASH, hashesMatch } from '../../ledger/chain/hash-chain';
-import type { StoredEntry } from '../../ledger/chain/stored-entry';
 import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../../ledger/merkle/tree';
-import type { EntryReader } from '../../ledger/reading/entry-reader';
+import type { ChunkEntry } from '../../ledger/reading/entry-reader';
 import { rowsIn } from '../../ledger/reading/row-lists';
-import type { TreeReader } from '../../ledger/reading/tree-reader';
 
 export interface ChainEnd {
   readonly sequence: number;
   readonly hash: string;
 }
-
-/** Where the chain ends according to the head record. */
-export interface ClaimedEnd extends ChainEnd {
-  /** Entries after it, at sequences that cannot be passed to a check. */
-  readonly entriesBeyond?: number;
-}
-
-/** What says that the contents of a record were erased. */
-export type ErasingEntry = Pick<StoredEntry, 'sequence' | 'action' | 'subjectType' | 'subjectId'>;
-
-/**
- * What a check is asked: to take a chunk, or what was erased while the chunks were read, by entries after all of them; or
- * for its verdict.
- */
-export type HashingOrder =
-  { readonly entries: string } | { readonly erasing: readonly ErasingEntry[] } | { readonly head: ClaimedEnd };
 
 /** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
@@ -34,6 +15,10 @@ export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
 export interface CheckOrder {
   /** The entry before the first one to check. */
   readonly previous: ChainEnd;
+  /** Where the chain ends according to the head record. */
+  readonly head: ChainEnd;
+  /** Entries after it, at sequences that cannot be passed to a check. */
+  readonly entriesBeyond: number;
   /** Sizes of the Merkle tree whose roots are wanted; null if the check does not begin at the first entry. */
   readonly sizes: ReadonlySet<number> | null;
   /** The columns of the entries in each chunk. */
@@ -65,7 +50,6 @@ export class ChainCheck {
   private erased = 0;
   private firstInvalid: number | null = null;
   private previous: ChainEnd;
-  private readonly erasures = new NamedErasures();
   private readonly tree: TreeCheck | null;
 
   constructor(private readonly order: CheckOrder) {
@@ -74,35 +58,28 @@ export class ChainCheck {
     this.tree = sizes === null ? null : new TreeCheck(sizes);
   }
 
-  /** Null if it is not asked for its verdict. */
-  answer(order: HashingOrder): ChainVerdict | null {
-    if ('head' in order) return this.finish(order.head);
-    if ('erasing' in order) {
-      for (const entry of order.erasing) this.noteUnnamed(this.erasures.endAt(entry));
-      return null;
-    }
-    for (const entry of rowsIn<StoredEntry>(order.entries, this.order.columns)) this.add(entry);
-    return null;
+  /** What is found once these entries, the next ones, are checked, too. */
+  check(entries: string): ChainVerdict {
+    this.tree?.begin();
+    for (const entry of rowsIn<ChunkEntry>(entries, this.order.columns)) this.add(entry);
+    return this.verdict();
   }
 
-  private add(entry: StoredEntry): void {
-    const isLinked = entry.sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
-    const isIntact = hashesMatch(entry) && !this.order.restored.has(entry.sequence);
+  private add(entry: ChunkEntry): void {
+    const { sequence, hash } = entry;
+    const isLinked = sequence === this.previous.sequence + 1 && entry.previousHash === this.previous.hash;
+    const isIntact = hashesMatch(entry) && entry.isNamed === 1 && !this.order.restored.has(sequence);
     if (!isLinked) this.brokenLinks += 1;
     if (!isIntact) this.invalidHashes += 1;
-    if (!isLinked || !isIntact) this.noteInvalid(entry.sequence);
-    this.noteUnnamed(this.erasures.endAt(entry));
-    if (entry.erased !== null) {
-      this.erased += 1;
-      if (isIntact) this.noteUnnamed(this.erasures.add(entry));
-    }
-    this.tree?.add(entry.hash);
+    if (!isLinked || !isIntact) this.firstInvalid ??= sequence;
+    if (entry.erased !== null) this.erased += 1;
+    this.tree?.add(hash);
     this.entriesVerified += 1;
-    this.previous = { sequence: entry.sequence, hash: entry.hash };
+    this.previous = { sequence, hash };
   }
 
-  private finish({ entriesBeyond = 0, ...head }: ClaimedEnd): ChainVerdict {
-    this.noteUnnamed(this.erasures.end());
+  private verdict(): ChainVerdict {
+    const { head, entriesBeyond } = this.order;
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
     const brokenAtEnd = entriesBeyond + (endsAtHead ? 0 : 1);
     const brokenLinks = this.brokenLinks + brokenAtEnd;
@@ -114,101 +91,27 @@ export class ChainCheck {
       erased: this.erased,
       head,
       firstInvalid: this.firstInvalid ?? (brokenAtEnd === 0 ? null : this.previous.sequence + 1),
-      tree: this.tree?.finish() ?? null,
-    };
-  }
-
-  private noteUnnamed({ entries, first }: Unnamed): void {
-    this.invalidHashes += entries;
-    if (entries > 0) this.noteInvalid(first);
-  }
-
-  private noteInvalid(sequence: number): void {
-    this.firstInvalid = Math.min(this.firstInvalid ?? sequence, sequence);
-  }
-}
-
-/** Entries whose contents are missing without a later entry that says they were erased: how many, and the first. */
-interface Unnamed {
-  readonly entries: number;
-  readonly first: number;
-}
-
-const NONE: Unnamed = { entries: 0, first: 0 };
-
-interface ErasedRecord extends Unnamed {
-  readonly subjectType: string;
-  readonly subjectId: string | null;
-}
-
-/**
- * What erased entries name: a later `….erased` of the same record, or of the entity that a claim belonged to. Holds one
- * item for each erased record until the check has come to the entry that it names.
- */
-class NamedErasures {
-  private readonly expected = new Map<unknown, ErasedRecord>();
-
-  /** @returns the entry itself if what it names cannot be the erasure of its record. */
-  add({ sequence, erased, subjectType, subjectId, entityId }: StoredEntry): Unnamed {
-    const named = subjectType === 'claim' ? { subjectType: 'entity', subjectId: entityId } : { subjectType, subjectId };
-    const known = this.expected.get(erased) ?? { ...named, entries: 0, first: sequence };
-    const isSame = known.subjectType === named.subjectType && known.subjectId === named.subjectId;
-    if (!isSame || Number(erased) <= sequence) return { entries: 1, first: sequence };
-    this.expected.set(erased, { ...known, entries: known.entries + 1 });
-    return NONE;
-  }
-
-  /** @returns those that name this entry wrongly. */
-  endAt({ sequence, action, subjectType, subjectId }: ErasingEntry): Unnamed {
-    const named = this.expected.get(sequence);
-    if (named === undefined) return NONE;
-    this.expected.delete(sequence);
-    const isErasure = action === `${named.subjectType}.erased`;
-    return isErasure && subjectType === named.subjectType && subjectId === named.subjectId ? NONE : named;
-  }
-
-  /** @returns those that name an entry which does not exist. */
-  end(): Unnamed {
-    const left = [...this.expected.values()];
-    if (left.length === 0) return NONE;
-    return {
-      entries: left.reduce((sum, { entries }) => sum + entries, 0),
-      first: left.reduce((least, { first }) => Math.min(least, first), Infinity),
+      tree: this.tree?.found ?? null,
     };
   }
 }
 
-/** The Merkle tree computed from the entries. */
+/** The Merkle tree computed from the entries so far. */
 export interface RecomputedTree {
   readonly size: number;
   readonly rootHash: TreeHash;
   /** As the head record should have it. */
   readonly frontier: string;
-  /** One hash per level over its kept subtrees. */
-  readonly kept: Readonly<Record<number, string>>;
+  /** The kept subtrees that the last entries have completed. */
+  readonly completed: readonly TreeNode[];
   /** The root at each requested size that the tree has reached. */
   readonly roots: Readonly<Record<number, TreeHash>>;
-}
-
-/** Hashes kept subtrees level by level, so that two sets of any size can be compared without holding either. */
-class KeptSubtrees {
-  private readonly levels = new Map<number, Hash>();
-
-  /** Subtrees of one level are given from left to right. */
-  add({ level, position, hash }: TreeNode): void {
-    const known = this.levels.get(level) ?? createHash('sha256');
-    this.levels.set(level, known.update(`${position}:${hash}\n`));
-  }
-
-  finish(): Record<number, string> {
-    return Object.fromEntries([...this.levels].map(([level, hash]) => [level, hash.digest('hex')]));
-  }
 }
 
 /** Recomputes the tree from the stored hashes of the entries, given in order. */
 class TreeCheck {
   private readonly frontier = TreeFrontier.empty();
-  private readonly kept = new KeptSubtrees();
+  private completed: TreeNode[] = [];
   private readonly roots: Record<number, TreeHash> = {};
 
   /** @param sizes of which the root is wanted. */
@@ -216,71 +119,24 @@ class TreeCheck {
     this.note();
   }
 
+  /** Before the next entries. */
+  begin(): void {
+    this.completed = [];
+  }
+
   /** @param entryHash as it is stored: an altered one may hold anything. */
   add(entryHash: unknown): void {
-    const completed: TreeNode[] = [];
-    this.frontier.append(leafHash(entryHash), completed);
-    for (const node of completed) this.kept.add(node);
+    this.frontier.append(leafHash(entryHash), this.completed);
     this.note();
   }
 
-  finish(): RecomputedTree {
+  get found(): RecomputedTree {
     const { size, root: rootHash, text: frontier } = this.frontier;
-    return { size, rootHash, frontier, kept: this.kept.finish(), roots: this.roots };
+    return { size, rootHash, frontier, completed: this.completed, roots: this.roots };
   }
 
   private note(): void {
     const { size } = this.frontier;
     if (this.sizes.has(size)) this.roots[size] = this.frontier.root;
   }
-}
-
-/** The tree computed from the entries, and whether the stored tree matches it. */
-export interface TreeVerdict {
-  readonly size: number;
-  readonly rootHash: string;
-  readonly matches: boolean;
-}
-
-/** Compares the stored tree with the one computed from the entries. Subtrees stored since then are ignored. */
-export async function treeVerdict(
-  tree: Pick<TreeReader, 'kept'>,
-  entries: Pick<EntryReader, 'extent'>,
-  recomputed: RecomputedTree,
-  frontier: string | null,
-): Promise<TreeVerdict> {
-  const { size, rootHash } = recomputed;
-  const { stored, furthest } = await keptTree(tree, size);
-  const levels = new Set([...Object.keys(stored), ...Object.keys(recomputed.kept)].map(Number));
-  const areSame = [...levels].every((level) => stored[level] === recomputed.kept[level]);
-  // The log has grown meanwhile; but a subtree over entries that do not exist yet was added by somebody else.
-  const isWithinLog = furthest <= size || furthest <= Number((await entries.extent()).sequence);
-  return { size, rootHash, matches: areSame && isWithinLog && (frontier ?? '') === recomputed.frontier };
-}
-
-interface KeptTree {
-  /** One hash per level, over the subtrees that end within the size. */
-  readonly stored: Record<number, string>;
-  /** The last entry that any of them covers, beyond the size or not. */
-  readonly furthest: number;
-}
-
-async function keptTree(tree: Pick<TreeReader, 'kept'>, size: number): Promise<KeptTree> {
-  const kept = new KeptSubtrees();
-  let furthest = 0;
-  for await (const chunk of tree.kept()) {
-    for (const node of chunk) {
-      // Anything else is not part of a log, and nothing can be looked up after a rounded number.
-      if (!isSubtree(node)) return { stored: {}, furthest: Infinity };
-      const end = (node.position + 1) * 2 ** node.level;
-      if (end <= size) kept.add(node);
-      furthest = Math.max(furthest, end);
-    }
-  }
-  return { stored: kept.finish(), furthest };
-}
-
-/** The driver rounds integers of more than 53 bits, and a column of SQLite accepts values of any type. */
-function isSubtree(node: Record<keyof TreeNode, unknown>): node is TreeNode {
-  return Number.isSafeInteger(node.level) && Number.isSafeInteger(node.position) && typeof node.hash === 'string';
 }

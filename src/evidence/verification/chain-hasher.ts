@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ChainCheck, type ChainVerdict, type CheckOrder, type HashingOrder } from './chain-check';
+import { ChainCheck, type ChainVerdict, type CheckOrder } from './chain-check';
 
 const PROGRAM = join(__dirname, 'hashing-worker.js');
 
@@ -12,8 +12,8 @@ const YOUNG_GENERATION = 12;
 
 /** Checks chunks of the chain, given in order, one at a time. */
 export interface ChainHasher {
-  /** Null once a chunk is checked. */
-  readonly ask: (order: HashingOrder) => Promise<ChainVerdict | null>;
+  /** What is found once these entries are checked, too. */
+  readonly check: (entries: string) => Promise<ChainVerdict>;
   readonly close: () => Promise<unknown>;
 }
 
@@ -28,9 +28,9 @@ export function openHasher(order: CheckOrder): ChainHasher {
 function here(order: CheckOrder): ChainHasher {
   const check = new ChainCheck(order);
   return {
-    ask: async (asked) => {
+    check: async (entries) => {
       await nextTurn();
-      return check.answer(asked);
+      return check.check(entries);
     },
     close: async () => undefined,
   };
@@ -44,11 +44,11 @@ function inThread(order: CheckOrder): ChainHasher {
   });
   ended.catch(() => undefined);
   return {
-    ask: async (asked) => {
+    check: async (entries) => {
       const answered = once(worker, 'message');
-      worker.postMessage(asked);
-      const [answer] = (await Promise.race([answered, ended])) as [ChainVerdict | null];
-      return answer;
+      worker.postMessage(entries);
+      const [verdict] = (await Promise.race([answered, ended])) as [ChainVerdict];
+      return verdict;
     },
     close: () => worker.terminate(),
   };

@@ -1,20 +1,27 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
-import { ENTRY_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
+import { CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import { CHAIN_START, type ChainVerdict, type ErasingEntry, treeVerdict, type TreeVerdict } from './chain-check';
-import { type ChainHasher, openHasher } from './chain-hasher';
+import { CHAIN_START, type ChainVerdict } from './chain-check';
+import { openHasher } from './chain-hasher';
 import type { SqlSessions } from '../../ledger/database/sql-connection';
-import { chunksOf, entryRanges } from '../../ledger/reading/chunks';
+import { entryRanges } from '../../ledger/reading/chunks';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
-import { ERASED, holdsContentsSql } from '../../ledger/writing/leftover-statements';
+import { ERASED, holdsContentsSql, IS_ABOUT_GONE } from '../../ledger/writing/leftover-statements';
 import { ERASABLE_TYPES } from '../erasures/erasure.entity';
 import { GRANT } from '../../governance/decisions/grants/grant.entity';
 
 /** The default beginning, low enough to include an entry inserted before the first one. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
+
+/** The tree computed from the entries, and whether the stored tree matches it. */
+export interface TreeVerdict {
+  readonly size: number;
+  readonly rootHash: string;
+  readonly matches: boolean;
+}
 
 export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
   /** Null if the run did not begin at the first entry. */
@@ -64,20 +71,30 @@ export class ChainVerifier implements OnModuleDestroy {
     return this.runs.stop(unavailable('The service is stopping.'));
   }
 
+  /** While one chunk is hashed, the next is read. */
   private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const previous = (await this.entries.before(from)) ?? CHAIN_START;
+    const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
     const restored = await restoredEntries(this.database.chain);
-    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null, columns: ENTRY_NAMES, restored });
+    const sizes = from <= 1 ? wanted : null;
+    const hasher = openHasher({ previous, head, entriesBeyond, sizes, columns: CHUNK_NAMES, restored });
     try {
-      if (lastSequence !== null) await this.hash(hasher, from, lastSequence, abandoned);
-      for await (const erasing of erasedSince(this.database.chain, lastSequence ?? 0)) await hasher.ask({ erasing });
-      const head = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash, entriesBeyond };
-      const found = await hasher.ask({ head });
-      if (found === null) throw new Error('The thread that checks the chain gave no verdict.');
+      const upTo = lastSequence ?? 0;
+      let chunk = await this.entries.chunk(from - 1, upTo);
+      let found = await hasher.check('[]');
+      let isKept = true;
+      while (chunk !== null) {
+        abandoned.throwIfAborted();
+        const { last } = chunk;
+        [chunk, found] = await Promise.all([this.entries.chunk(last, upTo), hasher.check(chunk.entries)]);
+        isKept &&= await this.tree.keeps(found.tree?.completed ?? []);
+        this.reached = last;
+      }
       const { tree: recomputed, ...verdict } = found;
-      const tree = recomputed === null ? null : await treeVerdict(this.tree, this.entries, recomputed, frontier);
+      const matches = isKept && frontier === recomputed?.frontier && (await this.tree.keepsNoOthers());
+      const tree = recomputed && { size: recomputed.size, rootHash: recomputed.rootHash, matches };
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
     } finally {
@@ -85,32 +102,10 @@ export class ChainVerifier implements OnModuleDestroy {
       await hasher.close();
     }
   }
-
-  /** While one chunk is hashed, the next is read. */
-  private async hash(hasher: ChainHasher, from: number, upTo: number, abandoned: AbortSignal): Promise<void> {
-    let chunk = await this.entries.chunk(from - 1, upTo);
-    while (chunk !== null) {
-      abandoned.throwIfAborted();
-      const { last } = chunk;
-      [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.ask({ entries: chunk.entries })]);
-      this.reached = last;
-    }
-  }
 }
 
-/** Most entries of a chunk. */
-const ERASING_AT_ONCE = 1_000;
 /** Kinds of record whose contents are erased: grants go with their decisions. */
 const ERASED_TYPES = [...ERASABLE_TYPES, GRANT.subjectType];
-
-/** In chunks, the entries after a sequence that say what was erased. */
-function erasedSince(chain: SqlSessions, sequence: number): AsyncGenerator<ErasingEntry[]> {
-  const actions = ERASED_TYPES.map((type) => `'${type}.erased'`).join(', ');
-  const sql =
-    `SELECT "sequence", "action", "subjectType", "subjectId" FROM "ledger_entries" WHERE "action" IN (${actions}) ` +
-    `AND "sequence" > $1 AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${ERASING_AT_ONCE}`;
-  return chunksOf<ErasingEntry>((last) => chain.all(sql, [last?.sequence ?? sequence]));
-}
 
 /**
  * The sequences of entries whose contents somebody has put back after they were erased. Where the service is still
@@ -120,25 +115,17 @@ async function restoredEntries(chain: SqlSessions): Promise<ReadonlySet<number>>
   const found = new Set<number>();
   for (const type of ERASED_TYPES) {
     for await (const bounds of entryRanges(chain, { action: `${type}.erased` })) {
-      for (const about of entriesAbout(type)) {
-        const rows = await chain.all<{ sequence: number }>(restoredSql(type, about), bounds);
-        for (const { sequence } of rows) found.add(sequence);
-      }
+      const rows = await chain.all<{ sequence: number }>(restoredSql(type), bounds);
+      for (const { sequence } of rows) found.add(sequence);
     }
   }
   return found;
 }
 
-/** Conditions for the entries about the record that is `gone`; of an entity also those about its claims. */
-function entriesAbout(type: string): string[] {
-  const own = `entry."subjectId" = gone."subjectId"`;
-  return type === 'entity' ? [own, `entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim'`] : [own];
-}
-
 /** Entries about the records that were erased after `$1`, up to `$2`, and hold contents although nothing more is to be done. */
-function restoredSql(type: string, about: string): string {
+function restoredSql(type: string): string {
   return (
-    `SELECT entry."sequence" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ON ${about} ` +
+    `SELECT entry."sequence" FROM "ledger_entries" AS gone JOIN "ledger_entries" AS entry ON ${IS_ABOUT_GONE} ` +
     `AND entry."sequence" < gone."sequence" WHERE gone."action" = '${type}.erased' ` +
     `AND gone."sequence" > $1 AND gone."sequence" <= $2 AND ${holdsContentsSql('entry.')} ` +
     `AND NOT EXISTS (SELECT 1 FROM "${LEFTOVERS}" AS waiting ` +

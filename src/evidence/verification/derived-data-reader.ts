@@ -14,7 +14,7 @@ import {
 } from '../../ledger/records/counters';
 import { RecordCatalog } from '../../ledger/records/record-catalog';
 import type { RecordCodec } from '../../ledger/records/record-codec';
-import { LIST_ITEMS } from '../../ledger/records/statements';
+import { afterPlaceSql, LIST_ITEMS } from '../../ledger/records/statements';
 import { LEFTOVERS } from '../../ledger/schema/ledger-tables';
 import { takenAmounts, UsedSums } from '../../governance/policies/limits/recorded-uses';
 import { sumName } from '../../ledger/records/sum-key';
@@ -69,9 +69,8 @@ export class DerivedDataReader {
   /** In chunks, the ids in list items that name no record. */
   async *recordsOfStrayItems(): AsyncGenerator<string[]> {
     const { chain, dialect } = this.database;
-    const chunks = chunksOf<ListedRecord>((last) =>
-      chain.all(listedRecordsSql(this.catalog.all, dialect, last === undefined, this.chunkRows), [last?.place ?? null]),
-    );
+    const sql = listedRecordsSql(this.catalog.all, dialect, this.chunkRows);
+    const chunks = chunksOf<ListedRecord>((last) => chain.all(sql, [last?.place ?? null]));
     for await (const listed of chunks) {
       const stray = listed.filter(({ records }) => Number(records) === 0);
       yield [...new Set(stray.map(({ recordId }) => recordId))];
@@ -115,12 +114,11 @@ export class DerivedDataReader {
   /** In chunks, the stored counters. */
   private keptCounters(connection: SqlConnection): AsyncGenerator<KeptCounter[]> {
     const { dialect } = this.database;
-    const sql = (comparison: string): string =>
+    const sql =
       `SELECT ${dialect.place('"name"')} AS "place", CAST("name" AS text) AS "name", "value", ` +
       `"name" = CAST("name" AS text) AS "isText" FROM "ledger_counters" AS counter ` +
-      `WHERE counter."name" ${comparison} COALESCE(${dialect.placeAt('$1')}, '') ` +
-      `ORDER BY counter."name" LIMIT ${this.chunkRows}`;
-    return chunksOf((last) => connection.all(sql(last === undefined ? '>=' : '>'), [last?.place ?? null]));
+      `WHERE ${afterPlaceSql('counter."name"', dialect)} ORDER BY counter."name" LIMIT ${this.chunkRows}`;
+    return chunksOf((last) => connection.all(sql, [last?.place ?? null]));
   }
 }
 
@@ -133,14 +131,14 @@ interface ListedRecord {
 }
 
 /** The records that the next list items after the position `$1` name; other items of the last one are not read. */
-function listedRecordsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, isFirst: boolean, limit: number): string {
+function listedRecordsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, limit: number): string {
   const counts = [...codecs]
     .filter(({ kind }) => kind.listColumns !== undefined)
     .map(({ table }) => `(SELECT count(*) FROM ${quoted(table)} AS live WHERE live."id" = items."recordId")`);
   return (
     `SELECT ${dialect.place('"recordId"')} AS "place", CAST("recordId" AS text) AS "recordId", ` +
     `${['0', ...counts].join(' + ')} AS "records" ` +
-    `FROM (SELECT "recordId" FROM ${quoted(LIST_ITEMS)} WHERE "recordId" ${isFirst ? '>=' : '>'} COALESCE(${dialect.placeAt('$1')}, '') ` +
+    `FROM (SELECT "recordId" FROM ${quoted(LIST_ITEMS)} WHERE ${afterPlaceSql('"recordId"', dialect)} ` +
     `ORDER BY "recordId" LIMIT ${limit}) AS items ORDER BY items."recordId"`
   );
 }

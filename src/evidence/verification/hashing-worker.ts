@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { ChainCheck, type CheckOrder, type HashingOrder } from './chain-check';
+import { ChainCheck, type CheckOrder } from './chain-check';
 
 /**
  * The entry point of the thread that checks the chain. It answers each message once, in order; it has no database
@@ -7,4 +7,4 @@ import { ChainCheck, type CheckOrder, type HashingOrder } from './chain-check';
  */
 const check = new ChainCheck(workerData as CheckOrder);
 
-parentPort?.on('message', (order: HashingOrder) => parentPort?.postMessage(check.answer(order)));
+parentPort?.on('message', (entries: string) => parentPort?.postMessage(check.check(entries)));

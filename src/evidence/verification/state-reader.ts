@@ -3,6 +3,7 @@ import { Database } from '../../ledger/database/database';
 import { type Dialect, quoted } from '../../ledger/database/dialect';
 import { saysStateSql } from '../../ledger/chain/stored-entry';
 import {
+  afterPlaceSql,
   arraysOfOne,
   IS_LISTED_SEQUENCE,
   IS_TEXT_ITEM,
@@ -80,11 +81,11 @@ export class StateReader {
     const { chain, dialect } = this.database;
     const [end] = await chain.all<{ last: SqlValue }>(lastPlaceSql(codec, dialect));
     const upTo = end?.last ?? null;
-    for (let after: SqlValue = null, isFirst = true; upTo !== null; isFirst = false) {
-      const sql = liveExtentSql(codec, dialect, isFirst);
+    const sql = liveExtentSql(codec, dialect);
+    for (let after: SqlValue = null; upTo !== null;) {
       const extent: ChunkExtent<SqlValue> | null = await fittingChunk(chain, sql, [after, upTo], CHUNK_RECORDS);
       if (extent === null) return;
-      yield await this.liveChunk(codec, isFirst, [after, upTo, extent.count]);
+      yield await this.liveChunk(codec, [after, upTo, extent.count]);
       after = extent.last;
     }
   }
@@ -99,12 +100,12 @@ export class StateReader {
     }
   }
 
-  private async liveChunk(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
+  private async liveChunk(codec: RecordCodec, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
     const { chain, dialect } = this.database;
     const { owner } = codec.kind;
     const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
     const columns = [...codec.columns.map(({ name }) => name), ...SAID.map(saidAs)];
-    const sql = liveRecordsSql(codec, ownerTable, dialect, isFirst);
+    const sql = liveRecordsSql(codec, ownerTable, dialect);
     const lists = JSON.parse(await rowLists({ connection: chain, dialect, columns }, sql, bounds)) as SqlValue[][];
     const width = codec.columns.length;
     return lists.map((row) => {
@@ -165,23 +166,19 @@ export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
   return `SELECT ${dialect.place('max("id")')} AS "last" FROM ${quoted(table)}`;
 }
 
-/**
- * `$1`: the position before the first record (`isFirst`: null, before all); `$2`: that of the last one; `$3`: most
- * rows.
- */
-function bounds(dialect: Dialect, isFirst: boolean): string {
-  const [after, upTo] = [`COALESCE(${dialect.placeAt('$1')}, '')`, dialect.placeAt('$2')];
-  return `WHERE live."id" ${isFirst ? '>=' : '>'} ${after} AND live."id" <= ${upTo} ORDER BY live."id" LIMIT $3`;
+/** `$1`: the position before the first record, null: before all; `$2`: that of the last one; `$3`: most rows. */
+function bounds(dialect: Dialect): string {
+  return `WHERE ${afterPlaceSql('live."id"', dialect)} AND live."id" <= ${dialect.placeAt('$2')} ORDER BY live."id" LIMIT $3`;
 }
 
 /** How many rows follow, where they end, and their size in bytes. */
-function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect, isFirst: boolean): string {
+function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect): string {
   const sizes = columns
     .filter(({ type }) => type !== 'integer')
     .map(({ name }) => `COALESCE(octet_length(live.${quoted(name)}), 0)`);
   return (
     `SELECT count(*) AS "count", ${dialect.place('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
-    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect, isFirst)}) AS chunk`
+    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect)}) AS chunk`
   );
 }
 
@@ -200,7 +197,6 @@ export function liveRecordsSql(
   { kind, table, columns }: RecordCodec,
   ownerTable: string | null,
   dialect: Dialect,
-  isFirst: boolean,
 ): string {
   const own = columns.map(({ name }) => `live.${quoted(name)}`);
   const ownerId = `live.${quoted(kind.owner?.column ?? '')}`;
@@ -226,7 +222,7 @@ export function liveRecordsSql(
   const sealed = SAID.map((name) => `${said[name] ?? `last.${quoted(name)}`} AS ${quoted(saidAs(name))}`);
   return (
     `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoted(table)} AS live ` +
-    `LEFT JOIN "ledger_entries" AS last ON last."sequence" = (${lastAbout('live."id"')}) ${bounds(dialect, isFirst)}`
+    `LEFT JOIN "ledger_entries" AS last ON last."sequence" = (${lastAbout('live."id"')}) ${bounds(dialect)}`
   );
 }
 

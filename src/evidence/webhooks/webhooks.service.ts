@@ -5,7 +5,8 @@ import { endOf } from '../../http/answers/answer-end';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
 import type { Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
-import type { LedgerTransaction, SideWrite } from '../../ledger/ledger-transaction';
+import type { SqlStatement } from '../../ledger/database/sql-connection';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { byId } from '../../ledger/lookup';
 import { changedMembers } from '../../ledger/records/changed-members';
@@ -40,7 +41,7 @@ const MOST_TESTS = 10;
 const GRACE = 5_000;
 
 /** Where the deliveries of a webhook are to continue. */
-type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
+type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SqlStatement;
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 

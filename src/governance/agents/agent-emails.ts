@@ -4,7 +4,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { callerRefused, invalidField, scopeMissing } from '../../core/errors/domain-error';
 import type { Caller } from '../../ledger/caller';
 import { Database } from '../../ledger/database/database';
-import type { SideWrite } from '../../ledger/ledger-transaction';
+import type { SqlStatement } from '../../ledger/database/sql-connection';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type Agent, AGENT, nextRevision } from './agent.entity';
 import { agentFor, agentLookup, findAgent } from './find-agent';
@@ -15,7 +15,6 @@ const SET =
   `INSERT INTO "mail_recipients" ("agentId", "email", "sequence", "epoch", "term") VALUES ($1, $2, $3, $4, 0) ` +
   `ON CONFLICT ("agentId") DO UPDATE SET "email" = excluded."email", "epoch" = excluded."epoch"`;
 const REMOVE = `DELETE FROM "mail_recipients" ${OF_AGENT}`;
-const PROOF = `SELECT "epoch" AS "found" FROM "mail_recipients" ${OF_AGENT}`;
 
 /** The addresses of people, which only they and admins see. */
 @Injectable()
@@ -63,10 +62,9 @@ export class AgentEmails {
   }
 }
 
-function changeOf(agentId: string, email: string | null, head: number): SideWrite {
-  const proof = { sql: PROOF, parameters: [agentId] };
-  if (email === null) return { sql: REMOVE, parameters: [agentId], proof };
-  return { sql: SET, parameters: [agentId, email, head, newEpoch()], proof };
+function changeOf(agentId: string, email: string | null, head: number): SqlStatement {
+  if (email === null) return { sql: REMOVE, parameters: [agentId] };
+  return { sql: SET, parameters: [agentId, email, head, newEpoch()] };
 }
 
 function mayKnow({ agentId, grants }: Caller, id: string | undefined): boolean {

@@ -42,36 +42,22 @@ export function stateText(state: string, salt: string | null): string {
   return `{"salt":${JSON.stringify(salt)},"state":${state}}`;
 }
 
-/** RFC 8785 text of what `auditHash` covers: the audit entry, with `detailsHash` in place of what that commits to. */
-export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'detailsHash'>): string {
+/**
+ * RFC 8785 text of what `auditHash` covers: the audit entry, with `detailsHash` in place of what that commits to. In version
+ * 1 it holds all of that itself.
+ */
+export function auditText(entry: UnsealedEntry & Pick<StoredEntry, 'v' | 'detailsHash'>): string {
+  const isFirst = entry.v === 1;
   return (
     `{"action":${JSON.stringify(entry.action)}` +
     `,"actor":{"id":${JSON.stringify(entry.actorId)},"type":${JSON.stringify(entry.actorType)}}` +
     `,"agentId":${JSON.stringify(entry.agentId)}` +
-    `,"detailsHash":${JSON.stringify(entry.detailsHash)}` +
+    (isFirst ? `,"details":${entry.details}` : `,"detailsHash":${JSON.stringify(entry.detailsHash)}`) +
     `,"entityId":${JSON.stringify(entry.entityId)}` +
     `,"id":${JSON.stringify(entry.auditId)}` +
+    (isFirst ? `,"ip":${JSON.stringify(entry.ip)}` : '') +
     `,"outcome":${JSON.stringify(entry.outcome)}` +
-    `,"sequence":${JSON.stringify(entry.sequence)}` +
-    `,"subjectId":${JSON.stringify(entry.subjectId)}` +
-    `,"subjectType":${JSON.stringify(entry.subjectType)}` +
-    `,"timestamp":${JSON.stringify(entry.timestamp)}}`
-  );
-}
-
-/** What an entry of version 1 hashes: the whole audit entry. */
-export function firstAuditText(entry: UnsealedEntry): string {
-  return (
-    `{"action":${JSON.stringify(entry.action)}` +
-    `,"actor":{"id":${JSON.stringify(entry.actorId)},"type":${JSON.stringify(entry.actorType)}}` +
-    `,"agentId":${JSON.stringify(entry.agentId)}` +
-    `,"details":${entry.details}` +
-    `,"entityId":${JSON.stringify(entry.entityId)}` +
-    `,"id":${JSON.stringify(entry.auditId)}` +
-    `,"ip":${JSON.stringify(entry.ip)}` +
-    `,"outcome":${JSON.stringify(entry.outcome)}` +
-    `,"reason":${JSON.stringify(entry.reason)}` +
-    `,"requestId":${JSON.stringify(entry.requestId)}` +
+    (isFirst ? `,"reason":${JSON.stringify(entry.reason)},"requestId":${JSON.stringify(entry.requestId)}` : '') +
     `,"sequence":${JSON.stringify(entry.sequence)}` +
     `,"subjectId":${JSON.stringify(entry.subjectId)}` +
     `,"subjectType":${JSON.stringify(entry.subjectType)}` +
@@ -118,12 +104,17 @@ export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
 
 /** True when every hash of the entry matches what is stored next to it; of an erased one, what is left. */
 export function hashesMatch(entry: StoredEntry): boolean {
+  const { v, detailsHash, detailsSalt } = entry;
   if (entry.hash !== sha256(sealText(entry))) return false;
   const isErased = entry.erased !== null;
   if (isErased && !isEmptied(entry)) return false;
-  if (entry.v === 1) return entry.detailsHash === null && (isErased || firstHashesMatch(entry));
-  if (entry.v !== HASH_VERSION || entry.auditHash !== sha256(auditText(entry))) return false;
-  return isErased || (entry.detailsHash === sha256(detailsText(entry)) && entry.stateHash === sealedState(entry));
+  const isFirst = v === 1;
+  if (isFirst ? detailsHash !== null || detailsSalt !== null : v !== HASH_VERSION) return false;
+  // Nothing is left that this could be computed from.
+  if (isFirst && isErased) return true;
+  if (entry.auditHash !== sha256(auditText(entry))) return false;
+  if (isErased) return true;
+  return (isFirst || detailsHash === sha256(detailsText(entry))) && entry.stateHash === sealedState(entry);
 }
 
 /** The `stateHash` of a state, as entries of the version have it. An altered row may hold anything; only text has a hash. */
@@ -141,12 +132,4 @@ export function sealedState({
 /** True when nothing is left of what an erasure takes from an entry. */
 function isEmptied({ details, ip, reason, requestId, state, detailsSalt, stateSalt }: StoredEntry): boolean {
   return details === 'null' && [ip, reason, requestId, state, detailsSalt, stateSalt].every((left) => left === null);
-}
-
-function firstHashesMatch(entry: StoredEntry): boolean {
-  return (
-    entry.detailsSalt === null &&
-    entry.auditHash === sha256(firstAuditText(entry)) &&
-    entry.stateHash === sealedState(entry)
-  );
 }

@@ -3,24 +3,21 @@ import { unavailable, type DomainError } from '../../core/errors/domain-error';
 
 /** Why nothing may be written although the database would accept it. Causes are independent of each other. */
 export class WriteStops {
-  /** The error with which writes are refused; null while they are accepted. Read by every write, so it is kept ready. */
-  refusal: DomainError | null = null;
-  private readonly messages = new Map<string, string>();
+  private readonly refusals = new Map<string, DomainError>();
+
+  /** The error with which writes are refused; null while they are accepted. */
+  get refusal(): DomainError | null {
+    const [first = null] = this.refusals.values();
+    return first;
+  }
 
   /** @param message for the callers that are refused. */
   stop(cause: string, message: string): void {
-    this.messages.set(cause, message);
-    this.keepRefusal();
+    this.refusals.set(cause, unavailable(message));
   }
 
   lift(cause: string): void {
-    this.messages.delete(cause);
-    this.keepRefusal();
-  }
-
-  private keepRefusal(): void {
-    const [message] = this.messages.values();
-    this.refusal = message === undefined ? null : unavailable(message);
+    this.refusals.delete(cause);
   }
 }
 

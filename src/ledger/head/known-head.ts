@@ -39,7 +39,7 @@ export class KnownHead {
     this.known = headFault(head, null) === null ? head : null;
   }
 
-  /** A batch has moved it here, and others perhaps beyond. */
+  /** A batch has moved it here, or it was read. What is known by now may be beyond that. */
   moved(head: LedgerPosition): void {
     if (this.known !== null && head.sequence < this.known.sequence) return;
     this.last = head;
@@ -53,7 +53,7 @@ export class KnownHead {
    */
   seen(head: LedgerPosition): boolean {
     if (headFault(head, this.known) !== null) return false;
-    this.advance(head);
+    this.moved(head);
     return true;
   }
 
@@ -63,15 +63,10 @@ export class KnownHead {
     const head = await reading;
     const fault = headFault(head, known);
     if (head !== undefined && fault === null) {
-      this.advance(head);
+      this.moved(head);
       return head;
     }
     throw new DatabaseFault('unavailable', 'HEAD', `The head record of the ledger ${fault ?? 'is gone'}.`);
-  }
-
-  /** What was read may be older than what is known by now. */
-  private advance(head: LedgerPosition): void {
-    if (this.known !== null && head.sequence > this.known.sequence) this.moved(head);
   }
 }
 
@@ -91,7 +86,7 @@ export async function lockHead(
 }
 
 /** Creates the head of an empty ledger. Entries without a head mean that somebody removed it: then startup fails. */
-export async function ensureHead(connection: SqlConnection): Promise<void> {
+export async function ensuredHead(connection: SqlConnection): Promise<LedgerPosition> {
   const [last] = await connection.all<{ sequence: number | null }>(SELECT_ORPHANS);
   if (typeof last?.sequence === 'number') {
     throw new Error(
@@ -102,6 +97,9 @@ export async function ensureHead(connection: SqlConnection): Promise<void> {
   const { text } = TreeFrontier.empty();
   await connection.run(INSERT_HEAD, [GENESIS_HASH, new Date(0).toISOString(), FIRST_ULID, text, SCHEMA_VERSION]);
   await connection.run(RAISE_VERSION);
+  const head = await readHead(connection);
+  if (head === undefined) throw new Error('The head record of the ledger is gone.');
+  return head;
 }
 
 /** Columns that cannot differ while the sequence is unchanged, unless somebody altered them. */

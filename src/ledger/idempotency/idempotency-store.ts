@@ -5,14 +5,17 @@ import { columnsOf } from '../records/record-codec';
 import { IdempotencyKey } from '../schema/ledger-tables';
 import type { KeyedWrite } from '../idempotent-request';
 import { conflict, DomainError } from '../../core/errors/domain-error';
-import { Refusal, type SideWrite } from '../ledger-transaction';
+import { newSalt } from '../chain/random';
+import { Refusal } from '../ledger-transaction';
 
 const TABLE = 'idempotency_keys';
 
-/** Removes at most `$2` of those created before `$1`, oldest first. */
+/** Expired keys that one batch removes: more than it can add, so they never pile up. */
+const REMOVED_AT_ONCE = 1_000;
+/** Removes some of those created before `$1`, oldest first. */
 const DELETE_EXPIRED =
   `DELETE FROM "${TABLE}" WHERE "id" IN ` +
-  `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT $2)`;
+  `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT ${REMOVED_AT_ONCE})`;
 
 /** When the write was answered: tells whether a commit took place, and whether there is an answer. */
 const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
@@ -28,34 +31,26 @@ const idempotencyKeySql = oncePerDialect((dialect) => ({
 
 /** Milliseconds for which an answer is kept. */
 export const KEPT_FOR = 24 * 60 * 60 * 1000;
-/** Expired keys that one removal removes, and those for each key that is added: so they never pile up. */
-const REMOVED_AT_ONCE = 1_000;
-const REMOVED_FOR_EACH = 10;
-
-/** How much content a batch holds in memory: rows, answers and states of entries. */
-export interface HeldContent {
-  characters: number;
-}
 
 /** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
-
-export interface KeptChanges {
-  readonly statements: readonly SqlStatement[];
-  readonly proof: CommitProof | null;
-}
 
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
   /** Those of the batch itself. */
-  readonly added = new Map<string, IdempotencyKey>();
+  private readonly added = new Map<string, IdempotencyKey>();
+  /** Characters of the answers that it holds. */
+  size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly dialect: Dialect,
-    private readonly held: HeldContent,
   ) {}
+
+  get isEmpty(): boolean {
+    return this.added.size === 0;
+  }
 
   /** Reads which of the writes are known, in one statement; in none if there are no writes. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
@@ -76,7 +71,7 @@ export class IdempotencyStore {
   async answerOf({ id }: KnownKey): Promise<string> {
     const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
     const answer = kept?.answer ?? '';
-    this.held.characters += answer.length;
+    this.size += answer.length;
     return answer;
   }
 
@@ -84,46 +79,48 @@ export class IdempotencyStore {
    * Records the answer of a write, also for later commands of the same batch.
    * @param subjects ids of the records that it may show.
    */
-  keep({ id, contentHash }: KeyedWrite, answer: string, subjects: ReadonlySet<string>, createdAt: string): void {
+  keep(
+    { id, contentHash }: Omit<KeyedWrite, 'onReplay'>,
+    answer: string,
+    subjects: Iterable<string>,
+    createdAt: string,
+  ): void {
     const key = { id, contentHash, subjects: arraysOfOne(subjects), answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
-    this.held.characters += answer.length;
+    this.size += answer.length;
   }
 
   /**
-   * The statements that remove expired answers, more of them with `isTidying`, and write the added ones. The proof that
-   * they are on disk is null if nothing was added.
+   * Keeps an answer of nobody, by which a commit without an entry is recognised.
+   * @returns the proof that it took place.
+   */
+  proof(now: string): CommitProof {
+    const id = newSalt();
+    this.keep({ id, contentHash: '' }, '', [], now);
+    return { sql: SELECT_CREATED_AT, parameters: [id], found: now };
+  }
+
+  /**
+   * Removes expired answers, and writes the added ones.
    * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
    * removed too early.
    */
-  changes(now: string, isTidying: boolean): KeptChanges {
+  changes(now: string): SqlStatement[] {
+    const removal = { sql: DELETE_EXPIRED, parameters: [expiredAt(now)] };
+    if (this.isEmpty) return [removal];
     const rows = [...this.added.values()];
-    const most = (isTidying ? REMOVED_AT_ONCE : 0) + REMOVED_FOR_EACH * rows.length;
-    const removal = { sql: DELETE_EXPIRED, parameters: [expiredAt(now), most] };
-    const last = rows.at(-1);
-    if (last === undefined) return { statements: [removal], proof: null };
     const values = rows.map((key) => [key.id, key.contentHash, key.subjects, key.answer, key.createdAt]);
-    const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
-    return {
-      statements: [removal, added],
-      proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
-    };
+    return [removal, { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] }];
   }
 }
 
 /** Removes the answers that may show what the records with these ids held. */
-export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SideWrite {
+export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SqlStatement {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   const erased = `SELECT ${id} FROM ${dialect.jsonElements('$1')}`;
   const shown = `SELECT 1 FROM ${dialect.jsonElements('"subjects"')} WHERE (${id}) IN (${erased})`;
-  const parameters = [arraysOfOne(ids)];
-  const condition = `FROM "${TABLE}" WHERE EXISTS (${shown})`;
-  return {
-    sql: `DELETE ${condition}`,
-    parameters,
-    proof: { sql: `SELECT count(*) AS "found" ${condition}`, parameters },
-  };
+  return { sql: `DELETE FROM "${TABLE}" WHERE EXISTS (${shown})`, parameters: [arraysOfOne(ids)] };
 }
 
 /** Both ISO 8601. */

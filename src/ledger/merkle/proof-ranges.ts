@@ -27,7 +27,7 @@ export function consistencyRanges(from: number, to: number): LeafRange[] {
 }
 
 /** The way from the root towards a leaf, until a subtree is reached: the subtrees that it passes by, the last one first. */
-function descent(
+export function descent(
   index: number,
   size: number,
   isReached: (subtree: LeafRange) => boolean,
@@ -52,30 +52,16 @@ function largestPowerBelow(size: number): number {
   return power;
 }
 
-/** Consecutive stored hashes: of leaves (level 0), or of kept subtrees. `end` is exclusive. */
-export interface StoredRange {
-  readonly level: number;
-  readonly begin: number;
-  readonly end: number;
-}
-
-/** Up to this many unneeded hashes are read as well, to save another statement. */
-const GAP = 16;
-
-/** What has to be read to compute the roots of the given ranges. */
-export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
-  const needed = ranges.flatMap(subtreesOf).map(({ level, position }) => storedBelow(level, position));
-  const sorted = needed.sort((one, other) => one.level - other.level || one.begin - other.begin);
-  const merged: StoredRange[] = [];
-  for (const range of sorted) {
-    const previous = merged.at(-1);
-    if (previous?.level === range.level && range.begin <= previous.end + GAP) {
-      merged[merged.length - 1] = { ...previous, end: Math.max(previous.end, range.end) };
-    } else {
-      merged.push(range);
-    }
+/** What has to be read to compute the roots of the given ranges: positions of leaves (level 0) and of kept subtrees, by level. */
+export function storedPositions(ranges: readonly LeafRange[]): ReadonlyMap<number, readonly number[]> {
+  const positions = new Map<number, number[]>();
+  for (const { level, position } of ranges.flatMap(subtreesOf)) {
+    const stored = level - (level % KEPT_LEVELS);
+    const width = 2 ** (level - stored);
+    const below = Array.from({ length: width }, (_unused, index) => position * width + index);
+    positions.set(stored, [...(positions.get(stored) ?? []), ...below]);
   }
-  return merged;
+  return positions;
 }
 
 /** Holds the hashes that were read, and computes the roots of ranges from them. */
@@ -121,10 +107,4 @@ function subtreesOf({ begin, end }: LeafRange): Subtree[] {
     start += width;
   }
   return subtrees;
-}
-
-function storedBelow(level: number, position: number): StoredRange {
-  const stored = level - (level % KEPT_LEVELS);
-  const width = 2 ** (level - stored);
-  return { level: stored, begin: position * width, end: (position + 1) * width };
 }

@@ -47,6 +47,12 @@ export interface TreeNode {
 /** Subtrees of every eighth level are kept: of 256 leaves, of 65,536, and so on. */
 export const KEPT_LEVELS = 8;
 
+/** How many subtrees are kept of so many leaves. */
+export function keptSubtrees(size: number): number {
+  const complete = Math.floor(size / 2 ** KEPT_LEVELS);
+  return complete === 0 ? 0 : complete + keptSubtrees(complete);
+}
+
 const SIZE = /^(0|[1-9]\d{0,15})$/;
 
 /**
@@ -68,7 +74,8 @@ export class TreeFrontier {
     const colon = text.indexOf(':');
     const size = text.slice(0, colon);
     const subtrees = text.slice(colon + 1).match(/.{1,64}/gs) ?? [];
-    if (!SIZE.test(size) || subtrees.length !== ones(Number(size)) || !subtrees.every(isTreeHash)) return null;
+    const ones = Number(size).toString(2).replaceAll('0', '');
+    if (!SIZE.test(size) || subtrees.length !== ones.length || !subtrees.every(isTreeHash)) return null;
     return new TreeFrontier(Number(size), [...subtrees]);
   }
 
@@ -98,13 +105,6 @@ export class TreeFrontier {
     this.subtrees.push(hash);
     this.leaves += 1;
   }
-}
-
-/** How many ones the number has in binary. */
-function ones(size: number): number {
-  let count = 0;
-  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
-  return count;
 }
 
 /** The tree in the head record. If its size is not the chain's length, it must neither grow nor be signed. */

@@ -45,12 +45,9 @@ export async function* entryRanges(
   const sql =
     `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 ` +
     `AND "sequence" <= $2 ${ofAction}ORDER BY "sequence" LIMIT ${MOST_ENTRIES}) AS chunk`;
+  const bounds = action === undefined ? [upTo] : [upTo, action];
   for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const [extent] = await chain.all<{ last: number | null }>(sql, [
-      after,
-      upTo,
-      ...(action === undefined ? [] : [action]),
-    ]);
+    const [extent] = await chain.all<{ last: number | null }>(sql, [after, ...bounds]);
     const last = extent?.last ?? null;
     if (last === null) return;
     yield [after, last];

@@ -11,12 +11,20 @@ import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
 import type { JsonObject } from '../../core/json/json-value';
 
-/** The columns of entries, in the order in which chunks have them. */
-export const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
-const SELECT = `SELECT ${ENTRY_NAMES.map(quoted).join(', ')} FROM "ledger_entries"`;
-const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
+const ENTRY_NAMES = ENTRY_COLUMNS.map(({ name }) => name);
+const NAMES = ENTRY_NAMES.map(quoted).join(', ');
+const SELECT_ENTRY = `SELECT ${NAMES} FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
-const SELECT_CHUNK = `${SELECT} ${CHUNK}`;
+/** Whether what an erased entry names is a later erasure of its record or, of a claim, of the entity it belonged to. */
+const IS_NAMED =
+  `CASE WHEN "erased" IS NULL THEN 1 ELSE (SELECT count(*) FROM "ledger_entries" AS said ` +
+  `WHERE said."sequence" = entry."erased" AND said."sequence" > entry."sequence" ` +
+  `AND said."subjectType" = CASE WHEN entry."subjectType" = 'claim' THEN 'entity' ELSE entry."subjectType" END ` +
+  `AND said."subjectId" = CASE WHEN entry."subjectType" = 'claim' THEN entry."entityId" ELSE entry."subjectId" END ` +
+  `AND said."action" = said."subjectType" || '.erased') END`;
+const SELECT_CHUNK = `SELECT ${NAMES}, ${IS_NAMED} AS "isNamed" FROM "ledger_entries" AS entry ${CHUNK}`;
+/** The columns of a chunk, in their order. */
+export const CHUNK_NAMES = [...ENTRY_NAMES, 'isNamed'];
 const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK}) AS chunk`;
@@ -69,9 +77,12 @@ export interface ChainExtent {
   readonly entriesBefore: number;
 }
 
+/** An entry of a chunk. */
+export type ChunkEntry = StoredEntry & { readonly isNamed: number };
+
 /** Consecutive entries, read to check their hashes. */
 export interface ChainChunk {
-  /** For `rowsIn`. */
+  /** For `rowsIn`, with `CHUNK_NAMES`. */
   readonly entries: string;
   readonly last: number;
 }
@@ -114,7 +125,7 @@ export class EntryReader {
     const extent = await fittingChunk(chain, SELECT_CHUNK_EXTENT, [after, upTo], CHUNK_ENTRIES);
     if (extent === null) return null;
     const { last, count } = extent;
-    const source = { connection: chain, dialect, columns: ENTRY_NAMES };
+    const source = { connection: chain, dialect, columns: CHUNK_NAMES };
     return { entries: await rowLists(source, SELECT_CHUNK, [after, last, count]), last };
   }
 }

@@ -1,32 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
+import { keptSubtrees, leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
 import type { TreeHead } from '../merkle/proof-check';
 import {
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
   StoredHashes,
-  type StoredRange,
-  storedRanges,
+  storedPositions,
 } from '../merkle/proof-ranges';
-import { chunksOf } from './chunks';
+import { arraysOfOne } from '../records/statements';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
-const SELECT_LEAVES =
-  `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
-const SELECT_NODES =
-  `SELECT "position", "hash" FROM "ledger_tree_nodes" ` + `WHERE "level" = $3 AND "position" >= $1 AND "position" < $2`;
-
-const KEPT = `SELECT "level", "position", "hash" FROM "ledger_tree_nodes"`;
-const IN_ORDER = `ORDER BY "level", "position" LIMIT $1`;
-/** No lower bound, so that rows added by others are read as well. */
-const SELECT_FIRST_KEPT = `${KEPT} ${IN_ORDER}`;
-const SELECT_NEXT_KEPT = `${KEPT} WHERE ("level", "position") > ($2, $3) ${IN_ORDER}`;
-
-/** Kept subtrees read at once. */
-const KEPT_CHUNK = 1_000;
+const SELECT_KEPT = `SELECT "hash" FROM "ledger_tree_nodes" WHERE "level" = $1 AND "position" = $2`;
+/** From one snapshot, as the log grows. */
+const COUNT_KEPT =
+  `SELECT (SELECT count(*) FROM "ledger_tree_nodes") AS "kept", ` +
+  `(SELECT max("sequence") FROM "ledger_entries" WHERE "sequence" <= ${Number.MAX_SAFE_INTEGER}) AS "entries"`;
 
 /** Proves that an entry is in the tree of a size: RFC 6962, section 2.1.1. */
 export interface InclusionProof {
@@ -49,7 +40,7 @@ export interface ConsistencyProof {
  */
 @Injectable()
 export class TreeReader {
-  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain'>) {}
+  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
 
   /** The current tree, according to the head record; empty before there is one. */
   async head(): Promise<TreeHead> {
@@ -73,29 +64,40 @@ export class TreeReader {
     return { earlier: { size: from, rootHash: earlier }, later: { size: to, rootHash: later }, hashes };
   }
 
-  /**
-   * The kept subtrees in chunks, lower levels first and from left to right. Rows added by others may not be valid
-   * subtrees: nothing can be looked up after such a row.
-   */
-  kept(): AsyncGenerator<Record<keyof TreeNode, unknown>[]> {
-    const { chain } = this.database;
-    return chunksOf((last) =>
-      last === undefined
-        ? chain.all(SELECT_FIRST_KEPT, [KEPT_CHUNK])
-        : chain.all(SELECT_NEXT_KEPT, [KEPT_CHUNK, Number(last.level), Number(last.position)]),
-    );
+  /** Whether these subtrees are kept as they are. */
+  async keeps(nodes: readonly TreeNode[]): Promise<boolean> {
+    for (const { level, position, hash } of nodes) {
+      const [kept] = await this.database.chain.all<{ hash: unknown }>(SELECT_KEPT, [level, position]);
+      if (kept?.hash !== hash) return false;
+    }
+    return true;
+  }
+
+  /** Whether as many subtrees are kept as the log has completed. */
+  async keepsNoOthers(): Promise<boolean> {
+    const [count] = await this.database.chain.all<{ kept: number; entries: number | null }>(COUNT_KEPT);
+    return count?.kept === keptSubtrees(count?.entries ?? 0);
   }
 
   private async roots(ranges: readonly LeafRange[]): Promise<TreeHash[]> {
     const stored = new StoredHashes();
-    await Promise.all(storedRanges(ranges).map((range) => this.read(range, stored)));
+    await Promise.all(Array.from(storedPositions(ranges), ([level, positions]) => this.read(level, positions, stored)));
     return ranges.map((range) => stored.root(range));
   }
 
-  private async read({ level, begin, end }: StoredRange, into: StoredHashes): Promise<void> {
-    const isLeaves = level === 0;
-    const [sql, parameters] = isLeaves ? [SELECT_LEAVES, [begin, end]] : [SELECT_NODES, [begin, end, level]];
-    const rows = await this.database.points.all<{ position: number; hash: unknown }>(sql, parameters);
-    for (const { position, hash } of rows) into.add(level, position, isLeaves ? leafHash(hash) : hash);
+  private async read(level: number, positions: readonly number[], into: StoredHashes): Promise<void> {
+    const { points, dialect } = this.database;
+    const place = dialect.jsonAt(0, { name: 'place', type: 'integer' });
+    const asked = `(SELECT ${place} FROM ${dialect.jsonElements('$1')})`;
+    if (level === 0) {
+      const sql = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" IN ${asked}`;
+      const sequences = arraysOfOne(positions.map((position) => position + 1));
+      const entries = await points.all<{ sequence: number; hash: unknown }>(sql, [sequences]);
+      for (const { sequence, hash } of entries) into.add(level, sequence - 1, leafHash(hash));
+      return;
+    }
+    const sql = `SELECT "position", "hash" FROM "ledger_tree_nodes" WHERE "level" = $2 AND "position" IN ${asked}`;
+    const nodes = await points.all<{ position: number; hash: unknown }>(sql, [arraysOfOne(positions), level]);
+    for (const { position, hash } of nodes) into.add(level, position, hash);
   }
 }

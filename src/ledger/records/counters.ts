@@ -20,14 +20,16 @@ export function listItems({ listColumns = [] }: AnyRecordKind, row: GovernedRow)
 /** Every counter that counts the row. */
 export function countersOf(kind: AnyRecordKind, row: GovernedRow): string[] {
   const { counter, countedBy = [] } = kind;
-  const columns = row as unknown as Readonly<Record<string, unknown>>;
-  return [
-    counter,
-    ...countedBy
-      .filter((column) => columns[column] !== null)
-      .map((column) => counterName(counter, column, columns[column])),
-    ...listItems(kind, row).map(({ column, value }) => counterName(counter, column, value)),
-  ];
+  const ofItems = listItems(kind, row).map(({ column, value }) => counterName(counter, column, value));
+  return [counter, ...countersByValue(counter, countedBy, row), ...ofItems];
+}
+
+/** The counters of its values in some columns. */
+function countersByValue(counter: string, columns: readonly string[], row: object): string[] {
+  const values = row as Readonly<Record<string, unknown>>;
+  return columns
+    .filter((column) => values[column] !== null)
+    .map((column) => counterName(counter, column, values[column]));
 }
 
 function listOf(row: GovernedRow, column: string): readonly string[] {
@@ -44,9 +46,7 @@ type CountedEntry = Pick<StoredEntry, (typeof ENTRIES_COUNTED_BY)[number]>;
 
 /** Every counter that counts the entry. */
 export function countersOfEntry(entry: CountedEntry): string[] {
-  return ENTRIES_COUNTED_BY.filter((column) => entry[column] !== null).map((column) =>
-    counterName(ENTRY_COUNTER, column, entry[column]),
-  );
+  return countersByValue(ENTRY_COUNTER, ENTRIES_COUNTED_BY, entry);
 }
 
 /** What a command adds to counters, by name. */

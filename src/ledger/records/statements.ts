@@ -85,6 +85,12 @@ export function selectAmong(
   );
 }
 
+/** What follows the place `$1` in the order of a text column, or all of it if that is null: a condition for an index. */
+export function afterPlaceSql(column: string, dialect: Dialect): string {
+  const place = dialect.placeAt('$1');
+  return `${column} >= COALESCE(${place}, '') AND ${column} IS DISTINCT FROM ${place}`;
+}
+
 /** The table of sums: `LedgerSum`. */
 export const SUMS = 'ledger_sums';
 

@@ -1,5 +1,4 @@
 import type { SqlConnection, SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
-import type { HeldContent } from '../idempotency/idempotency-store';
 import type { Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
@@ -19,11 +18,12 @@ interface FoundRow {
 export class BatchReads {
   /** By kind and key; null: there is no such row. */
   private readonly found = new Map<string, FoundRow | null>();
+  /** Characters of free-form content that it holds. */
+  size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly catalog: RecordCatalog,
-    private readonly held: HeldContent,
   ) {}
 
   /** By the columns of a unique key. */
@@ -90,7 +90,7 @@ export class BatchReads {
   private keep(kind: AnyRecordKind, name: string, stored: SqlRow): GovernedRow {
     const codec = this.catalog.codec(kind);
     const row = codec.decode(stored);
-    this.held.characters += codec.sizeOf(stored);
+    this.size += codec.sizeOf(stored);
     this.note(kind, name, row.id).row = row;
     return row;
   }
@@ -105,8 +105,9 @@ export class BatchReads {
   }
 }
 
-function nameOf(kind: AnyRecordKind, key: Where): string {
-  return JSON.stringify([kind.subjectType, key]);
+/** Names a row by its values in some columns. */
+export function nameOf({ subjectType }: AnyRecordKind, key: Where): string {
+  return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
 interface Known extends Pick<RowsAsked, 'dependsOn'> {

@@ -3,8 +3,7 @@ import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
-import { type HeldContent, IdempotencyStore } from '../idempotency/idempotency-store';
-import type { SideWrite } from '../ledger-transaction';
+import { IdempotencyStore } from '../idempotency/idempotency-store';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
 import { type KeptSum } from '../records/sum-key';
@@ -12,7 +11,7 @@ import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
-import { AskedRows, BatchReads } from './batch-reads';
+import { AskedRows, BatchReads, nameOf, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
 import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
@@ -26,14 +25,12 @@ export interface BatchMeans {
   readonly reads: BatchReads;
   /** The answers for idempotency keys. */
   readonly kept: IdempotencyStore;
-  readonly held: HeldContent;
 }
 
 /** For one transaction on the connection. */
 export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): BatchMeans {
-  const held = { characters: 0 };
-  const reads = new BatchReads(connection, catalog, held);
-  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect, held), held };
+  const reads = new BatchReads(connection, catalog);
+  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect) };
 }
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
@@ -43,7 +40,7 @@ export class Batch {
   /** Those that its commands have changed, by name. */
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
-  readonly sideWrites: SideWrite[] = [];
+  readonly sideWrites: SqlStatement[] = [];
   /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
@@ -56,6 +53,8 @@ export class Batch {
   private removals: OwnedRemoval[] = [];
   private erased: ErasedSubject[] = [];
   private flushing: Promise<void> | null = null;
+  /** Characters of the states of its entries. */
+  private stateSize = 0;
 
   /** @param position the end of the chain, which each entry moves. */
   constructor(
@@ -68,7 +67,8 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.means.held.characters > FULL;
+    const { reads, kept } = this.means;
+    return reads.size + kept.size + this.stateSize > FULL;
   }
 
   get askedRows(): AskedRows {
@@ -88,7 +88,7 @@ export class Batch {
       const entry = seal(unsealed, this.position.hash);
       this.entries.push(entry);
       this.tree.append(leafHash(entry.hash), this.nodes);
-      this.means.held.characters += entry.state?.length ?? 0;
+      this.stateSize += entry.state?.length ?? 0;
       const { sequence, hash, timestamp } = entry;
       this.position = { ...this.position, sequence, hash, timestamp };
     }
@@ -195,9 +195,6 @@ export interface RowChange {
   readonly isErased: boolean;
 }
 
-/** The column values a row is looked up by; columns of one of its kind's unique keys. */
-export type KeyValues = Readonly<Record<string, unknown>>;
-
 /** Rows that were changed, by id and by unique key; those that the database does not hold yet have to be written. */
 class RowChanges {
   private readonly changes = new Map<string, RowChange>();
@@ -208,9 +205,9 @@ class RowChanges {
     return this.changes.get(id);
   }
 
-  findBy(kind: AnyRecordKind, key: KeyValues): RowChange | undefined {
-    if (this.idsByKey.size === 0) return undefined;
-    const id = this.idsByKey.get(keyText(kind, Object.keys(key), key));
+  /** @param key the columns of one of the kind's unique keys. */
+  findBy(kind: AnyRecordKind, key: Where): RowChange | undefined {
+    const id = this.idsByKey.get(nameOf(kind, key));
     return id === undefined ? undefined : this.changes.get(id);
   }
 
@@ -223,8 +220,10 @@ class RowChanges {
     this.unwritten.add(id);
     const { kind } = change.codec;
     if (change.row === null) return;
+    const values = change.row as unknown as Where;
     for (const columns of kind.uniqueKeys ?? []) {
-      this.idsByKey.set(keyText(kind, columns, change.row as unknown as KeyValues), id);
+      const key = Object.fromEntries(columns.map((column) => [column, values[column] ?? null]));
+      this.idsByKey.set(nameOf(kind, key), id);
     }
   }
 
@@ -256,17 +255,12 @@ export class PendingChanges {
   readonly entries: UnsealedEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
   readonly erased: ErasedSubject[] = [];
-  readonly sideWrites: SideWrite[] = [];
+  readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
   readonly keptSums = new Map<string, KeptSum>();
   /** Applied to memory once the command is on disk. */
   readonly effects: AfterCommit[] = [];
-}
-
-function keyText(kind: AnyRecordKind, columns: readonly string[], values: KeyValues): string {
-  const sorted = [...columns].sort();
-  return JSON.stringify([kind.subjectType, sorted, sorted.map((column) => values[column])]);
 }
 
 /** The row as changed; undefined if it is removed, or of another kind. */

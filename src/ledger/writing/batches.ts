@@ -1,10 +1,9 @@
 import { DatabaseFault } from '../database/database-fault';
 import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
-import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
-import type { KeptChanges } from '../idempotency/idempotency-store';
+import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { Foreseen, Foresight, SideWrite } from '../ledger-transaction';
+import type { Foreseen, Foresight } from '../ledger-transaction';
 import type { LiveMemory } from '../live-rows';
 import { sumAsked } from '../records/sum-key';
 import type { RecordCatalog } from '../records/record-catalog';
@@ -19,7 +18,6 @@ const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "seque
 const LONGEST_HOLD = 500;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
 const TIDYING_INTERVAL = 1_000;
-const NOTHING_KEPT: KeptChanges = { statements: [], proof: null };
 
 export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEntries' | 'leavesRows'>> {
   readonly outcomes: readonly CommandOutcome[];
@@ -59,7 +57,7 @@ export class Batches {
     await Promise.all([this.memory.catchUp(connection, head), prefetch(late, means)]);
     await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
-    const proof = await this.finish(batch, connection);
+    const proof = await this.finish(batch);
     const { position, hasEntries, leavesRows } = batch;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
@@ -69,17 +67,17 @@ export class Batches {
   }
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
-  private async finish(batch: Batch, connection: SqlConnection): Promise<CommitProof | null> {
+  private async finish(batch: Batch): Promise<CommitProof | null> {
+    const { means, hasEntries, sideWrites, position } = batch;
+    const { kept } = means;
+    const { sequence, hash, timestamp } = position;
+    if (!hasEntries && kept.isEmpty && sideWrites.length === 0) return null;
+    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : kept.proof(timestamp);
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    const { kept } = batch.means;
-    const ofKeys = isTidying || kept.added.size > 0 ? kept.changes(batch.position.timestamp, isTidying) : NOTHING_KEPT;
-    await batch.finish(ofKeys.statements);
-    const { hasEntries, position, sideWrites } = batch;
-    const { sequence, hash } = position;
-    if (hasEntries) return { sql: SELECT_HASH, parameters: [sequence], found: hash };
-    return ofKeys.proof ?? (await proofOfLast(connection, sideWrites));
+    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(timestamp) : []);
+    return proof;
   }
 
   /** What a command gets wrong beforehand, it finds out for itself when it runs. */
@@ -123,15 +121,6 @@ async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<Fo
     if (error instanceof DatabaseFault) throw error;
     return { sums: [], rows: [] };
   }
-}
-
-/** Read in the transaction that has made the change. Null when nothing was written aside. */
-async function proofOfLast(connection: SqlConnection, writes: readonly SideWrite[]): Promise<CommitProof | null> {
-  const last = writes.at(-1);
-  if (last === undefined) return null;
-  const { sql, parameters } = last.proof;
-  const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
-  return { sql, parameters, found: row?.found ?? null };
 }
 
 /** Reads what the commands will ask for, in one statement for all of them. */

@@ -1,11 +1,11 @@
 import { type Caller, SYSTEM_CALLER } from '../caller';
 import { quoted } from '../database/dialect';
-import type { SqlRow, SqlValue } from '../database/sql-connection';
+import type { SqlRow, SqlStatement, SqlValue } from '../database/sql-connection';
 import type { JsonObject } from '../../core/json/json-value';
 import { canonicalJson } from '../chain/canonical-json';
 import { newSalt } from '../chain/random';
-import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
-import { type AfterCommit, type Batch, changedRow, type KeyValues, PendingChanges } from './batch';
+import type { AccessDeniedNote, EntryNote, LedgerTransaction } from '../ledger-transaction';
+import { type AfterCommit, type Batch, changedRow, PendingChanges } from './batch';
 import { ACCESS_DENIED } from '../chain/stored-entry';
 import { ownerColumn, requireOwner } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
@@ -83,11 +83,11 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
-    const values = key as KeyValues;
+    const values = key as Where;
     const found =
       this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.reading(() => this.batch.means.reads.find(kind, key as Where)));
+      (await this.reading(() => this.batch.means.reads.find(kind, values)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
@@ -236,7 +236,7 @@ export class CommandDraft implements LedgerTransaction {
     this.addEntry(type, id, null, { action: ACCESS_DENIED, agentId, reason, details, outcome: 'denied' });
   }
 
-  writeAside(change: SideWrite): void {
+  writeAside(change: SqlStatement): void {
     this.refuseIfFinished();
     this.steps += 1;
     this.pending.sideWrites.push(change);

@@ -1,5 +1,5 @@
 import { quoted } from '../database/dialect';
-import type { SideWrite } from '../ledger-transaction';
+import type { SqlStatement } from '../database/sql-connection';
 import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { LEFTOVERS } from '../schema/ledger-tables';
@@ -13,10 +13,8 @@ export const ERASED = 'erased ';
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
 /** Has entries about an erased record emptied once more: somebody may have put back what they held. */
-export function emptyAgain(subjectType: string, id: string): SideWrite {
-  const parameters = [`${ERASED}${subjectType}`, id];
-  const proof = `SELECT count(*) AS "found" FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2`;
-  return { sql: REMEMBER_LEFTOVER, parameters, proof: { sql: proof, parameters } };
+export function emptyAgain(subjectType: string, id: string): SqlStatement {
+  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
 }
 
 /** Deletes the first rows of the owner `$1`. */
@@ -58,6 +56,11 @@ export const SELECT_ERASED =
 export function holdsContentsSql(alias = ''): string {
   return `${alias}"erased" IS NULL AND ${alias}"action" NOT LIKE '%.erased'`;
 }
+
+/** True for an `entry` about the record of the entry `gone`, or about a claim of that entity. */
+export const IS_ABOUT_GONE =
+  `(entry."subjectId" = gone."subjectId" OR (gone."subjectType" = 'entity' ` +
+  `AND entry."entityId" = gone."subjectId" AND entry."subjectType" = 'claim'))`;
 
 export interface ErasedRecord {
   /** Of the table of leftovers: `erased execution`. */

@@ -164,13 +164,12 @@ export class VerificationResponse {
     state: TimedStateVerdict | null,
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
-    const { entriesVerified, brokenLinks, invalidHashes, erased, head, firstInvalid, tree } = verdict;
-    const counts = { entriesVerified, brokenLinks, invalidHashes, erased };
+    const { roots: _roots, duration: durationMs, ...found } = verdict;
     // A client that only looks at this member must not miss other findings.
-    const valid = verdict.valid && tree?.matches !== false && isKept(checkpoint);
-    const ofChain = { valid, ...counts, head, firstInvalid, tree, durationMs: verdict.duration };
-    const found = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
-    return state === null ? found : withState(found, state);
+    const valid = found.valid && found.tree?.matches !== false && isKept(checkpoint);
+    const ofChain = { ...found, valid, durationMs };
+    const answer = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
+    return state === null ? answer : withState(answer, state);
   }
 }
 

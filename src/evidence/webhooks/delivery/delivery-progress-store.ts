@@ -7,10 +7,9 @@ import { newEpoch } from '../../../ledger/chain/random';
 import { Database } from '../../../ledger/database/database';
 import { isFault } from '../../../ledger/database/database-fault';
 import { quoted } from '../../../ledger/database/dialect';
-import type { SqlRow, SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
+import type { SqlRow, SqlSessions, SqlStatement, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
 import { columnsOf } from '../../../ledger/records/record-codec';
-import type { SideWrite } from '../../../ledger/ledger-transaction';
 
 /**
  * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
@@ -195,15 +194,14 @@ const REPLAY = `${ANEW} NULL, "sequence" = excluded."sequence", "replayHead" = e
 const RESUME =
   `${ANEW} CASE WHEN "webhook_standings"."attempts" > 0 OR "webhook_standings"."nextAttemptAt" IS NOT NULL ` +
   `THEN "webhook_standings"."lastAttemptAt" END`;
-const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
 
 /**
  * Makes an endpoint continue after this sequence, also one that was given up.
  *
  * @param head the ledger's last sequence: up to there, the current filter chooses what is delivered.
  */
-export function replayed(webhookId: string, after: number, head: number): SideWrite {
-  return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()], proof: proofFor(webhookId) };
+export function replayed(webhookId: string, after: number, head: number): SqlStatement {
+  return { sql: REPLAY, parameters: [webhookId, after, head, newEpoch()] };
 }
 
 /**
@@ -211,10 +209,6 @@ export function replayed(webhookId: string, after: number, head: number): SideWr
  *
  * @param start the position of an endpoint that has none yet.
  */
-export function resumed(webhookId: string, start: number): SideWrite {
-  return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()], proof: proofFor(webhookId) };
-}
-
-function proofFor(webhookId: string): SideWrite['proof'] {
-  return { sql: SELECT_EPOCH, parameters: [webhookId] };
+export function resumed(webhookId: string, start: number): SqlStatement {
+  return { sql: RESUME, parameters: [webhookId, start, null, newEpoch()] };
 }

@@ -125,7 +125,6 @@ function listIn(text: string, member?: string): object[] {
 const ANY_SUM = `SELECT "sum" FROM "ledger_sums" LIMIT 1`;
 const ANY_LIMITED = `SELECT "id" FROM "policies" WHERE "limits" <> '[]' LIMIT 1`;
 const ANY_GRANTED = `SELECT "id" FROM "executions" WHERE "grantId" IS NOT NULL LIMIT 1`;
-const COUNT_SUMS = `SELECT count(*) AS "found" FROM "ledger_sums"`;
 
 /** Adds up what was used of limits and grants, at a start that misses the sums. */
 @Injectable()
@@ -149,9 +148,8 @@ export class MissingSums implements OnApplicationBootstrap {
       await this.addUp(sums, { after: head, upTo: Number.MAX_SAFE_INTEGER });
       const { rows } = sums;
       if (rows.length === 0) return;
-      const proof = { sql: COUNT_SUMS, parameters: [] };
       const { keepSums } = ledgerSql(this.database.dialect);
-      transaction.writeAside({ sql: keepSums, parameters: [JSON.stringify(rows)], proof });
+      transaction.writeAside({ sql: keepSums, parameters: [JSON.stringify(rows)] });
       transaction.afterCommit(() =>
         this.logger.warn(`${rows.length} sums of what was used were missing, and are added up anew.`),
       );

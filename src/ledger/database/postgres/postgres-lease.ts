@@ -116,10 +116,9 @@ export class PostgresLease {
   }
 
   private onFailure(error: unknown): void {
-    if (!this.isFailing)
-      this.logger.warn(
-        `The lease of this process cannot be renewed; ${LEASE / 1_000} s after the last renewal others consider it ended: ${String(error)}`,
-      );
+    this.logger.warn(
+      `The lease of this process cannot be renewed; ${LEASE / 1_000} s after the last renewal others consider it ended: ${String(error)}`,
+    );
     this.isFailing = true;
   }
 }
