@@ -9,7 +9,7 @@ import { BodyReader, discarded, isBodyToCome } from '../body/body-reader';
 import type { JsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-scanner';
 import { Gates, holdUntilAnswered } from '../gates';
-import type { TakenPart } from '../request/routes';
+import { routeNotFound, type TakenPart } from '../request/routes';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { DtoReader } from '../validation/dto';
 import { NO_QUERY, parseQueryString, QueryString } from './query-string';
@@ -38,6 +38,7 @@ export class RequestInputGuard implements CanActivate {
   canActivate(context: ExecutionContext): MaybeLater {
     const [request, response] = context.getArgs<Exchange>();
     const { traits, method } = request;
+    if (!traits.isServedWith(this.configuration)) throw routeNotFound();
     if (!traits.readsInput) return true;
     if (METHODS_WITH_BODY.has(method)) return this.readInput(request, response);
     const provided = this.provide(request, undefined);

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Redirect, Req, StreamableFile, Injectable } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { ExistsWith, Public, routeNotFound, Marked } from '../request/routes';
+import { Public, routeNotFound, Marked } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
 import { UI_PATHS, uiFile } from './swagger-ui';
 
@@ -29,7 +29,7 @@ export class ApiDocument {
 /** The API document and the page that shows it; nothing is loaded from other origins. */
 @ApiExcludeController()
 @Public()
-@ExistsWith('swaggerEnabled')
+@Marked({ isServedWith: ({ swaggerEnabled }) => swaggerEnabled })
 @Controller()
 export class OpenApiController {
   constructor(private readonly document: ApiDocument) {}

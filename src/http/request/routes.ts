@@ -1,17 +1,14 @@
 import {
   applyDecorators,
-  type CanActivate,
   createParamDecorator,
   type Type,
   type ExecutionContext,
   HttpStatus,
-  Injectable,
   RequestMethod,
-  UseGuards,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Configuration } from '../../core/config/configuration';
+import type { Configuration } from '../../core/config/configuration';
 import { DomainError } from '../../core/errors/domain-error';
 import type { AnyErrorCode } from '../../core/errors/error-codes';
 import type { Caller, Scope } from '../../ledger/caller';
@@ -49,6 +46,8 @@ export interface TakenHeader {
 
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
 export class RouteMarks {
+  /** Where it says no, there is nothing at the path of the route. */
+  readonly isServedWith: (settings: Configuration) => boolean = () => true;
   readonly rateLimitBucket: string = SHARED_BUCKET;
   /** Neither counted nor refused by the rate limit: for files that are the same for everybody. */
   readonly isUncounted: boolean = false;
@@ -169,20 +168,6 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
     const headers = [...(marksOf(handler.value as object).headers ?? []), header];
     applyDecorators(Marked({ headers }), ApiHeader({ name, required: false, description }))(target, method, handler);
   };
-}
-
-/** Where the setting is off, the routes of the controller do not exist. */
-export function ExistsWith(setting: 'consoleEnabled' | 'swaggerEnabled'): ClassDecorator {
-  @Injectable()
-  class SettingGuard implements CanActivate {
-    constructor(private readonly configuration: Configuration) {}
-
-    canActivate(): boolean {
-      if (!this.configuration[setting]) throw routeNotFound();
-      return true;
-    }
-  }
-  return UseGuards(SettingGuard);
 }
 
 /** For a path at which there is nothing, or nothing that is switched on. */

@@ -5,7 +5,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
 import { FOR_EVER } from '../../http/answers/common-headers';
-import { ExistsWith, Public, routeNotFound, Marked } from '../../http/request/routes';
+import { Public, routeNotFound, Marked } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');
@@ -52,7 +52,7 @@ const POLICY: readonly string[] = [
 /** The console: one page for all its paths, which uses only the public interface. */
 @ApiExcludeController()
 @Public()
-@ExistsWith('consoleEnabled')
+@Marked({ isServedWith: ({ consoleEnabled }) => consoleEnabled })
 @Controller('console')
 export class ConsoleController {
   constructor(private readonly issuer: OidcIssuer) {}
