@@ -12,7 +12,6 @@ import { ConfigurationModule } from './core/config/configuration.module';
 import type { Environment } from './core/config/variables/variable';
 import { DecisionFilesModule } from './evidence/decision-files/decision-files.module';
 import { DecisionsModule } from './governance/decisions/decisions.module';
-import { OpenApiModule } from './http/openapi/openapi.module';
 import { EntitiesModule } from './governance/entities/entities.module';
 import { ErasuresModule } from './evidence/erasures/erasures.module';
 import { EventsModule } from './evidence/events/events.module';
@@ -20,7 +19,6 @@ import { ExecutionsModule } from './governance/executions/executions.module';
 import { ForwardAuthModule } from './governance/forward-auth/forward-auth.module';
 import { HealthModule } from './operations/health/health.module';
 import { FailedAuthentications } from './http/authentication/failed-authentications';
-import { AccessModule } from './http/authentication/access-denials';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { Authentication } from './http/authentication/authentication';
 import { AllExceptionsFilter } from './http/fallback/exception.filter';
@@ -109,7 +107,6 @@ export class AppModule {
       imports: [
         await ConfigurationModule.forRoot(environment),
         LoggingModule.to(logStream),
-        AccessModule,
         TokensModule,
         LedgerModule,
         ...features,
@@ -118,7 +115,6 @@ export class AppModule {
         PermitsModule,
         ForwardAuthModule,
         MetricsModule,
-        OpenApiModule,
         ConsoleModule,
         HttpModule,
       ],

@@ -4,18 +4,17 @@ import { PIPELINE } from '../../src/app.module';
 import { Configuration } from '../../src/core/config/configuration';
 import { ConfigurationModule } from '../../src/core/config/configuration.module';
 import { assemble } from '../../src/create-app';
-import { OpenApiModule } from '../../src/http/openapi/openapi.module';
 import { CreateEntityRequest, EntityResponse } from '../../src/governance/entities/dto/entity.dto';
 import { IssuedKeys, IssuedTokens } from '../../src/http/authentication/authentication';
 import { Caller } from '../../src/http/input/caller.decorator';
-import { AccessDenials } from '../../src/http/authentication/access-denials';
-import { Revisioned } from '../../src/http/request/routes';
+import { AnyScope, Revisioned } from '../../src/http/request/routes';
 import { HttpModule } from '../../src/http/http.module';
 import { LoggingModule } from '../../src/http/logging/logging.module';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { SAMPLE_ROW } from './sample-entity';
 
 /** The handlers of the real entities controller, with nothing behind them. */
+@AnyScope()
 @Controller('entities')
 class EchoController {
   @Post()
@@ -39,7 +38,6 @@ class EchoModule {}
 const NOBODY_ELSE = {
   holderOf: () => null,
   isVerified: () => true,
-  note: (_request: unknown, refusal: Error) => refusal,
 };
 
 @Global()
@@ -66,11 +64,10 @@ async function main(): Promise<void> {
       LoggingModule.to(),
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
-      OpenApiModule,
       HttpModule,
       NobodyElseModule,
     ],
-    providers: [...PIPELINE, { provide: AccessDenials, useValue: NOBODY_ELSE }],
+    providers: PIPELINE,
   });
   const { port, host } = application.get(Configuration);
   await application.listen(port, host);

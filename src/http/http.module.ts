@@ -1,34 +1,58 @@
 import { createRequire } from 'node:module';
-import { Global, Module } from '@nestjs/common';
+import { Global, Logger, Module, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { Configuration } from '../core/config/configuration';
 import { OpenedParts } from '../core/lifecycle/opened-parts';
+import { AccessDenials } from './authentication/access-denials';
 import { BodyReader } from './body/body-reader';
 import { FallbackController } from './fallback/fallback.controller';
 import { Gates } from './gates';
 import { Lists } from './lists/lists';
+import { ApiDocument, OpenApiController } from './openapi/openapi.controller';
 import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
+import { handlersOf, marksOf } from './request/routes';
 import { ShutdownGuard } from './shutdown/shutdown';
 import { StreamedAnswers } from './answers/streamed-answers';
 import { Waits } from './waiting/waits';
 
 const load = createRequire(__filename);
 
-const SHARED = [BodyReader, Gates, Lists, ShutdownGuard, StreamedAnswers, Waits];
+const SHARED = [AccessDenials, BodyReader, Gates, Lists, ShutdownGuard, StreamedAnswers, Waits];
 
 /**
- * What guards, controllers and the metrics share, and the route for everything that has no other. To be imported last:
- * that route matches every path.
+ * What guards, controllers and the metrics share, the API document, and the route for everything that has no other. To be
+ * imported last: that route matches every path.
  */
 @Global()
 @Module({
-  imports: [ThrottlerModule.forRootAsync({ inject: [Configuration, OpenedParts], useFactory: throttlerOptions })],
-  controllers: [FallbackController],
-  providers: SHARED,
+  imports: [
+    DiscoveryModule,
+    ThrottlerModule.forRootAsync({ inject: [Configuration, OpenedParts], useFactory: throttlerOptions }),
+  ],
+  controllers: [OpenApiController, FallbackController],
+  providers: [...SHARED, ApiDocument],
   exports: [...SHARED, ThrottlerModule],
 })
-export class HttpModule {}
+export class HttpModule implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Scopes');
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** Warns about routes that do not name the scope they need. */
+  onApplicationBootstrap(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      const controller = metatype as Type;
+      for (const [name, handler] of handlersOf(controller)) {
+        if ((marksOf(handler).scopes ?? marksOf(controller).scopes) !== undefined) continue;
+        this.logger.warn(
+          `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
+        );
+      }
+    }
+  }
+}
 
 /** The throttler counts with `RateLimits`. */
 async function throttlerOptions(configuration: Configuration, opened: OpenedParts): Promise<ThrottlerModuleOptions> {

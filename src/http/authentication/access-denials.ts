@@ -1,4 +1,4 @@
-import { Injectable, Global, Logger, Module, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { CallerRefusal } from '../../core/errors/domain-error';
 import type { DenialReason } from '../../core/errors/error-codes';
 import type { JsonObject } from '../../core/json/json-value';
@@ -6,8 +6,6 @@ import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
 import type { ServiceRequest } from '../request/service-request';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { handlersOf, readTraits } from '../request/routes';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
 const INTERVAL = 1_000;
@@ -73,30 +71,4 @@ function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObjec
     // As it was asked: there may be no such record.
     ...(typeof id === 'string' && id.length <= LONGEST_TARGET && { target: id }),
   };
-}
-
-/** What is known about refused callers, for answering and counting them. */
-@Global()
-@Module({
-  imports: [DiscoveryModule],
-  providers: [AccessDenials],
-  exports: [AccessDenials],
-})
-export class AccessModule implements OnApplicationBootstrap {
-  private readonly logger = new Logger('Scopes');
-
-  constructor(private readonly discovery: DiscoveryService) {}
-
-  /** Warns about routes that do not name the scope they need. */
-  onApplicationBootstrap(): void {
-    for (const { metatype } of this.discovery.getControllers()) {
-      const controller = metatype as Type;
-      for (const [name, handler] of handlersOf(controller)) {
-        if (readTraits(controller, handler).namesScopes) continue;
-        this.logger.warn(
-          `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
-        );
-      }
-    }
-  }
 }

@@ -200,8 +200,6 @@ export interface TakenPart {
 
 /** What the HTTP layer has to know about a route; read from its decorators once. */
 export interface RouteTraits extends RouteMarks {
-  /** False: no scope was named, so the narrowest applies. */
-  readonly namesScopes: boolean;
   readonly isPublic: boolean;
   /** False: nothing is replayed there. */
   readonly keepsAnswers: boolean;
@@ -233,11 +231,9 @@ export function routeTemplate({ route: reached }: Request): string | null {
 
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
-  const given = { ...marksOf(controller), ...marksOf(handler) };
-  const marks = { ...new RouteMarks(), ...given };
+  const marks = { ...new RouteMarks(), ...marksOf(controller), ...marksOf(handler) };
   return {
     ...marks,
-    namesScopes: given.scopes !== undefined,
     isPublic: marks.scopes === 'public',
     keepsAnswers: !marks.answersSecret && !marks.ignoresIdempotencyKey,
     keyHoldersBucket: `${marks.rateLimitBucket}-with-key`,
