@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import type { Moment } from '../../ledger/record-history';
 import { Field, ReadAs } from '../validation/fields';
 import { type FieldText } from '../validation/shapes';
-import { QueryMoment } from '../validation/query-fields';
+import { momentFault, QueryMoment } from '../validation/query-fields';
 import { parseTimestampOrDate } from '../validation/timestamp';
 
 export class AsOfQuery {
@@ -24,12 +24,4 @@ export function MomentField(field: FieldText<string | number>): PropertyDecorato
     ReadAs((given) => parseTimestampOrDate(given) ?? given),
     Field({ rule: momentFault, schema: { anyOf } }, { ...field, optional: true }),
   );
-}
-
-function momentFault(value: unknown): string | undefined {
-  const isSequence = Number.isSafeInteger(value) && Number(value) >= 1;
-  const isTime = typeof value === 'string' && parseTimestampOrDate(value) !== undefined;
-  return isSequence || isTime
-    ? undefined
-    : 'must be the sequence of an entry, an integer of 1 or more, or an RFC 3339 time with a zone or a date, as text';
 }

@@ -25,10 +25,11 @@ import {
   textsShape,
 } from './shapes';
 
-/** A member of this shape. */
+/** A member of this shape. @param mayBeNull whether the API document says so; a member that is optional takes null. */
 export function Field(
   { rule, schema }: { readonly rule: MemberRule; readonly schema: object },
   field: FieldText & Presence,
+  mayBeNull = field.optional ?? false,
 ): PropertyDecorator {
   const { optional = false } = field;
   // Of an object `required` would list its own members. Of alternatives each says that it may be null.
@@ -36,7 +37,7 @@ export function Field(
   return applyDecorators(
     ...(optional ? [IsOptional()] : []),
     CheckedBy('shape', rule),
-    ApiProperty({ ...schema, ...presence, ...shown('anyOf' in schema ? { ...field, optional: false } : field) }),
+    ApiProperty({ ...schema, ...presence, ...shown({ ...field, optional: mayBeNull && !('anyOf' in schema) }) }),
   );
 }
 

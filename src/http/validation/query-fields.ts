@@ -1,15 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { CheckedBy, WholeRequest } from './dto';
-import { ReadAs } from './fields';
+import { WholeRequest } from './dto';
+import { Field, ReadAs } from './fields';
 import {
   choiceShape,
   type ChoiceText,
   type FieldText,
   integerShape,
   type MemberRule,
-  shown,
   type TextLimits,
   type TextListLimits,
   textShape,
@@ -31,16 +28,10 @@ export interface QueryPresence {
  */
 function queryField(
   field: FieldText & QueryPresence,
-  { rule, schema }: { readonly rule: MemberRule; readonly schema: object },
+  shape: { readonly rule: MemberRule; readonly schema: object },
   read: (text: string) => unknown = (text) => text,
 ): PropertyDecorator {
-  const { required = false } = field;
-  return applyDecorators(
-    ...(required ? [] : [IsOptional()]),
-    ReadAs(read),
-    CheckedBy('query', rule),
-    ApiProperty({ ...schema, required, ...shown(field) }),
-  );
+  return applyDecorators(ReadAs(read), Field(shape, { ...field, optional: field.required !== true }, false));
 }
 
 /** An integer in digits only. */
@@ -81,24 +72,28 @@ export function QueryTimestamp(field: FieldText<string>): PropertyDecorator {
 /** A sequence of the ledger, or a time or date as above; the DTO holds a number, or a time as text. */
 export function QueryMoment(field: FieldText<string>): PropertyDecorator {
   const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text));
-  return queryField(field, { ...TIME, rule: momentFault }, read);
+  const rule = (value: unknown): string | undefined => lostPlusFault(value) ?? momentFault(value);
+  return queryField(field, { ...TIME, rule }, read);
 }
 
-function momentFault(value: unknown): string | undefined {
-  const isSequence = typeof value === 'number' && value >= 1 && Number.isSafeInteger(value);
-  if (isSequence) return undefined;
-  const fault = typeof value === 'number' ? '' : timestampFault(value);
-  return fault === undefined || OFFSET_WITHOUT_PLUS.test(String(value))
-    ? fault
-    : 'must be the sequence of an entry, 1 or more, or an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
+/** What is wrong with a sequence as an integer, or a time or date as text. */
+export function momentFault(value: unknown): string | undefined {
+  const isSequence = Number.isSafeInteger(value) && Number(value) >= 1;
+  const isTime = typeof value === 'string' && parseTimestampOrDate(value) !== undefined;
+  return isSequence || isTime ? undefined : `must be the sequence of an entry, an integer of 1 or more, or ${A_TIME}`;
 }
+
+const A_TIME = 'an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
 
 function timestampFault(value: unknown): string | undefined {
   const text = String(value);
-  if (parseTimestampOrDate(text) === text) return undefined;
-  return OFFSET_WITHOUT_PLUS.test(text)
+  return parseTimestampOrDate(text) === text ? undefined : (lostPlusFault(text) ?? `must be ${A_TIME}`);
+}
+
+function lostPlusFault(value: unknown): string | undefined {
+  return OFFSET_WITHOUT_PLUS.test(String(value))
     ? 'must have the "+" of its offset written as %2B, since a bare "+" means a space'
-    : 'must be an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
+    : undefined;
 }
 
 /** The query's `from` must not be later than its `to`. */
