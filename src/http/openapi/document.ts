@@ -95,14 +95,9 @@ export function createDocument(application: INestApplication): OpenAPIObject {
   allowNull(document);
   const routes = documentedRoutes(discovery);
   completeOperations(document, routes);
-  addErrorSchemas(document, routes);
-  return document;
-}
-
-/** Adds the schemas of the codes that routes answer with. */
-function addErrorSchemas({ components }: OpenAPIObject, routes: ReadonlyMap<string, DocumentedRoute>): void {
   const codes = new Set([...routes.values()].flatMap(errorCodesOf));
-  if (components !== undefined) components.schemas = { ...components.schemas, ...errorSchemas(codes) };
+  document.components.schemas = { ...document.components.schemas, ...errorSchemas(codes) };
+  return document;
 }
 
 function tagsOfModules(discovery: DiscoveryService): ApiTag[] {
@@ -131,21 +126,17 @@ function base(tags: readonly ApiTag[]): Omit<OpenAPIObject, 'paths'> {
  * and the usual workarounds do not compile in some generators. So a class that is nullable in one place has to be
  * nullable everywhere.
  */
-function allowNull({ components }: OpenAPIObject): void {
-  const schemas = components?.schemas ?? {};
-  for (const { properties = {} } of Object.values(schemas).filter(isSchema)) {
+function allowNull(document: OpenAPIObject): void {
+  const schemas = Object.values(document.components?.schemas ?? {});
+  for (const { properties = {} } of schemas.filter(isSchema)) {
     for (const member of Object.values<Schema>(properties).filter(isSchema)) {
-      const target = schemas[nameIn(member) ?? ''];
-      if (member.nullable !== true || target === undefined || !isSchema(target)) continue;
+      const target = schemaOf(document, member.allOf?.[0]);
+      if (member.nullable !== true || target === undefined) continue;
       delete member.nullable;
       delete member.type;
       target.nullable = true;
     }
   }
-}
-
-function nameIn({ allOf: [only] = [] }: SchemaObject): string | undefined {
-  return only !== undefined && !isSchema(only) ? only.$ref.split('/').at(-1) : undefined;
 }
 
 function isSchema(schema: Schema): schema is SchemaObject {
@@ -186,9 +177,7 @@ function completeOperations(document: OpenAPIObject, routes: ReadonlyMap<string,
   for (const item of Object.values(document.paths)) {
     for (const operation of METHODS.flatMap((method) => item[method] ?? [])) {
       const route = routes.get(operation.operationId ?? '');
-      if (route !== undefined) {
-        complete(document, operation, route);
-      }
+      if (route !== undefined) complete(document, operation, route);
     }
   }
 }
@@ -260,18 +249,16 @@ function close(document: OpenAPIObject, schema: SchemaObject): void {
   }
 }
 
-function schemaOf(
-  document: OpenAPIObject,
-  reference: SchemaObject | ReferenceObject | undefined,
-): SchemaObject | undefined {
-  const name = reference !== undefined && '$ref' in reference ? reference.$ref.split('/').at(-1) : undefined;
-  const schema = document.components?.schemas?.[name ?? ''];
-  return schema === undefined || '$ref' in schema ? undefined : schema;
+/** The schema that a reference names. */
+function schemaOf({ components }: OpenAPIObject, reference: Schema | undefined): SchemaObject | undefined {
+  if (reference === undefined || isSchema(reference)) return undefined;
+  const schema = components?.schemas?.[reference.$ref.split('/').at(-1) ?? ''];
+  return schema !== undefined && isSchema(schema) ? schema : undefined;
 }
 
 /** Members without an example of their own are omitted: they are optional. */
 function exampleOfMembers({ properties = {} }: SchemaObject): Example {
-  const members = Object.entries<SchemaObject | ReferenceObject>(properties);
+  const members = Object.entries<Schema>(properties);
   return Object.fromEntries(
     members.flatMap(([name, member]) => ('example' in member ? [[name, member.example as unknown]] : [])),
   );

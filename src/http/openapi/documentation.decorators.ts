@@ -13,7 +13,7 @@ export const ApiExamples = (examples: BodyExamples): CustomDecorator => SetMetad
 const DIGITS = 26;
 
 /** The names of the records that the examples create, by id prefix, in order. */
-const SAMPLES = {
+const SAMPLES: Readonly<Record<string, readonly string[]>> = {
   ent: ['the entity "Payment gateway"', 'the entity "Fax gateway"'],
   clm: ['the first claim about "Payment gateway"', 'the second claim about it'],
   agt: ['the agent "reminder-bot"', 'the agent "change-reviewer"'],
@@ -27,7 +27,7 @@ const SAMPLES = {
     'the decision on release 4.4',
   ],
   whk: ['the webhook of the finance channel', 'the webhook that is deleted'],
-} satisfies Readonly<Record<string, readonly string[]>>;
+};
 
 /**
  * A sample id, which refers to the `number`th record of its kind created in a session. In Swagger UI, `swagger-ui.ts`
@@ -40,17 +40,9 @@ export function sampleId(prefix: string, number = 1): string {
 /** In examples, stands for the policy set that was returned last. */
 export const SAMPLE_POLICY_SET = '0'.repeat(64);
 
-/**
- * The record that a sample id refers to, such as `the agent "reminder-bot"`; undefined for kinds that the examples do
- * not create.
- */
-function sampleName(prefix: string, number = 1): string | undefined {
-  return Object.entries<readonly string[]>(SAMPLES).find(([known]) => known === prefix)?.[1][number - 1];
-}
-
 /** A Markdown table of the records that the sample ids refer to. */
 export function legend(): string {
-  const rows = Object.entries<readonly string[]>(SAMPLES).flatMap(([prefix, names]) =>
+  const rows = Object.entries(SAMPLES).flatMap(([prefix, names]) =>
     names.map((name, index) => `| \`${sampleId(prefix, index + 1)}\` | ${name} |`),
   );
   return rows.join('\n');
@@ -68,7 +60,7 @@ export function ApiRecordId(
   { subjectType, idPrefix }: AnyRecordKind,
   { parameter = 'id', sample = 1 }: RecordIdParameter = {},
 ): MethodDecorator {
-  const name = sampleName(idPrefix, sample);
+  const name = SAMPLES[idPrefix]?.[sample - 1];
   const description = `Id of the ${subjectType}.${name === undefined ? '' : ` The example stands for ${name}.`}`;
   return ApiParam({ name: parameter, description, example: sampleId(idPrefix, sample) });
 }
