@@ -2,7 +2,7 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ClientLeft } from '../../http/answers/answer-end';
-import { entityTagOf, HeldCopy } from '../../http/conditional/precondition';
+import { entityTagOf, IfNoneMatch, isCurrentCopy } from '../../http/conditional/precondition';
 import { Gates } from '../../http/gates';
 import { Caller, ClientOf } from '../../http/input/caller.decorator';
 import { ApiPage } from '../../http/lists/api-list.decorator';
@@ -67,7 +67,7 @@ export class StopsController {
     @Caller() caller: Caller,
     @ClientOf() client: string,
     @ClientLeft() leaving: AbortSignal,
-    @HeldCopy() held: HeldCopy,
+    @IfNoneMatch() copies: string | undefined,
     @Query() { wait: seconds, ...query }: StopListQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StopList | undefined> {
@@ -87,7 +87,7 @@ export class StopsController {
       const { data, total } = newest;
       // A cursor differs each time.
       [tag, readAt] = [entityTagOf({ data, total }), changes];
-      return held.has(tag) ? undefined : newest;
+      return isCurrentCopy(copies, tag) ? undefined : newest;
     };
     const isOpen = (answer: StopList | undefined): boolean => answer === undefined;
     const answer = await this.waits.until({ caller, seconds, leaving, read, isOpen });

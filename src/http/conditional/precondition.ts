@@ -45,18 +45,10 @@ export function IfMatch(): ParameterDecorator {
   });
 }
 
-/** The copies of an answer that the client has, by its `If-None-Match`. */
-export interface HeldCopy {
-  /** @param tag from `entityTagOf`. */
-  has(tag: string): boolean;
-}
+/** The request's `If-None-Match`. */
+export const IfNoneMatch = exchangeParameter(({ headers }) => headers['if-none-match']);
 
-/** A strong entity tag of what an answer says, for answers without a revision. */
+/** A strong entity tag of what an answer says, for routes marked `@Marked({ isTagged: true })`. */
 export function entityTagOf(content: object): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)}"`;
 }
-
-/** For routes marked `@Marked({ isTagged: true })`. */
-export const HeldCopy = exchangeParameter(({ headers }): HeldCopy => ({
-  has: (tag) => isCurrentCopy(headers['if-none-match'], tag),
-}));
