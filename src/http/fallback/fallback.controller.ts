@@ -8,8 +8,7 @@ import { routeNotFound, Marked } from '../request/routes';
 import { isPreflight } from '../answers/common-headers';
 import type { ServiceRequest } from '../request/service-request';
 
-const EVERY_PATH = '*path';
-const FALLBACK_PATHS = ['/', EVERY_PATH];
+const EVERY_PATH = '{*path}';
 
 /**
  * Answers what no other route answers. It is a route itself, so that the guards see unknown paths and preflights too.
@@ -36,10 +35,10 @@ export class FallbackController implements OnModuleInit {
     if (last?.route?.path !== `/${EVERY_PATH}`) {
       throw new Error('A module was imported after HttpModule, so its routes could not be reached. Import it before.');
     }
-    this.routes = answering.slice(0, -FALLBACK_PATHS.length);
+    this.routes = answering.slice(0, -1);
   }
 
-  @All(FALLBACK_PATHS)
+  @All(EVERY_PATH)
   @Marked({ readsInput: false, scopes: 'unrouted' })
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) throw invalid([request.unreadable]);
