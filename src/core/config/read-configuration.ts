@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { Configuration } from './configuration';
 import { editsBetween } from '../values/edits';
 import type { ConfiguredDatabase } from './variables/database-url';
 import {
   type Environment,
-  generateApiKey,
   isGuessable,
   SHORTEST_SAFE_KEY,
   type Variable,
@@ -40,12 +40,10 @@ export function readDatabase(environment: Environment): ConfiguredDatabase {
 
 /** Settings that work but should be changed, one sentence each. */
 export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
-  const shortKeys = [
-    ...(isGuessable(apiKey) ? ['API_KEY'] : []),
-    ...(isGuessable(apiKeyPrevious ?? '') ? ['API_KEY_PREVIOUS'] : []),
-  ];
-  return shortKeys.map(
-    (name) =>
+  const keys = Object.entries({ API_KEY: apiKey, API_KEY_PREVIOUS: apiKeyPrevious ?? '' });
+  const guessable = keys.filter(([, key]) => isGuessable(key));
+  return guessable.map(
+    ([name]) =>
       `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Generate one with: openssl rand -hex 32`,
   );
 }
@@ -90,7 +88,7 @@ function shorten(text: string): string {
 /** Generates a key if none was given. */
 function withApiKey(settings: Settings): Configuration {
   const apiKeyGenerated = settings.apiKey === '';
-  return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? generateApiKey() : settings.apiKey };
+  return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? randomBytes(24).toString('hex') : settings.apiKey };
 }
 
 /** The environment is invalid. `faults` has one printable line for each faulty variable, without secrets. */

@@ -9,7 +9,7 @@ import { parseSeed } from '../signed-notes/signed-note';
 export const OWNER_ONLY = 0o600;
 /** Permissions of group and others. */
 const NOT_THE_OWNER = 0o077;
-/** Permissions of the owner. */
+/** Permissions of the owner, and those of a folder for the owner alone. */
 const THE_OWNER = 0o700;
 
 /** Creates an empty file for the owner alone, whatever the umask; an existing file is closed to others. */
@@ -41,8 +41,6 @@ function isOpenToOthers(path: string): boolean {
   return (statSync(path).mode & NOT_THE_OWNER) !== 0;
 }
 
-/** Permissions for the service's own user only. */
-const FOLDER_OF_OWNER = 0o700;
 /** Write permission for group and others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -54,7 +52,7 @@ export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
   try {
-    mkdirSync(folder, { mode: FOLDER_OF_OWNER });
+    mkdirSync(folder, { mode: THE_OWNER });
   } catch (error) {
     // Another process may have created it meanwhile.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
@@ -75,17 +73,6 @@ let written = 0;
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   await orRemoved(temporary, rename(temporary, path));
-  await syncToDisk(dirname(path));
-}
-
-/** Creates the file atomically; throws EEXIST if another process was first. */
-async function createFile(path: string, text: string): Promise<void> {
-  const temporary = await writeTemporary(path, text);
-  try {
-    await link(temporary, path);
-  } finally {
-    await rm(temporary);
-  }
   await syncToDisk(dirname(path));
 }
 
@@ -137,10 +124,14 @@ export async function keptSeed(path: string, what: string): Promise<Buffer> {
 }
 
 async function makeSeed(path: string): Promise<void> {
+  const temporary = await writeTemporary(path, `${randomBytes(SEED_BYTES).toString('base64')}\n`);
   try {
-    await createFile(path, `${randomBytes(SEED_BYTES).toString('base64')}\n`);
+    await link(temporary, path);
   } catch (error) {
     // Another process on the same database was first: its key serves both.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(temporary);
   }
+  await syncToDisk(dirname(path));
 }

@@ -37,7 +37,7 @@ export function formatNote({ text, signatures }: SignedNote): string {
 
 /** Returns what is wrong with a note that cannot be parsed, as the end of a sentence. */
 export function parseNote(note: string): SignedNote | string {
-  if (hasControlCharacters(note)) return 'must not hold control characters other than newlines';
+  if (Array.from(note).some(isControlCharacter)) return 'must not hold control characters other than newlines';
   const split = note.lastIndexOf('\n\n');
   if (split < 0) return 'must have an empty line between its text and its signatures';
   if (!note.endsWith('\n')) {
@@ -60,13 +60,8 @@ function parseSignature(line: string): NoteSignature | null {
   return { name, keyId: bytes.toString('hex', 0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) };
 }
 
-function hasControlCharacters(text: string): boolean {
-  // A loop, because a lint rule forbids control characters in a pattern.
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20 && code !== 0x0a) return true;
-  }
-  return false;
+function isControlCharacter(character: string): boolean {
+  return character < ' ' && character !== '\n';
 }
 
 /** A name and a public key to check signatures with: https://c2sp.org/signed-note. */

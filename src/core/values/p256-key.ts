@@ -33,8 +33,7 @@ export function p256Key(secret: Buffer): P256Key | undefined {
   const point = pair.getPublicKey().subarray(1);
   const [x, y] = [point.subarray(0, COORDINATE_BYTES), point.subarray(COORDINATE_BYTES)];
   const listed = listedKey(x.toString('base64url'), y.toString('base64url'));
-  const { kty, crv } = listed;
-  const key = { kty, crv, x: listed.x, y: listed.y, d: secret.toString('base64url') };
+  const key = { ...listed, d: secret.toString('base64url') };
   return { privateKey: createPrivateKey({ key, format: 'jwk' }), listed };
 }
 

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
 /** Names and values as in `process.env`. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -117,8 +115,4 @@ export function isGuessable(key: string): boolean {
 
 export function maskApiKey(): string {
   return 'a value that is not shown';
-}
-
-export function generateApiKey(): string {
-  return randomBytes(24).toString('hex');
 }
