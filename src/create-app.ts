@@ -113,20 +113,6 @@ function prepareExpress(application: NestExpressApplication): void {
 const SHARED =
   /^(.*[\\/]node_modules[\\/](@nestjs[\\/][^\\/]+|typeorm|class-validator|class-transformer|reflect-metadata))[\\/]/;
 
-/** What is wrong with the files that a process has loaded: a package that is loaded twice. Null: nothing. */
-function secondCopy(files: Iterable<string>): string | null {
-  const folders = new Map<string, string>();
-  for (const file of files) {
-    const [, folder, path] = SHARED.exec(file) ?? [];
-    if (folder === undefined || path === undefined) continue;
-    const name = path.replace('\\', '/');
-    const known = folders.get(name) ?? folder;
-    folders.set(name, known);
-    if (known !== folder) return `There are two copies of ${name}: ${known} and ${folder}. ${REMEDY}`;
-  }
-  return null;
-}
-
 const REMEDY = 'Depend on exactly the version that the service depends on, so that npm installs only one.';
 
 /** @throws if a package that the modules share with the service is loaded twice. */
@@ -134,6 +120,13 @@ function refuseSecondCopies(): void {
   const nest = createRequire(require.resolve('@nestjs/common'));
   // Nest loads these two when it first validates.
   const loadedLater = ['class-validator', 'class-transformer'].map((name) => nest.resolve(name));
-  const fault = secondCopy([...Object.keys(require.cache), ...loadedLater]);
-  if (fault !== null) throw new Error(fault);
+  const folders = new Map<string, string>();
+  for (const file of [...Object.keys(require.cache), ...loadedLater]) {
+    const [, folder, path] = SHARED.exec(file) ?? [];
+    if (folder === undefined || path === undefined) continue;
+    const name = path.replace('\\', '/');
+    const known = folders.get(name) ?? folder;
+    folders.set(name, known);
+    if (known !== folder) throw new Error(`There are two copies of ${name}: ${known} and ${folder}. ${REMEDY}`);
+  }
 }

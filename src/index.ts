@@ -75,13 +75,11 @@ export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledg
 export type { JsonObject, JsonScalar, JsonValue } from './core/json/json-value';
 
 // The service's own kinds of record, for references to them.
-export { AGENT } from './governance/agents/agent.entity';
 export { AGENT_KINDS, type AgentKind } from './governance/agents/agent-name';
-export { AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
-export { agentLookup, findAgent, type AgentLookup } from './governance/agents/find-agent';
-export { referencedAgent } from './governance/agents/find-agent';
-export { DECISION } from './governance/decisions/decision.entity';
+export { AGENT, AGENT_STATUSES, type Agent, type AgentStatus } from './governance/agents/agent.entity';
+export { agentLookup, findAgent, referencedAgent, type AgentLookup } from './governance/agents/find-agent';
 export {
+  DECISION,
   DECISION_STATUSES,
   type Decision,
   type DecisionStatus,
@@ -89,16 +87,14 @@ export {
   type Verdict,
   VERDICTS,
 } from './governance/decisions/decision.entity';
-export { ENTITY } from './governance/entities/governed-entity.entity';
-export type { GovernedEntity } from './governance/entities/governed-entity.entity';
-export { EXECUTION } from './governance/executions/execution.entity';
+export { ENTITY, type GovernedEntity } from './governance/entities/governed-entity.entity';
 export {
+  EXECUTION,
   EXECUTION_OUTCOMES,
   type Execution,
   type ExecutionOutcome,
   type InsteadApproved,
 } from './governance/executions/execution.entity';
-export { POLICY } from './governance/policies/policy.entity';
 export type { ClockCondition, Day } from './governance/policies/conditions/clock';
 export type { ClaimCondition, EarlierCondition } from './governance/policies/conditions/condition';
 export type {
@@ -111,11 +107,10 @@ export type { ApprovalRequirement, ApproverGroup } from './governance/policies/a
 export type { PasskeySignature } from './governance/passkeys/webauthn';
 export type { GivenGrant, GrantAllowance } from './governance/policies/approval/approval-requirement';
 export type { OnBehalfOf } from './governance/policies/patterns/principals';
-export type { LimitScope, PolicyLimit } from './governance/policies/limits/limit';
-export type { LimitPeriod } from './governance/policies/limits/limit';
+export type { LimitPeriod, LimitScope, PolicyLimit } from './governance/policies/limits/limit';
 export type { DecidingPolicy } from './governance/policies/evaluation/evaluation';
 export { POLICY_EFFECTS, type PolicyEffect } from './governance/policies/evaluation/evaluation';
-export { POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
+export { POLICY, POLICY_STATUSES, type Policy, type PolicyStatus } from './governance/policies/policy.entity';
 
 // Errors.
 export {
@@ -152,8 +147,7 @@ export {
 export { IfMatch, type Precondition } from './http/conditional/precondition';
 export { ApiErrors } from './http/request/routes';
 export { ApiList } from './http/lists/api-list.decorator';
-export { conditionsOf } from './http/lists/list.query';
-export { ListQuery } from './http/lists/list.query';
+export { conditionsOf, ListQuery } from './http/lists/list.query';
 export {
   type Filters,
   type ListAnswer,

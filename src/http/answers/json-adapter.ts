@@ -46,8 +46,7 @@ export class JsonAdapter extends ExpressAdapter {
       if (statusCode !== undefined) return super.reply(response, answer, statusCode);
       return this.replyOfRoute(response, answer);
     } finally {
-      const request = response.req as ServiceRequest;
-      if (request.passes !== undefined) leaveGates(request);
+      leaveGates(response.req as ServiceRequest);
     }
   }
 
