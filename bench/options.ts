@@ -8,9 +8,15 @@ export interface Options extends Effort {
   readonly write: boolean;
 }
 
-const USAGE = `npm run bench -- [--only ${PART_NAMES.join(',')}] [--seconds 2] [--rounds 5] [--postgres URL] [--write]`;
+const USAGE = `Usage: npm run bench -- [options]
 
-/** Reads the command line; ends the process with a line of usage when it cannot be understood. */
+  --only PARTS      parts to measure, separated by commas; all of them unless given: ${PART_NAMES.join(', ')}
+  --seconds N       how long one measurement takes; 2 unless given
+  --rounds N        measurements of each thing; 5 unless given
+  --postgres URL    a PostgreSQL server, on which databases are created and dropped
+  --write           writes the figures to docs/performance-figures.txt`;
+
+/** Reads the command line; ends the process with the usage if that is asked for, or the command line cannot be understood. */
 export function readOptions(commandLine: readonly string[]): Options {
   try {
     const { values } = parseArgs({
@@ -21,8 +27,13 @@ export function readOptions(commandLine: readonly string[]): Options {
         rounds: { type: 'string', default: '5' },
         postgres: { type: 'string', default: 'postgres://postgres@127.0.0.1:5432/postgres' },
         write: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    if (values.help) {
+      console.log(USAGE);
+      process.exit(0);
+    }
     return {
       parts: values.only.split(',').map(partName),
       seconds: positive(values.seconds),
@@ -31,7 +42,7 @@ export function readOptions(commandLine: readonly string[]): Options {
       write: values.write,
     };
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(64);
   }
 }
