@@ -159,7 +159,7 @@ describe('The OpenAPI document', () => {
       required: ['name', 'value'],
       properties: {
         name: { type: 'string', minLength: 1, maxLength: 10 },
-        description: { minLength: 0, maxLength: 20, nullable: true, description: 'Without it `""`.' },
+        description: { minLength: 0, maxLength: 20, nullable: true, description: 'Default: `""`.' },
         tags: { type: 'array', maxItems: 3, uniqueItems: true, items: { type: 'string', minLength: 1, maxLength: 5 } },
         priority: { type: 'integer', minimum: -5, maximum: 5 },
         value: { oneOf: [{ type: 'string', maxLength: 10 }, { type: 'number' }, { type: 'boolean' }] },

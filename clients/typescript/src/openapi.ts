@@ -188,7 +188,7 @@ export interface paths {
         get?: never;
         /**
          * Set the address of a person
-         * @description By the person, or with the scope `admin`: they get mails about decisions that wait for them. It is in no state, entry or export.
+         * @description For the person, or a caller with the scope `admin`. Mails about decisions that wait for the person go there. No sealed state, entry or export contains it.
          *
          *     Scope: any.
          */
@@ -196,7 +196,7 @@ export interface paths {
         post?: never;
         /**
          * Forget the address of a person
-         * @description By the person, or with the scope `admin`.
+         * @description For the person, or a caller with the scope `admin`.
          *
          *     Scope: any.
          */
@@ -260,8 +260,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to register a passkey
-         * @description What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.
+         * Start registering a passkey
+         * @description Returns the options with which a browser creates the passkey. They are valid for this person, for five minutes. Requires `PUBLIC_URL` with a host name.
          *
          *     Scope: `review`.
          */
@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * List the passkeys of a person
-         * @description For `read`, and for the person.
+         * @description For callers with `read`, and for the person.
          *
          *     Scope: any.
          */
@@ -289,7 +289,7 @@ export interface paths {
         put?: never;
         /**
          * Register a passkey
-         * @description With a key or token that is bound to the person. Where the person has passkeys, one of them signs. At most 10, each once.
+         * @description Requires a key or token that is bound to the person. If the person already has passkeys, one of them has to sign. A person can register at most 10, each of them once.
          *
          *     Scope: `review`.
          */
@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * Read a passkey
-         * @description For `read`, and for the person.
+         * @description For callers with `read`, and for the person.
          *
          *     Scope: any.
          */
@@ -333,7 +333,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a passkey
-         * @description By the person with a signature, or by `admin`. What it signed stays signed.
+         * @description For the person, with a signature, and `admin`. What it has signed remains valid.
          *
          *     Scope: `review`.
          */
@@ -361,7 +361,7 @@ export interface paths {
         put?: never;
         /**
          * Stop agents
-         * @description From this commit on nothing is authorised that it covers, whatever the policies allow, and the signals of its running handlers are aborted. All that is given must meet; nothing given is everything. For people (a key or token that is bound to an agent of kind `human`) and `admin`.
+         * @description From this commit on, nothing that it covers is authorised, whatever the policies allow, and the signals of running handlers that it covers are aborted. If several of `agentId`, `role` and `actions` are given, all of them must match; if none is given, it covers everything. For people (a key or token that is bound to an agent of kind `human`) and callers with `admin`.
          *
          *     Scope: `review`.
          */
@@ -381,7 +381,7 @@ export interface paths {
         };
         /**
          * Read a stop
-         * @description What it covers, why, and whether it still does.
+         * @description What it covers, why, and whether it is still active.
          *
          *     Scope: any.
          */
@@ -405,7 +405,7 @@ export interface paths {
         put?: never;
         /**
          * Lift a stop
-         * @description For who made it, and `admin`. Repeating this changes nothing.
+         * @description For whoever made it, and callers with `admin`. Repeating this changes nothing.
          *
          *     Scope: `review`.
          */
@@ -453,7 +453,7 @@ export interface paths {
         };
         /**
          * Read a policy
-         * @description One version of it, with its status, and with those of its parts that match nothing.
+         * @description One version, with its status and with the parts of it that match nothing.
          *
          *     Scope: `read`.
          */
@@ -474,8 +474,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what is used of the limits of a policy
-         * @description The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.
+         * Read how much of the limits of a policy is used
+         * @description The current windows of its limits in which something was used, the fullest first. Usage is counted by the name of the policy, whichever version is in force.
          *
          *     Scope: `read`.
          */
@@ -543,7 +543,7 @@ export interface paths {
         put?: never;
         /**
          * Ask whether somebody may do something
-         * @description Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests (asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for that agent alone.
+         * @description Answers as execute would, judging by the agent, its capabilities and the policies, and has no effect. Whatever depends on earlier requests (a repeated request, a rejection, too many pending approvals) is not considered. A caller that is bound to an agent and lacks `read` may ask about that agent only.
          *
          *     Scope: `read` or `execute`.
          */
@@ -565,7 +565,7 @@ export interface paths {
         put?: never;
         /**
          * Plan a set of policies
-         * @description Returns what would have to change to bring exactly this set of versions into force, and which requests would then get a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. One plan is made at a time; of each caller one may wait, and callers take turns; further ones get 503. `tests` are put to the planned set, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.
+         * @description Returns what would have to change to bring exactly this set of versions into force, and which requests would then get a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. One plan is made at a time. Each caller may have one plan waiting, and callers take turns; further plans get 503. `tests` are evaluated against the planned set, as in evaluate: a caller that is bound to an agent and lacks `read` may ask about that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.
          *
          *     Scope: `read` or `policies`.
          */
@@ -629,7 +629,7 @@ export interface paths {
         };
         /**
          * List executions
-         * @description Including those that were refused.
+         * @description Includes those that were refused.
          *
          *     Scope: `read` or `execute` or `review`.
          */
@@ -653,7 +653,7 @@ export interface paths {
         put?: never;
         /**
          * Report the outcome of an execution
-         * @description For one that was `authorized`, and so carried out by its caller; once.
+         * @description For an execution that was `authorized` and has been carried out by its caller. It can be reported once.
          *
          *     Scope: `execute`.
          */
@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Approve decisions together
-         * @description All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.
+         * @description All of them are approved in one commit, or none, each by the rules for a single approval. If any is refused, the first refusal is the answer, and only that one is recorded.
          *
          *     Scope: `review`.
          */
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * List grants
-         * @description What agents may do again without asking, and how often they did.
+         * @description What agents may do again without asking, and how often they have done it.
          *
          *     Scope: any.
          */
@@ -855,7 +855,7 @@ export interface paths {
         };
         /**
          * Read a grant
-         * @description What it is good for, how long, and how often it has served.
+         * @description What it allows, until when, and how often it has been used.
          *
          *     Scope: any.
          */
@@ -879,7 +879,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke a grant
-         * @description From this commit on it serves nothing. For its reviewers, `admin`, and keys that are not bound to an agent.
+         * @description From this commit on, it cannot be used. For its reviewers, callers with `admin`, and keys that are not bound to an agent.
          *
          *     Scope: `review`.
          */
@@ -965,7 +965,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Including those that have ended; the key of the environment is not listed.
+         * @description Includes keys that were revoked or have expired; the key in `API_KEY` is not listed.
          *
          *     Scope: `admin`.
          */
@@ -1101,7 +1101,7 @@ export interface paths {
         };
         /**
          * List webhooks
-         * @description Including those that are failing.
+         * @description Includes those that are failing.
          *
          *     Scope: `admin`.
          */
@@ -1187,7 +1187,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook a new secret
-         * @description For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.
+         * @description For 24 hours, deliveries are also signed with the previous secret. The new one is returned only in this answer.
          *
          *     Scope: `admin`.
          */
@@ -1208,8 +1208,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again
-         * @description What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.
+         * Deliver entries again
+         * @description Delivers again what its filter selects after a sequence, whatever was delivered before. A failing webhook becomes active again.
          *
          *     Scope: `admin`.
          */
@@ -1231,7 +1231,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a webhook
-         * @description A failing one continues where it stopped; one that is waiting to retry does so now.
+         * @description A failing webhook continues where it stopped; one that waits for a retry retries now.
          *
          *     Scope: `admin`.
          */
@@ -1295,7 +1295,7 @@ export interface paths {
         };
         /**
          * Prove that an entry is in the log
-         * @description With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.
+         * @description Returns the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.
          *
          *     Scope: `audit`.
          */
@@ -1405,7 +1405,7 @@ export interface paths {
         };
         /**
          * Download the decision file of an execution
-         * @description Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.
+         * @description Everything that is needed to recompute what was decided, without the service: the entries of the execution, of its decision and of the agents that counted, each with its proof, and the policies that were in force. The text is in RFC 8785 form.
          *
          *     Scope: `audit`.
          */
@@ -1427,7 +1427,7 @@ export interface paths {
         };
         /**
          * List erasures
-         * @description Also those of which not all is gone yet.
+         * @description Includes erasures that are not complete yet.
          *
          *     Scope: `audit`.
          */
@@ -1435,7 +1435,7 @@ export interface paths {
         put?: never;
         /**
          * Erase what records contain
-         * @description The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and when stays, and so does every hash: the chain and every proof ever given still verify. `completedAt` says when all is gone.
+         * @description The contents of the records are erased at once, and those of older entries about them soon after. What remains is who did what to which record and when, and every hash: the chain and every proof ever given still verify. `completedAt` says when everything was erased.
          *
          *     Scope: `admin`.
          */
@@ -1455,7 +1455,7 @@ export interface paths {
         };
         /**
          * Read an erasure
-         * @description It says whether all is gone, and how much that was.
+         * @description Says whether everything is erased, and how much that was.
          *
          *     Scope: `audit`.
          */
@@ -1477,7 +1477,7 @@ export interface paths {
         };
         /**
          * Report on a period
-         * @description What agents asked for, what was refused and why, who approved how fast, and which policies decided: counted exactly, from the executions created and the decisions proposed in the period as they are now, which an export lets anybody recompute. Past hours are counted once, and again when something in them has changed.
+         * @description What agents asked for, what was refused and why, who approved and how fast, and which policies decided. The counts are exact: of the executions created and the decisions proposed in the period, as they are now. Anybody can recompute them from an export. Past hours are counted once, and again when something in them has changed.
          *
          *     Scope: `audit`.
          */
@@ -1539,7 +1539,7 @@ export interface paths {
         };
         /**
          * Check whether requests should be sent here
-         * @description Like `GET /health`; while the service stops it is 503 as well.
+         * @description Like `GET /health`, but also 503 while the service stops.
          */
         get: operations["health_ready"];
         put?: never;
@@ -1685,7 +1685,7 @@ export interface paths {
         };
         /**
          * Ask whether a request may pass a gateway
-         * @description The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.
+         * @description Executes `http.<method>` on the URL, with the resource type `http`, as the agent that the key or token is bound to. One complete family of headers describes the request, each given once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is ignored.
          *
          *     Scope: `execute`.
          */
@@ -1758,7 +1758,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Free-form members; they are returned as they were sent. Without it `{}`.
+             * @description Free-form members; they are returned as they were sent. Default: `{}`.
              * @example {
              *       "owner": "team-payments",
              *       "tier": 1
@@ -1850,7 +1850,7 @@ export interface components {
              */
             value: string | number | boolean;
             /**
-             * @description Free-form members. `confidence`, when given, is a number from 0 to 1. Without it `{}`.
+             * @description Free-form members. `confidence`, when given, is a number from 0 to 1. Default: `{}`.
              * @example {
              *       "confidence": 0.95,
              *       "source": "data-catalogue"
@@ -1896,12 +1896,12 @@ export interface components {
             status: components["schemas"]["AgentStatus"];
             /**
              * Format: date-time
-             * @description Until then, what no policy allows is authorised for it, and noted as `observed`.
+             * @description Until then, it is also authorised to do what no policy allows, which is marked as `observed`.
              * @example null
              */
             observeUntil: string | null;
             /**
-             * @description Who a person is in Slack: `<team>/<user>`.
+             * @description The person's id in Slack: `<team>/<user>`.
              * @example null
              */
             slackId: string | null;
@@ -1938,18 +1938,18 @@ export interface components {
              */
             name: string;
             /**
-             * @description A person who reviews is an agent of kind `human`. It never changes. Without it `"machine"`.
+             * @description A person who reviews is an agent of kind `human`. It never changes. Default: `"machine"`.
              * @example machine
              * @enum {string|null}
              */
             kind?: "machine" | "human" | null;
             /**
-             * @description What the agent is for. Without it `""`.
+             * @description What the agent is for. Default: `""`.
              * @example Sends reminders of invoices.
              */
             description?: string | null;
             /**
-             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends. Without it `[]`.
+             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. With none, it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends. Default: `[]`.
              * @example [
              *       "send-reminder",
              *       "read-*",
@@ -1958,7 +1958,7 @@ export interface components {
              */
             capabilities?: string[] | null;
             /**
-             * @description Roles that the subjects of a policy can name as `role:<role>`. In Unicode normal form C, without control and format characters and white space at their ends. Without it `[]`.
+             * @description Roles that the subjects of a policy can name as `role:<role>`. In Unicode normal form C, without control and format characters and white space at their ends. Default: `[]`.
              * @example [
              *       "collections"
              *     ]
@@ -1997,12 +1997,12 @@ export interface components {
             status: components["schemas"]["AgentStatus"];
             /**
              * Format: date-time
-             * @description Until then, what no policy allows is authorised for it, and noted as `observed`.
+             * @description Until then, it is also authorised to do what no policy allows, which is marked as `observed`.
              * @example null
              */
             observeUntil: string | null;
             /**
-             * @description Who a person is in Slack: `<team>/<user>`.
+             * @description The person's id in Slack: `<team>/<user>`.
              * @example null
              */
             slackId: string | null;
@@ -2022,7 +2022,7 @@ export interface components {
              */
             revision: number;
             /**
-             * @description For the person and for admins only: where mails go.
+             * @description Where mails go; shown only to the person and to callers with `admin`.
              * @example ann@example.com
              */
             email?: string | null;
@@ -2041,7 +2041,7 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends.
+             * @description Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. With none, it can do nothing. In Unicode normal form C, without control and format characters and white space at their ends.
              * @example [
              *       "send-reminder",
              *       "read-*",
@@ -2058,10 +2058,10 @@ export interface components {
             roles?: string[] | null;
             /**
              * Format: date-time
-             * @description Machines only, with the scope `admin`: until this time, at most 30 days ahead, what no policy allows is authorised for the agent, and noted as `observed`. null ends it.
+             * @description For machines only, with the scope `admin`: until this time, at most 30 days ahead, the agent is also authorised to do what no policy allows, which is marked as `observed`. null ends it.
              */
             observeUntil?: string | null;
-            /** @description People only, with the scope `admin`: their ids in Slack, `<team>/<user>`, of no other agent. null removes it. */
+            /** @description For people only, with the scope `admin`: the person's id in Slack, `<team>/<user>`, which no other agent may have. null removes it. */
             slackId?: string | null;
         };
         ChangeStatusRequest: {
@@ -2073,7 +2073,7 @@ export interface components {
         };
         RegisterPasskeyRequest: {
             /**
-             * @description RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.
+             * @description RegistrationResponseJSON of WebAuthn, created with these options; at most 8 KiB.
              * @example {
              *       "id": "AAAA",
              *       "type": "public-key"
@@ -2087,7 +2087,7 @@ export interface components {
              * @example Phone
              */
             name: string;
-            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, credentialId, verdict: "register"}`, by a passkey that the person has; required where there is one. */
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, credentialId, verdict: "register"}`, signed with a passkey that the person has; required if there is one. */
             signature?: {
                 [key: string]: unknown;
             } | null;
@@ -2100,7 +2100,7 @@ export interface components {
             /** @example Phone */
             name: string;
             /**
-             * @description As its authenticator calls it, in base64url.
+             * @description Its id at the authenticator, in base64url.
              * @example AAAA
              */
             credentialId: string;
@@ -2110,7 +2110,7 @@ export interface components {
              */
             publicKey: string;
             /**
-             * @description The host that it was made for: that of `PUBLIC_URL` then.
+             * @description The host for which it was made: that of `PUBLIC_URL` at the time.
              * @example governance.example.com
              */
             rpId: string;
@@ -2131,28 +2131,28 @@ export interface components {
             nextCursor?: string;
         };
         RemovePasskeyRequest: {
-            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, passkeyId, verdict: "remove"}`; required of the person. */
+            /** @description AuthenticationResponseJSON of WebAuthn, at most 8 KiB. Its challenge is the SHA-256 of the RFC 8785 form of `{agentId, passkeyId, verdict: "remove"}`; required if the person removes it. */
             signature?: {
                 [key: string]: unknown;
             } | null;
         };
         CreateStopRequest: {
             /**
-             * @description Id or name of the agent that is stopped. Left out: every agent.
+             * @description Id or name of the agent that is stopped. Default: every agent.
              * @example reminder-bot
              */
             agentId?: string | null;
-            /** @description Only agents, and other subjects, that have this role. Left out: whatever their roles. */
+            /** @description Only agents, and other subjects, that have this role. Default: whatever their roles. */
             role?: string | null;
             /**
-             * @description Only these actions: exact names; with a final `*`, every action that begins with the rest. Left out: every action.
+             * @description Only these actions: exact names; with a final `*`, every action that begins with the rest. Default: every action.
              * @example [
              *       "delete-*"
              *     ]
              */
             actions?: string[] | null;
             /**
-             * @description Why. Goes on record.
+             * @description Why; it is recorded.
              * @example It deletes what it should archive.
              */
             reason: string;
@@ -2171,12 +2171,12 @@ export interface components {
              */
             agentId: string | null;
             /**
-             * @description The role that is stopped; null: whatever the roles.
+             * @description The role that is stopped; null: any role, or none.
              * @example null
              */
             role: string | null;
             /**
-             * @description The actions that are stopped; none: every action.
+             * @description The actions that are stopped; empty: every action.
              * @example [
              *       "delete-*"
              *     ]
@@ -2213,7 +2213,7 @@ export interface components {
         };
         LiftStopRequest: {
             /**
-             * @description Why it may go on. Goes on record.
+             * @description Why work may go on; it is recorded.
              * @example It archives again.
              */
             reason: string;
@@ -2223,7 +2223,7 @@ export interface components {
         /** @enum {string} */
         PolicyEffect: "allow" | "require_approval" | "deny";
         /**
-         * @description With `clock`. Without it every day.
+         * @description Goes with `clock`. Default: every day.
          * @enum {string}
          */
         DayOfWeek: "sun" | "mon" | "tue" | "wed" | "thu" | "fri" | "sat";
@@ -2240,7 +2240,7 @@ export interface components {
              * @example Europe/Berlin
              */
             clock?: string;
-            /** @description With `clock`. Without it every day. */
+            /** @description Goes with `clock`. Default: every day. */
             days?: components["schemas"]["DayOfWeek"][] | null;
             /**
              * @description Instead of a parameter: an action, or a pattern of actions, done before in the same run.
@@ -2276,7 +2276,7 @@ export interface components {
             /** @example 1000 */
             max: number;
             /**
-             * @description A JSON Pointer to the amount among the parameters. Without it each execution counts 1.
+             * @description A JSON Pointer to the amount among the parameters. Default: each execution counts 1.
              * @example /amount
              */
             of?: string;
@@ -2303,7 +2303,7 @@ export interface components {
              */
             approvals: number;
             /**
-             * @description Only reviews signed with a passkey count; absent: any does.
+             * @description Only reviews signed with a passkey count; absent: any review counts.
              * @example true
              */
             signed?: boolean;
@@ -2328,7 +2328,7 @@ export interface components {
         ApprovalResponse: {
             /** @example medium */
             riskLevel: components["schemas"]["RiskLevel"];
-            /** @description All of them are needed. */
+            /** @description All groups have to approve. */
             approvers: components["schemas"]["ApproverGroupResponse"][];
             /**
              * @description How much time there is to decide; an ISO 8601 duration.
@@ -2340,7 +2340,7 @@ export interface components {
              * @example PT1H
              */
             executeWithin: string;
-            /** @description The most that its approvers may give at once. Absent: each action is asked for. */
+            /** @description The most that its approvers may grant at once. Absent: each action needs an approval of its own. */
             grant?: components["schemas"]["GrantAllowanceResponse"];
         } | null;
         PolicyResponse: {
@@ -2373,7 +2373,7 @@ export interface components {
              */
             resources: string[];
             /**
-             * @description None: any type.
+             * @description Empty: any type.
              * @example [
              *       "document"
              *     ]
@@ -2387,12 +2387,12 @@ export interface components {
              */
             conditions: components["schemas"]["ConditionResponse"][];
             /**
-             * @description How much it allows by itself.
+             * @description How much it allows in each window.
              * @example []
              */
             limits: components["schemas"]["PolicyLimitResponse"][];
             /**
-             * @description On whose behalf; none: anybody’s, or nobody’s.
+             * @description On whose behalf it matches; empty: on anybody’s, or nobody’s.
              * @example []
              */
             onBehalfOf: string[];
@@ -2439,7 +2439,7 @@ export interface components {
              */
             version: string;
             /**
-             * @description What the policy is for. Without it `""`.
+             * @description What the policy is for. Default: `""`.
              * @example Collections agents may send reminders.
              */
             description?: string | null;
@@ -2470,40 +2470,40 @@ export interface components {
              */
             resources: string[];
             /**
-             * @description Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here. Without it `[]`.
+             * @description Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here. Default: `[]`.
              * @example [
              *       "document"
              *     ]
              */
             resourceTypes?: string[] | null;
             /**
-             * @description Of the matching policies, only those with the highest number count. Without it `0`.
+             * @description Of the matching policies, only those with the highest number count. Default: `0`.
              * @example 10
              */
             priority?: number | null;
-            /** @description All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it. Without it `[]`. */
+            /** @description All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it. Default: `[]`. */
             conditions?: {
                 /** @description A JSON Pointer (RFC 6901) into the parameters of the request; a `*` as one of its tokens stands for each item of a list. */
                 parameter?: string;
                 /** @description Instead of a parameter: an IANA time zone, with `between` and two times. */
                 clock?: string;
-                /** @description With `clock`: on these days. Without it every day. */
+                /** @description With `clock`: on these days. Default: every day. */
                 days?: components["schemas"]["DayOfWeek"][] | null;
                 /** @description Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`. */
                 earlier?: string;
                 /**
-                 * @description With `earlier`: on the same resource. Without it on any.
+                 * @description With `earlier`: on the same resource. Default: on any.
                  * @enum {string|null}
                  */
                 resource?: "same" | null;
-                /** @description A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and none with another value is as sure. */
+                /** @description A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and no claim of another value has as much. */
                 claim?: string;
                 op: components["schemas"]["ConditionOperator"];
                 value: ({
                     [key: string]: unknown;
                 } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
             }[] | null;
-            /** @description With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same. Without it `[]`. */
+            /** @description With `allow` only: the policy matches while, for each limit, what was used in the window plus what is asked for is at most `max`. No two limits may count the same. Default: `[]`. */
             limits?: {
                 /**
                  * @description From 0, with at most 15 digits and no exponent.
@@ -2511,42 +2511,42 @@ export interface components {
                  */
                 max: number;
                 /**
-                 * @description A JSON Pointer to the amount among the parameters. Without it each execution counts 1.
+                 * @description A JSON Pointer to the amount among the parameters. Default: each execution counts 1.
                  * @example /amount
                  */
                 of?: string | null;
                 per: components["schemas"]["LimitPeriod"];
                 by: components["schemas"]["LimitScope"];
             }[] | null;
-            /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Without it `[]`. */
+            /** @description On whose behalf: `*`, `agent:<id or name>`, `agent:*`, `role:<name>`, `<type>:<id>`, `<type>:*`. An allow matches only requests on behalf of one of them; a deny or require_approval also those on nobody’s behalf. Default: `[]`. */
             onBehalfOf?: string[] | null;
             /** @description With `require_approval` only. Members left out get their defaults, which are returned. */
             approval?: {
                 /**
-                 * @description Without it `"medium"`.
+                 * @description Default: `"medium"`.
                  * @enum {string|null}
                  */
                 riskLevel?: "low" | "medium" | "high" | "critical" | null;
-                /** @description Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says. */
+                /** @description Groups, all of which must approve, each with different reviewers. Default: any people, as many as `REQUIRED_APPROVALS` says. */
                 approvers?: {
                     /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. `principal` is the registered person on whose behalf the agent acts. */
                     subjects: string[];
-                    /** @description By different reviewers. Without it `1`. */
+                    /** @description By different reviewers. Default: `1`. */
                     approvals?: number | null;
-                    /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                    /** @description Whether only a review that the reviewer signed with a passkey counts. Default: `false`. */
                     signed?: boolean | null;
                 }[] | null;
-                /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Without it `"P1D"`. */
+                /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Default: `"P1D"`. */
                 decideWithin?: string | null;
-                /** @description How long an approval is valid. Without it `"PT1H"`. */
+                /** @description How long an approval is valid. Default: `"PT1H"`. */
                 executeWithin?: string | null;
-                /** @description The most that its approvers may give at once. Without it each action is asked for. */
+                /** @description The most that its approvers may grant at once. Default: each action needs an approval of its own. */
                 grant?: {
                     /** @description An ISO 8601 duration of at most 90 days. */
                     for: string;
-                    /** @description Without it any number. */
+                    /** @description Default: any number. */
                     uses?: number | null;
-                    /** @description Whether they may also give it for other resources and for any parameters. Without it `false`. */
+                    /** @description Whether they may also give it for other resources and for any parameters. Default: `false`. */
                     wider?: boolean | null;
                 } | null;
             } | null;
@@ -2558,7 +2558,7 @@ export interface components {
              */
             limit: number;
             /**
-             * @description The agent; null where those of all count together.
+             * @description The agent; null if all agents count together.
              * @example null
              */
             key: string | null;
@@ -2653,11 +2653,11 @@ export interface components {
              * @example 3
              */
             inForce: number;
-            /** @description Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act. */
+            /** @description Policies that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act. */
             matched: components["schemas"]["MatchedPolicyResponse"][];
-            /** @description Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age. */
+            /** @description Policies of which only one part does not match, and which would otherwise have improved the answer; by priority, then age. */
             nearest: components["schemas"]["NearPolicyResponse"][];
-            /** @description What the limits of policies that match otherwise are asked for. Of an earlier time: none, as none counts as reached. */
+            /** @description The limits of policies that match in every other respect, and what is asked of each. Empty with `asOf`, where no limit counts as reached. */
             limits: components["schemas"]["ExplainedLimitResponse"][];
             /**
              * @description The best effect that this request could have with any parameters: each policy with conditions or limits may match or not. `deny`: no parameters could make it allowed.
@@ -2674,11 +2674,11 @@ export interface components {
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
-            /** @description The first that decided, oldest first. */
+            /** @description The first ten that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
-            /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
+            /** @description The approval that is required first, combined from all policies that decided; null if none is. */
             approval: components["schemas"]["ApprovalResponse"];
-            /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
+            /** @description True if no policy allows it, and it is allowed only because the agent is observed; absent otherwise. */
             observed?: boolean;
             /**
              * @description The grant that allows it without another approval; absent without one.
@@ -2702,11 +2702,11 @@ export interface components {
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
-            /** @description The first that decided, oldest first. */
+            /** @description The first ten that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
-            /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
+            /** @description The approval that is required first, combined from all policies that decided; null if none is. */
             approval: components["schemas"]["ApprovalResponse"];
-            /** @description True where no policy allows it, and it is allowed because the agent is observed; absent otherwise. */
+            /** @description True if no policy allows it, and it is allowed only because the agent is observed; absent otherwise. */
             observed?: boolean;
             /**
              * @description The grant that allows it without another approval; absent without one.
@@ -2734,10 +2734,10 @@ export interface components {
             /** @description Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, `kind:…`, its roles, and its name. */
             subject?: {
                 name?: string | null;
-                /** @description Without it `[]`. */
+                /** @description Default: `[]`. */
                 roles?: string[] | null;
                 /**
-                 * @description Without it `"machine"`.
+                 * @description Default: `"machine"`.
                  * @enum {string|null}
                  */
                 kind?: "machine" | "human" | null;
@@ -2750,7 +2750,7 @@ export interface components {
                  */
                 subject: string;
                 /**
-                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @description Its roles, as the caller knows them. Of a registered person, their own roles count.
                  * @example [
                  *       "finance"
                  *     ]
@@ -2778,7 +2778,7 @@ export interface components {
              */
             resourceId?: string | null;
             /**
-             * @description As in execute: what the conditions of policies examine. Without it `{}`.
+             * @description As in execute: what the conditions of policies examine. Default: `{}`.
              * @example {
              *       "to": "customer@example.com"
              *     }
@@ -2786,21 +2786,21 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Also say which policies matched, and which would have helped. Without it `false`. */
+            /** @description Also say which policies matched, and which would have helped. Default: `false`. */
             explain?: boolean | null;
-            /** @description With `requests`: conditions, and whatever else is asked besides the request, are taken as they are best. `deny`: no parameters could make it allowed. Without it `false`. */
+            /** @description With `requests`: assumes that conditions, and whatever else depends on more than the request, turn out for the best. `deny` then means that no parameters could make it allowed. Default: `false`. */
             open?: boolean | null;
             /** @description Evaluates the policies and agents of an earlier state: after the entry with this sequence, or at this time as text. Default: now. */
             asOf?: (number | null) | (string | null);
-            /** @description Up to 1000 questions, with `explain` 50, answered by one set of policies. Members that one leaves out are taken from those next to the list; its `agent` or `subject` replaces either of them. */
+            /** @description Up to 1000 questions (50 with `explain`), all answered by the same set of policies. Members that a question leaves out are taken from those next to the list; its `agent` or `subject` replaces both of these. */
             requests?: {
                 agent?: string | null;
                 subject?: {
                     name?: string | null;
-                    /** @description Without it `[]`. */
+                    /** @description Default: `[]`. */
                     roles?: string[] | null;
                     /**
-                     * @description Without it `"machine"`.
+                     * @description Default: `"machine"`.
                      * @enum {string|null}
                      */
                     kind?: "machine" | "human" | null;
@@ -2812,7 +2812,7 @@ export interface components {
                      */
                     subject: string;
                     /**
-                     * @description Its roles, as the caller knows them. A registered person has its own.
+                     * @description Its roles, as the caller knows them. Of a registered person, their own roles count.
                      * @example [
                      *       "finance"
                      *     ]
@@ -2837,10 +2837,10 @@ export interface components {
             /** @description Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, `kind:…`, its roles, and its name. */
             subject?: {
                 name?: string | null;
-                /** @description Without it `[]`. */
+                /** @description Default: `[]`. */
                 roles?: string[] | null;
                 /**
-                 * @description Without it `"machine"`.
+                 * @description Default: `"machine"`.
                  * @enum {string|null}
                  */
                 kind?: "machine" | "human" | null;
@@ -2853,7 +2853,7 @@ export interface components {
                  */
                 subject: string;
                 /**
-                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @description Its roles, as the caller knows them. Of a registered person, their own roles count.
                  * @example [
                  *       "finance"
                  *     ]
@@ -2876,7 +2876,7 @@ export interface components {
              */
             resourceId: string;
             /**
-             * @description As in execute: what the conditions of policies examine. Without it `{}`.
+             * @description As in execute: what the conditions of policies examine. Default: `{}`.
              * @example {
              *       "amount": 80
              *     }
@@ -2886,7 +2886,7 @@ export interface components {
             } | null;
             /**
              * Format: date-time
-             * @description The time of the request, for conditions on the clock; the present unless given.
+             * @description The time of the request, for conditions on the clock. Default: now.
              * @example 2026-11-20T09:00:00Z
              */
             at?: string | null;
@@ -2923,7 +2923,7 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Deactivates the policies in force whose names the set does not contain. Without it `false`.
+             * @description Deactivates the policies in force whose names the set does not contain. Default: `false`.
              * @example false
              */
             prune?: boolean | null;
@@ -2997,7 +2997,7 @@ export interface components {
         EffectConditionsResponse: {
             /** @description Policies whose conditions let them match. */
             hold: components["schemas"]["PolicyVersionResponse"][];
-            /** @description Policies whose conditions do not. */
+            /** @description Policies whose conditions keep them from matching. */
             fail: components["schemas"]["PolicyVersionResponse"][];
         };
         PlannedReferenceResponse: {
@@ -3034,7 +3034,7 @@ export interface components {
             /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. A percent-encoded one covers every spelling except the plain one. */
             resources: components["schemas"]["PatternSetResponse"];
             when: components["schemas"]["EffectConditionsResponse"];
-            /** @description Policies that decide in some request of the region. */
+            /** @description Policies that decide some request of the region. */
             because: components["schemas"]["EffectReasonsResponse"];
         };
         ShadowedPolicyResponse: {
@@ -3082,9 +3082,9 @@ export interface components {
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | null;
-            /** @description The first that decide, oldest first. */
+            /** @description The first ten that decide, oldest first. */
             policies: components["schemas"]["TestedPolicyResponse"][];
-            /** @description Where more was expected, as `nearest` of evaluate; of the first 50 that failed, and absent if there are none. */
+            /** @description If a more permissive answer was expected: as `nearest` of evaluate. Only for the first 50 tests that failed; absent if there are none. */
             nearest?: components["schemas"]["NearTestedPolicyResponse"][];
         };
         PolicyTestsResponse: {
@@ -3097,7 +3097,7 @@ export interface components {
             failed: components["schemas"]["FailedPolicyTestResponse"][];
         };
         /**
-         * @description In its first entry.
+         * @description An outcome; `recorded`: that of the first entry.
          * @enum {string}
          */
         ExecutionOutcome: "authorized" | "running" | "executed" | "failed" | "interrupted" | "pending_approval" | "approved" | "rejected" | "expired" | "cancelled" | "denied";
@@ -3105,17 +3105,17 @@ export interface components {
             /** @example exe_00000000000000000000000001 */
             executionId: string;
             /**
-             * @description In its first entry.
+             * @description An outcome; `recorded`: that of the first entry.
              * @example authorized
              */
             recorded: components["schemas"]["ExecutionOutcome"];
             /**
-             * @description By the set in force.
+             * @description With the set in force.
              * @example allow
              */
             was: components["schemas"]["PolicyEffect"];
             /**
-             * @description By the set planned.
+             * @description With the planned set.
              * @example deny
              */
             now: components["schemas"]["PolicyEffect"];
@@ -3157,7 +3157,7 @@ export interface components {
             /** @description Which requests would get a different answer. A request lies in a region if it matches all of its parts; regions do not overlap. */
             effects: components["schemas"]["PlannedEffectResponse"][];
             /**
-             * @description Whether the effects are complete; those listed are true.
+             * @description Whether all effects are listed; those that are listed are true in any case.
              * @example true
              */
             complete: boolean;
@@ -3169,7 +3169,7 @@ export interface components {
             /** @description Policies of the set that never decide, since another one takes precedence and matches everything they match. */
             shadowed: components["schemas"]["ShadowedPolicyResponse"][];
             /**
-             * @description Parts of the policies to come into force that match nothing, or more than they seem to; roles and names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; if there are more, a last one says so.
+             * @description Of the policies that would come into force: parts that match nothing, or more than they seem to; roles and names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; if there are more, a last one says so.
              * @example []
              */
             warnings: string[];
@@ -3205,7 +3205,7 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Deactivates the policies in force whose names the set does not contain. Without it `false`.
+             * @description Deactivates the policies in force whose names the set does not contain. Default: `false`.
              * @example false
              */
             prune?: boolean | null;
@@ -3221,7 +3221,7 @@ export interface components {
         };
         ExecuteActionRequest: {
             /**
-             * @description What the capabilities of the agent allow. In Unicode normal form C.
+             * @description The agent must have it among its capabilities. In Unicode normal form C.
              * @example send-reminder
              */
             action: string;
@@ -3236,7 +3236,7 @@ export interface components {
              */
             resourceId: string;
             /**
-             * @description Free-form members, passed to the handler of the action and stored as they were sent. Without it `{}`.
+             * @description Free-form members, passed to the handler of the action and stored as they were sent. Default: `{}`.
              * @example {
              *       "to": "customer@example.com"
              *     }
@@ -3244,7 +3244,7 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
-            /** @description For whom the agent acts. Without it, the one that the token of the caller names, if it does. */
+            /** @description For whom the agent acts. Default: whom the token of the caller names, if anybody. */
             onBehalfOf?: {
                 /**
                  * @description `<type>:<id>`, or `agent:<id or name>` of a registered person.
@@ -3252,7 +3252,7 @@ export interface components {
                  */
                 subject: string;
                 /**
-                 * @description Its roles, as the caller knows them. A registered person has its own.
+                 * @description Its roles, as the caller knows them. Of a registered person, their own roles count.
                  * @example [
                  *       "finance"
                  *     ]
@@ -3264,7 +3264,7 @@ export interface components {
              * @example conversation-4711
              */
             run?: string | null;
-            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
                 /**
                  * @description One of PERMIT_AUDIENCES.
@@ -3297,7 +3297,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description The grant for it, once. Null: it has to be asked for.
+             * @description The grant that allows it once. Null: it needs an approval of its own.
              * @example grt_00000000000000000000000001
              */
             grantId: string | null;
@@ -3389,7 +3389,7 @@ export interface components {
              */
             traceId: string | null;
             /**
-             * @description On whose behalf the agent acts. Null: on nobody in particular.
+             * @description On whose behalf the agent acts. Null: on nobody’s in particular.
              * @example null
              */
             onBehalfOf: components["schemas"]["OnBehalfOfResponse"];
@@ -3409,7 +3409,7 @@ export interface components {
              */
             instead: components["schemas"]["InsteadResponse"];
             /**
-             * @description True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.
+             * @description True if no policy allowed it, and it was authorised only because its agent was observed; absent otherwise.
              * @example true
              */
             observed?: boolean;
@@ -3419,12 +3419,12 @@ export interface components {
              */
             erased?: boolean;
             /**
-             * @description A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.
+             * @description A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and only until it expires.
              * @example eyJhbGciOiJFUzI1NiIs…
              */
             permit?: string;
             /**
-             * @description What the reviewer who rejected it said. Only where a single execution is read; null unless one did.
+             * @description What the reviewer who rejected it said; null if nobody did. Only in the answer for a single execution.
              * @example null
              */
             rejection?: components["schemas"]["RejectionResponse"];
@@ -3517,9 +3517,9 @@ export interface components {
              * @example null
              */
             groups: number[] | null;
-            /** @description What the reviewer gave besides this action; absent if that was nothing. */
+            /** @description What the reviewer granted besides this action; absent if nothing. */
             grant?: components["schemas"]["GivenGrantResponse"];
-            /** @description What a passkey of the reviewer made of exactly this approval; absent without one. */
+            /** @description The signature that a passkey of the reviewer made for exactly this approval; absent without one. */
             signature?: components["schemas"]["SignatureResponse"];
         };
         DecisionApproversResponse: {
@@ -3540,7 +3540,7 @@ export interface components {
              */
             given: number;
             /**
-             * @description Only reviews signed with a passkey count; absent: any does.
+             * @description Only reviews signed with a passkey count; absent: any review.
              * @example true
              */
             signed?: boolean;
@@ -3619,14 +3619,14 @@ export interface components {
              * @example null
              */
             traceId: string | null;
-            /** @description On whose behalf the execution is. Null: on nobody in particular. Absent where no execution waits. */
+            /** @description On whose behalf the agent acts. Null: on nobody’s in particular. Absent if no execution waits for it. */
             onBehalfOf?: components["schemas"]["OnBehalfOfResponse"];
             /**
-             * @description The run that the execution is part of. Absent where no execution waits.
+             * @description The run that the execution is part of. Absent if no execution waits for it.
              * @example null
              */
             run?: string | null;
-            /** @description The most that its approvers may give besides this action. Null: nothing. Absent where no execution waits. */
+            /** @description The most that its approvers may grant besides this action. Null: nothing. Absent if no execution waits for it. */
             grant?: components["schemas"]["GrantAllowanceResponse"];
             /**
              * @description True once its contents were erased; absent until then.
@@ -3663,12 +3663,12 @@ export interface components {
              */
             riskLevel: components["schemas"]["RiskLevel"];
             /**
-             * @description Without it `""`.
+             * @description Default: `""`.
              * @example Rolls out the new fraud checks.
              */
             description?: string | null;
             /**
-             * @description Free-form members. Without it `{}`.
+             * @description Free-form members. Default: `{}`.
              * @example {
              *       "change": "CHG-1042"
              *     }
@@ -3678,16 +3678,16 @@ export interface components {
             } | null;
             /**
              * Format: date-time
-             * @description From this time on the decision can no longer be reviewed. In the future, by at most ten years; with a zone.
+             * @description From this time on the decision can no longer be reviewed. It must be in the future, at most ten years ahead, and have a zone.
              */
             expiresAt?: string | null;
-            /** @description Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says for the risk level. Without it, that number of any active agents. */
+            /** @description Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says for the risk level. Default: that number of any active agents. */
             approvers?: {
                 /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. `principal` is the registered person on whose behalf the agent acts. */
                 subjects: string[];
-                /** @description By different reviewers. Without it `1`. */
+                /** @description By different reviewers. Default: `1`. */
                 approvals?: number | null;
-                /** @description Whether only a review that the reviewer signed with a passkey counts. Without it `false`. */
+                /** @description Whether only a review that the reviewer signed with a passkey counts. Default: `false`. */
                 signed?: boolean | null;
             }[] | null;
         };
@@ -3737,7 +3737,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description Of the action that the reviewer saw; null where the decision has none.
+             * @description The hash of the action that the reviewer saw; null if the decision has none.
              * @example null
              */
             actionHash: string | null;
@@ -3776,7 +3776,7 @@ export interface components {
             /** @example Checked against the change calendar. */
             comment?: string | null;
             /**
-             * @description Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.
+             * @description Approves more than this action, within what `grant` of the decision allows. The grant is made if all approvals grant the same.
              * @example {
              *       "for": "PT1H"
              *     }
@@ -3787,12 +3787,12 @@ export interface components {
                  * @example PT1H
                  */
                 for: string;
-                /** @description Without it as many as the decision says. */
+                /** @description Default: as many as the decision says. */
                 uses?: number | null;
-                /** @description Patterns of resources, as those of an allow. Without it exactly the resource asked for. */
+                /** @description Patterns of resources, as in an allow. Default: exactly the resource that was asked for. */
                 resources?: string[] | null;
                 /**
-                 * @description Without it `"same"`.
+                 * @description Default: `"same"`.
                  * @enum {string|null}
                  */
                 parameters?: "same" | "any" | null;
@@ -3812,7 +3812,7 @@ export interface components {
             comment?: string | null;
             /** @description Alias of `comment`. */
             reason?: string | null;
-            /** @description Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once. */
+            /** @description Other parameters, which this reviewer would approve. If one approval is enough, they may then be executed once. */
             instead?: {
                 /**
                  * @example {
@@ -3863,28 +3863,28 @@ export interface components {
              */
             parametersHash: string | null;
             /**
-             * @description The subject on whose behalf; null: on nobody’s.
+             * @description The subject on whose behalf it may be used; null: on nobody’s.
              * @example null
              */
             onBehalfOf: string | null;
             /**
              * Format: date-time
-             * @description It serves nothing from then on.
+             * @description It cannot be used from then on.
              * @example 2026-11-20T07:18:03.123Z
              */
             until: string;
             /**
-             * @description How often it serves; null: any number.
+             * @description How often it can be used; null: any number of times.
              * @example 10
              */
             uses: number | null;
             /**
-             * @description How often it has served.
+             * @description How often it has been used.
              * @example 3
              */
             used: number;
             /**
-             * @description Whether it still serves.
+             * @description Whether it can still be used.
              * @example active
              */
             status: components["schemas"]["GrantStatus"];
@@ -3912,7 +3912,7 @@ export interface components {
             reason?: string | null;
         };
         ResumeRequest: {
-            /** @description Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
+            /** @description Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`. */
             permit?: {
                 /**
                  * @description One of PERMIT_AUDIENCES.
@@ -3938,7 +3938,7 @@ export interface components {
              */
             scopes: components["schemas"]["Scope"][];
             /**
-             * @description Null: bound to no agent.
+             * @description The agent to which it is bound; null: none.
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
@@ -3998,12 +3998,12 @@ export interface components {
              */
             scopes: string[];
             /**
-             * @description Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.
+             * @description Id or name of the only agent that the holder may act as. Default: the key is not bound to an agent.
              * @example agt_00000000000000000000000001
              */
             agentId?: string | null;
             /**
-             * @description Of a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and `role:<name>`: people registered with that role, and the roles that it may say others have. Without it `[]`.
+             * @description For a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and `role:<name>`: people registered with that role, and the roles that it may say others have. Default: `[]`.
              * @example [
              *       "user:*"
              *     ]
@@ -4011,7 +4011,7 @@ export interface components {
             principals?: string[] | null;
             /**
              * Format: date-time
-             * @description From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.
+             * @description From this time on the key is refused. It must be in the future, at most ten years ahead, and have a zone. Default: it does not expire.
              */
             expiresAt?: string | null;
         };
@@ -4028,7 +4028,7 @@ export interface components {
              */
             scopes: components["schemas"]["Scope"][];
             /**
-             * @description Null: bound to no agent.
+             * @description The agent to which it is bound; null: none.
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
@@ -4070,7 +4070,7 @@ export interface components {
         };
         RevokeApiKeyRequest: {
             /**
-             * @description Goes on record.
+             * @description Why; it is recorded.
              * @example It was left in a public repository.
              */
             reason?: string | null;
@@ -4093,7 +4093,7 @@ export interface components {
             /** @description The actor that audit entries of your requests name. */
             actor: components["schemas"]["ActorResponse"];
             /**
-             * @description Null: bound to no agent.
+             * @description The agent to which it is bound; null: none.
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
@@ -4184,7 +4184,7 @@ export interface components {
          */
         MessageDetail: "full" | "reference";
         /**
-         * @description `failing`: not delivered to until it is resumed or replayed.
+         * @description `failing`: nothing is delivered until it is resumed or replayed.
          * @enum {string}
          */
         WebhookStatus: "active" | "failing";
@@ -4192,7 +4192,7 @@ export interface components {
             /** @example whk_00000000000000000000000001 */
             id: string;
             /**
-             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @description For the formats `slack` and `teams` only the origin, except in the answer that creates it.
              * @example https://hooks.example.com/governance
              */
             url: string;
@@ -4226,7 +4226,7 @@ export interface components {
             /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: not delivered to until it is resumed or replayed.
+             * @description `failing`: nothing is delivered until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -4276,19 +4276,19 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description `slack` and `teams`: messages about decisions, for `decision.*` actions only, each named; `ocsf`: events of the Open Cybersecurity Schema Framework. It never changes. Without it `"event"`.
+             * @description `slack` and `teams`: messages about decisions, for `decision.*` actions only, each named; `ocsf`: events of the Open Cybersecurity Schema Framework. It never changes. Default: `"event"`.
              * @example event
              * @enum {string|null}
              */
             format?: "event" | "slack" | "teams" | "ocsf" | null;
             /**
-             * @description `reference`: messages say who asks, what kind of thing, until when, and where; no parameters. Without it `"full"`.
+             * @description `reference`: messages say who asks, for what kind of thing, until when, and where; no parameters. Default: `"full"`.
              * @example full
              * @enum {string|null}
              */
             detail?: "full" | "reference" | null;
             /**
-             * @description Of `slack`: people approve and reject in the message. Needs SLACK_SIGNING_SECRET, and the `slackId` of each. Without it `false`.
+             * @description With `slack`: people approve and reject in the message. Requires SLACK_SIGNING_SECRET, and the `slackId` of each person. Default: `false`.
              * @example false
              */
             buttons?: boolean | null;
@@ -4297,7 +4297,7 @@ export interface components {
             /** @example whk_00000000000000000000000001 */
             id: string;
             /**
-             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @description For the formats `slack` and `teams` only the origin, except in the answer that creates it.
              * @example https://hooks.example.com/governance
              */
             url: string;
@@ -4331,7 +4331,7 @@ export interface components {
             /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: not delivered to until it is resumed or replayed.
+             * @description `failing`: nothing is delivered until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -4378,7 +4378,7 @@ export interface components {
             /** @example whk_00000000000000000000000001 */
             id: string;
             /**
-             * @description Of the formats `slack` and `teams` only the origin, but for the answer that creates it.
+             * @description For the formats `slack` and `teams` only the origin, except in the answer that creates it.
              * @example https://hooks.example.com/governance
              */
             url: string;
@@ -4412,7 +4412,7 @@ export interface components {
             /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: not delivered to until it is resumed or replayed.
+             * @description `failing`: nothing is delivered until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -4602,7 +4602,7 @@ export interface components {
              */
             previousHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
+             * @description SHA-256 of the canonical JSON of the other members, except `detailsHash` and `erased`.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
@@ -4621,7 +4621,7 @@ export interface components {
         };
         VerifyChainRequest: {
             /**
-             * @description The first sequence to check, including its link to the previous entry. Without it the whole chain is checked.
+             * @description The first sequence to check, including its link to the previous entry. Default: the whole chain is checked.
              * @example 1
              */
             from?: number | null;
@@ -4707,7 +4707,7 @@ export interface components {
              */
             data: components["schemas"]["DerivedData"];
             /**
-             * @description Of the counter, the id of the record, the column of the head record, or the table.
+             * @description The counter, the id of the record, the column of the head record, or the table.
              * @example entities:type:service
              */
             name: string;
@@ -4760,7 +4760,7 @@ export interface components {
              */
             details: string | null;
             /**
-             * @description Null where `stateHash` is, too.
+             * @description Null if `stateHash` is null.
              * @example nC1eW3pQZ0m8sVtYx5ufAg
              */
             state: string | null;
@@ -4812,7 +4812,7 @@ export interface components {
              */
             previousHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
+             * @description SHA-256 of the canonical JSON of the other members, except `detailsHash` and `erased`.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
@@ -4873,7 +4873,7 @@ export interface components {
              */
             previousHash: string;
             /**
-             * @description SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.
+             * @description SHA-256 of the canonical JSON of the other members, except `detailsHash` and `erased`.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
@@ -4898,7 +4898,7 @@ export interface components {
         PolicyDefaultEffect: "allow" | "deny";
         DecisionRulesResponse: {
             /**
-             * @description `rules` in the details of entries.
+             * @description As `rules` in the details of entries.
              * @example 9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a
              */
             hash: string;
@@ -4926,7 +4926,7 @@ export interface components {
             checkpoint: string;
             /** @description By sequence. */
             entries: components["schemas"]["ProvenEntryResponse"][];
-            /** @description Those that the entries name, in the order in which they do. */
+            /** @description The rules that the entries name, in that order. */
             rules: components["schemas"]["DecisionRulesResponse"][];
             /** @description The contents of all policies of `rules`, each once, by id: as hashed, without `status`, `warnings` and `createdAt`. */
             policies: {
@@ -4952,7 +4952,7 @@ export interface components {
         };
         CreateErasureRequest: {
             /**
-             * @description What is to be forgotten, at least one. An entity goes with its claims, an execution with its decision, and a decision with its execution.
+             * @description The records to erase, at least one. An entity is erased with its claims, an execution with its decision, and a decision with its execution.
              * @example [
              *       {
              *         "type": "entity",
@@ -4962,7 +4962,7 @@ export interface components {
              */
             subjects: components["schemas"]["ErasureSubjectRequest"][];
             /**
-             * @description Goes on record and stays there, so it must hold no personal data.
+             * @description Recorded in the audit trail and never erased, so it must not contain personal data.
              * @example Request 2026-118 of a data subject
              */
             reason: string;
@@ -4976,7 +4976,7 @@ export interface components {
         ErasureResponse: {
             /** @example ers_00000000000000000000000001 */
             id: string;
-            /** @description As they were named. */
+            /** @description The records as the request named them. */
             subjects: components["schemas"]["ErasureSubjectResponse"][];
             /** @example Request 2026-118 of a data subject */
             reason: string;
@@ -4987,7 +4987,7 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When all of it was gone; null, as are the counts, until then.
+             * @description When everything was erased; until then null, as are the counts.
              * @example null
              */
             completedAt: string | null;
@@ -5058,7 +5058,7 @@ export interface components {
         };
         ReasonResponse: {
             /**
-             * @description The machine reason of denials.
+             * @description The `reason` of the denials.
              * @example no_policy_allows
              */
             reason: string;
@@ -5091,7 +5091,7 @@ export interface components {
         };
         ReviewerCountsResponse: {
             /**
-             * @description Null: holders of keys who named nobody.
+             * @description Null: holders of keys who named no agent.
              * @example agt_00000000000000000000000002
              */
             agentId: string | null;
@@ -5157,7 +5157,7 @@ export interface components {
              * @example 1
              */
             withinTenSeconds: number;
-            /** @description Who gave the most verdicts on them first. */
+            /** @description The reviewers with the most verdicts on them first. */
             byReviewer: components["schemas"]["ReviewerCountsResponse"][];
         };
         CountedPolicyResponse: {
@@ -5184,7 +5184,7 @@ export interface components {
              */
             minted: number;
             /**
-             * @description Executions of the period that a grant served.
+             * @description Executions of the period that a grant authorised.
              * @example 0
              */
             used: number;
@@ -5216,15 +5216,15 @@ export interface components {
              * @example 2026-12-01T00:00:00.000Z
              */
             to: string;
-            /** @description Executions, in the bucket of their creation; the first and the last may be in the period in part. */
+            /** @description Executions by the bucket of their creation; the period may begin and end within one. */
             requests: components["schemas"]["RequestsResponse"][];
             /** @description Why executions were denied, the most frequent first. */
             reasons: components["schemas"]["ReasonResponse"][];
-            /** @description The 100 agents that asked for most. */
+            /** @description The 100 agents that asked most often. */
             agents: components["schemas"]["AgentCountsResponse"][];
             /** @description Decisions that were proposed in the period, with or without an execution. */
             approvals: components["schemas"]["ApprovalCountsResponse"];
-            /** @description Policies that decided, those that decided most first. */
+            /** @description Policies that decided, the most frequent first. */
             policies: components["schemas"]["PolicyCountsResponse"][];
             /** @description Policies that are in force and decided nothing, oldest first. */
             unused: components["schemas"]["CountedPolicyResponse"][];
@@ -5240,7 +5240,7 @@ export interface components {
              * @example 0
              */
             erasures: number;
-            /** @description What the report can be held against. */
+            /** @description A checkpoint against which the report can be checked. */
             chain: components["schemas"]["ChainResponse"];
         };
         /** @enum {string} */
@@ -5282,11 +5282,11 @@ export interface components {
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "principal_suspended" | "stopped" | "approval_required" | "approval_too_large" | "limit_reached" | "extension_refused" | "subject_invalid" | "resource_invalid" | "agent_unknown" | "not_this_principal" | null;
-            /** @description The first that decided, oldest first. */
+            /** @description The first ten that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
             /** @description Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids. */
             policySet: string;
-            /** @description What an approval would have to be. */
+            /** @description The approval that would be required. */
             approvalRequirement?: components["schemas"]["ApprovalResponse"];
         };
         AccessDecisionResponse: {
@@ -5321,7 +5321,7 @@ export interface components {
              */
             type: string;
             /**
-             * @description Of an agent its id or name.
+             * @description For an agent, its id or name.
              * @example agt_00000000000000000000000001
              */
             id: string;
@@ -5352,7 +5352,7 @@ export interface components {
             subject: components["schemas"]["AccessSubject"];
             action: components["schemas"]["AccessAction"];
             resource: components["schemas"]["AccessResource"];
-            /** @description Other members do not count. */
+            /** @description Other members are ignored. */
             context?: {
                 /** @description The agent that acts, by id or name. The subject is then its principal. */
                 agent?: string;
@@ -5366,7 +5366,7 @@ export interface components {
             subject?: components["schemas"]["AccessSubject"];
             action?: components["schemas"]["AccessAction"];
             resource?: components["schemas"]["AccessResource"];
-            /** @description Other members do not count. */
+            /** @description Other members are ignored. */
             context?: {
                 /** @description The agent that acts, by id or name. The subject is then its principal. */
                 agent?: string;
@@ -5377,19 +5377,19 @@ export interface components {
             };
         };
         /**
-         * @description After which item the list ends; `execute_all` unless given.
+         * @description Which decision ends the list. Default: `execute_all`.
          * @enum {string}
          */
         AccessEvaluationsSemantic: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
         AccessEvaluationsOptions: {
-            /** @description After which item the list ends; `execute_all` unless given. */
+            /** @description Which decision ends the list. Default: `execute_all`. */
             evaluations_semantic?: components["schemas"]["AccessEvaluationsSemantic"];
         };
         AccessEvaluations: {
             subject?: components["schemas"]["AccessSubject"];
             action?: components["schemas"]["AccessAction"];
             resource?: components["schemas"]["AccessResource"];
-            /** @description Other members do not count. */
+            /** @description Other members are ignored. */
             context?: {
                 /** @description The agent that acts, by id or name. The subject is then its principal. */
                 agent?: string;
@@ -5465,7 +5465,7 @@ export interface components {
              */
             y: string;
             /**
-             * @description Its thumbprint as RFC 7638 makes it.
+             * @description Its thumbprint of RFC 7638.
              * @example VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8
              */
             kid: string;
@@ -5481,7 +5481,7 @@ export interface components {
             alg: string;
         };
         PermitKeysResponse: {
-            /** @description The one that signs, then `PERMIT_KEY_PREVIOUS`. */
+            /** @description The key that signs, then those of `PERMIT_KEY_PREVIOUS`. */
             keys: components["schemas"]["PermitKeyResponse"][];
         };
         /** @enum {string} */
@@ -5713,7 +5713,7 @@ export interface components {
                 "application/json": components["schemas"]["UnavailableError"];
             };
         };
-        /** @description The key or token is missing or wrong, or has ended. */
+        /** @description The key or token is missing, wrong, revoked or expired. */
         UNAUTHORIZED: {
             headers: {
                 /** @description How to authenticate. */
@@ -5772,7 +5772,7 @@ export interface components {
         /** @description The body is not JSON in UTF-8. */
         UNSUPPORTED_MEDIA_TYPE: {
             headers: {
-                /** @description Present if the `Content-Encoding` is the fault. */
+                /** @description Present if the `Content-Encoding` was refused. */
                 "Accept-Encoding"?: "identity";
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5825,7 +5825,7 @@ export interface components {
                 "application/json": components["schemas"]["ContentErasedError"];
             };
         };
-        /** @description The record has another revision than `If-Match` names. */
+        /** @description The revision of the record is not one that `If-Match` names. */
         PRECONDITION_FAILED: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5868,7 +5868,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only entities of this type. */
                 type?: string;
-                /** @description Only entities of this name, exactly; several may have it. */
+                /** @description Only entities with exactly this name; several may have it. */
                 name?: string;
             };
             header?: never;
@@ -6117,7 +6117,7 @@ export interface operations {
                 order?: components["schemas"]["SortOrder"];
                 /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
-                /** @description Only claims of this predicate. */
+                /** @description Only claims with this predicate. */
                 predicate?: string;
             };
             header?: never;
@@ -6285,7 +6285,7 @@ export interface operations {
                 capability?: string;
                 /** @description Only agents with this role. */
                 role?: string;
-                /** @description Only agents of this status. */
+                /** @description Only agents with this status. */
                 status?: components["schemas"]["AgentStatus"];
                 /** @description Only agents of this kind. */
                 kind?: components["schemas"]["AgentKind"];
@@ -6548,7 +6548,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description There is no address any more. */
+            /** @description The address is removed. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6687,7 +6687,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The person's id, or its name percent-encoded. */
+                /** @description The person's id, or name percent-encoded. */
                 id: string;
             };
             cookie?: never;
@@ -6736,7 +6736,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The person's id, or its name percent-encoded. */
+                /** @description The person's id, or name percent-encoded. */
                 id: string;
             };
             cookie?: never;
@@ -6774,7 +6774,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The person's id, or its name percent-encoded. */
+                /** @description The person's id, or name percent-encoded. */
                 id: string;
             };
             cookie?: never;
@@ -6829,7 +6829,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The person's id, or its name percent-encoded. */
+                /** @description The person's id, or name percent-encoded. */
                 id: string;
                 /** @description Id of the passkey. */
                 passkeyId: string;
@@ -6869,7 +6869,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The person's id, or its name percent-encoded. */
+                /** @description The person's id, or name percent-encoded. */
                 id: string;
                 /** @description Id of the passkey. */
                 passkeyId: string;
@@ -6922,9 +6922,9 @@ export interface operations {
                 order?: components["schemas"]["SortOrder"];
                 /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
-                /** @description Only stops of this status. */
+                /** @description Only stops with this status. */
                 status?: components["schemas"]["StopStatus"];
-                /** @description With `If-None-Match`: answers as soon as the list is another than that copy, or with 304 after this many seconds. */
+                /** @description With `If-None-Match`: answers as soon as the list differs from that copy, or with 304 after this many seconds. */
                 wait?: number;
             };
             header?: {
@@ -6940,7 +6940,7 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Of what the answer says, for `If-None-Match`.
+                     * @description Of the content, for `If-None-Match`.
                      * @example "9f2c"
                      */
                     ETag?: string;
@@ -6958,7 +6958,7 @@ export interface operations {
             304: {
                 headers: {
                     /**
-                     * @description Of what the answer says, for `If-None-Match`.
+                     * @description Of the content, for `If-None-Match`.
                      * @example "9f2c"
                      */
                     ETag?: string;
@@ -7003,7 +7003,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An active stop says the same: the first one. */
+            /** @description The active stop that says the same. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -7105,7 +7105,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The stop, which is lifted. */
+            /** @description The lifted stop. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -7146,9 +7146,9 @@ export interface operations {
                 cursor?: string;
                 /** @description Only versions of this policy. */
                 name?: string;
-                /** @description Only policies of this status. */
+                /** @description Only policies with this status. */
                 status?: components["schemas"]["PolicyStatus"];
-                /** @description Only policies of this effect. */
+                /** @description Only policies with this effect. */
                 effect?: components["schemas"]["PolicyEffect"];
             };
             header?: never;
@@ -7292,7 +7292,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is used; amounts are text. */
+            /** @description The usage of each limit; amounts are strings. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7413,7 +7413,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer, or with `requests` the answers. */
+            /** @description The answer; with `requests`, the answers. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7598,7 +7598,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionResponse"];
                 };
             };
-            /** @description It needs an approval first: the execution waits for its decision, or has the approval and is to be resumed. This never means that the action may be carried out. `Location` names the execution. */
+            /** @description It needs an approval first: the execution waits for its decision, or is approved and has to be resumed. This answer never means that the action may be carried out. `Location` names the execution. */
             202: {
                 headers: {
                     /** @description Path of the execution. */
@@ -7659,11 +7659,11 @@ export interface operations {
                 agentId?: string;
                 /** @description Only executions of this action. */
                 action?: string;
-                /** @description Only executions of this outcome. */
+                /** @description Only executions with this outcome. */
                 outcome?: components["schemas"]["ExecutionOutcome"];
                 /** @description Only the execution of the decision with this id. */
                 decisionId?: string;
-                /** @description Only executions that requested exactly this. */
+                /** @description Only executions that requested exactly the action with this hash. */
                 actionHash?: string;
                 /** @description Only executions on resources of this type. */
                 resourceType?: string;
@@ -7775,9 +7775,9 @@ export interface operations {
                 order?: components["schemas"]["SortOrder"];
                 /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
-                /** @description Only decisions of this status. */
+                /** @description Only decisions with this status. */
                 status?: components["schemas"]["DecisionStatus"];
-                /** @description Only decisions of this risk level. */
+                /** @description Only decisions with this risk level. */
                 riskLevel?: components["schemas"]["RiskLevel"];
                 /** @description Only decisions of this type. */
                 type?: string;
@@ -7971,7 +7971,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The decisions, each as approving it alone answers. */
+            /** @description The decisions, each as if it were approved alone. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -8215,7 +8215,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Only grants for the agent with this id or name. */
                 agentId?: string;
-                /** @description Only grants of this status. */
+                /** @description Only grants with this status. */
                 status?: components["schemas"]["GrantStatus"];
                 /** @description Only the grant that the decision with this id gave. */
                 decisionId?: string;
@@ -8305,7 +8305,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The grant, which is revoked. */
+            /** @description The revoked grant. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -8393,7 +8393,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Authorized, or with the outcome of its handler. */
+            /** @description The execution: `authorized`, or with the outcome of its handler. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -8498,7 +8498,7 @@ export interface operations {
                 order?: components["schemas"]["SortOrder"];
                 /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
-                /** @description Only keys of this status. */
+                /** @description Only keys with this status. */
                 status?: components["schemas"]["ApiKeyStatus"];
                 /** @description Only keys that are bound to the agent with this id or name. */
                 agentId?: string;
@@ -8640,7 +8640,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, which has ended. */
+            /** @description The key, which is revoked or has expired. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -8719,7 +8719,7 @@ export interface operations {
                 subjectId?: string;
                 /** @description Only entries of this action. Any text: modules add actions of their own. */
                 action?: string;
-                /** @description Only entries of this outcome. */
+                /** @description Only entries with this outcome. */
                 outcome?: components["schemas"]["EntryOutcome"];
                 /** @description Only entries from this time on: RFC 3339 with a zone, or a date (midnight UTC). */
                 from?: string;
@@ -8756,7 +8756,7 @@ export interface operations {
     events_follow: {
         parameters: {
             query?: {
-                /** @description Begins after this sequence; 0: with the first event. Without it only new events are sent. */
+                /** @description The stream begins after this sequence; 0: with the first event. Default: only new events are sent. */
                 after?: number;
                 /** @description Only events of one of these actions, each an action or a family of them, such as `entity.*`. */
                 action?: string[];
@@ -9094,7 +9094,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook, which is active. */
+            /** @description The active webhook. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -9137,7 +9137,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The webhook, which is active. */
+            /** @description The active webhook. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -9199,7 +9199,7 @@ export interface operations {
             query: {
                 /** @description Number of entries of the earlier tree, such as that of a kept checkpoint. */
                 from: number;
-                /** @description Number of entries of the later tree. Without it, the current one. */
+                /** @description Number of entries of the later tree. Default: the current one. */
                 to?: number;
             };
             header?: never;
@@ -9232,7 +9232,7 @@ export interface operations {
     checkpoints_proveInclusion: {
         parameters: {
             query?: {
-                /** @description Number of entries of the tree, such as that of a checkpoint. Without it, the current one. */
+                /** @description Number of entries of the tree, such as that of a checkpoint. Default: the current one. */
                 size?: number;
             };
             header?: never;
@@ -9560,7 +9560,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing was left to erase: the newest erasure that took one of them. */
+            /** @description Nothing was left to erase: the newest erasure that erased one of these records. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
@@ -9645,7 +9645,7 @@ export interface operations {
                 from?: string;
                 /** @description First moment after the period. Default: now. */
                 to?: string;
-                /** @description What the requests are divided by, in UTC; weeks begin on Monday. At most 400. Default: `day`. */
+                /** @description Length of the buckets, in UTC; weeks begin on Monday. At most 400 buckets. Default: `day`. */
                 bucket?: components["schemas"]["ReportBucket"];
             };
             header?: never;
@@ -9700,7 +9700,7 @@ export interface operations {
             400: components["responses"]["VALIDATION_ERROR"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
-            /** @description It would not. */
+            /** @description A write would fail. */
             503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -9931,7 +9931,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What vaults and clouds read of an issuer. */
+            /** @description What vaults and clouds read about an issuer. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9983,7 +9983,7 @@ export interface operations {
     forwardAuth_ask: {
         parameters: {
             query?: {
-                /** @description Given, what is only read (GET and HEAD) is evaluated, and neither recorded nor approved. */
+                /** @description If given, requests that only read (GET, HEAD) are evaluated, and neither recorded nor sent for approval. */
                 record?: "writes";
             };
             header?: {
@@ -10020,7 +10020,7 @@ export interface operations {
             };
             400: components["responses"]["VALIDATION_ERROR"];
             401: components["responses"]["UNAUTHORIZED"];
-            /** @description It may not pass, or not yet: the same request again, once approved, passes. */
+            /** @description It may not pass, or not yet: the same request passes once it is approved. */
             403: {
                 headers: {
                     /** @description The `reason`; `approval_required` while it waits. */

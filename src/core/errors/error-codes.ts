@@ -22,7 +22,7 @@ export const ERRORS = table({
   },
   UNAUTHORIZED: {
     status: 401,
-    meaning: 'The key or token is missing or wrong, or has ended.',
+    meaning: 'The key or token is missing, wrong, revoked or expired.',
     example: {
       message:
         'A valid key or token is required, in exactly one header: X-API-Key, or Authorization with the scheme Bearer.',
@@ -70,7 +70,7 @@ export const ERRORS = table({
   },
   PRECONDITION_FAILED: {
     status: 412,
-    meaning: 'The record has another revision than `If-Match` names.',
+    meaning: 'The revision of the record is not one that `If-Match` names.',
     example: {
       message:
         'The record has changed since the revision named in If-Match; a weak tag (W/…) names none. Read it again and repeat the change on its current revision.',

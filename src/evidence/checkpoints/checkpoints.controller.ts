@@ -44,7 +44,7 @@ export class CheckpointsController {
   @Get(':sequence/proof')
   @ApiRoute(
     'Prove that an entry is in the log',
-    'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
+    'Returns the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
   )
   @ApiSequence()
   @Answers({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })

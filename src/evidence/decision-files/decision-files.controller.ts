@@ -20,8 +20,9 @@ export class DecisionFilesController {
   @RequiresScope('audit')
   @ApiRoute(
     'Download the decision file of an execution',
-    'Everything from which what was decided can be recomputed, without the service: its entries, those of its decision and ' +
-      'of the agents that counted, each with its proof, and the policies that were in force. The text is the RFC 8785 form.',
+    'Everything that is needed to recompute what was decided, without the service: the entries of the execution, of ' +
+      'its decision and of the agents that counted, each with its proof, and the policies that were in force. The ' +
+      'text is in RFC 8785 form.',
   )
   @ApiRecordId(EXECUTION)
   @Answers({

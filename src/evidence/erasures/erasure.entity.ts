@@ -37,7 +37,7 @@ export class Erasure {
   readonly createdSequence!: number;
 
   @Column('simple-json')
-  @ApiMember('As they were named.', { type: [ErasureSubjectResponse] })
+  @ApiMember('The records as the request named them.', { type: [ErasureSubjectResponse] })
   readonly subjects!: readonly ErasureSubject[];
 
   /** Stays, so it must hold no personal data. */
@@ -51,7 +51,7 @@ export class Erasure {
 
   /** Null until all is gone, like what follows. Not hashed: `erasure.completed` says the same. */
   @Column('text', { nullable: true })
-  @ApiNullableTime('When all of it was gone; null, as are the counts, until then.')
+  @ApiNullableTime('When everything was erased; until then null, as are the counts.')
   readonly completedAt!: string | null;
 
   @Column('integer', { nullable: true })

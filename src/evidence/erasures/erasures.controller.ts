@@ -29,13 +29,14 @@ export class ErasuresController {
   @RequiresScope('admin')
   @ApiRoute(
     'Erase what records contain',
-    'The contents of the records go at once, and those of older entries about them soon after. Who did what to which record and ' +
-      'when stays, and so does every hash: the chain and every proof ever given still verify. `completedAt` says when all is gone.',
+    'The contents of the records are erased at once, and those of older entries about them soon after. What remains ' +
+      'is who did what to which record and when, and every hash: the chain and every proof ever given still verify. ' +
+      '`completedAt` says when everything was erased.',
   )
   @ApiCreatedResponse({ type: ErasureResponse, description: 'The erasure, which has begun.' })
   @ApiOkResponse({
     type: ErasureResponse,
-    description: 'Nothing was left to erase: the newest erasure that took one of them.',
+    description: 'Nothing was left to erase: the newest erasure that erased one of these records.',
   })
   async create(
     @Caller() caller: Caller,
@@ -50,7 +51,7 @@ export class ErasuresController {
   }
 
   @Get()
-  @ApiRoute('List erasures', 'Also those of which not all is gone yet.')
+  @ApiRoute('List erasures', 'Includes erasures that are not complete yet.')
   @ApiList(ErasureResponse, 'Erasures in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<ErasureResponse>> {
     const list = await this.lists.open('erasures', query, { limit: 50, order: 'asc' }, leaving);
@@ -58,7 +59,7 @@ export class ErasuresController {
   }
 
   @Get(':id')
-  @ApiRoute('Read an erasure', 'It says whether all is gone, and how much that was.')
+  @ApiRoute('Read an erasure', 'Says whether everything is erased, and how much that was.')
   @ApiRecordId(ERASURE)
   @Answers({ type: ErasureResponse, description: 'The erasure.' })
   async get(@Param('id') id: string): Promise<ErasureResponse> {

@@ -15,7 +15,7 @@ export class EventsQuery {
   @QueryInteger({
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Begins after this sequence; 0: with the first event. Without it only new events are sent.',
+    description: 'The stream begins after this sequence; 0: with the first event. Default: only new events are sent.',
   })
   readonly after?: number;
 

@@ -16,9 +16,9 @@ export class ReportsController {
   @Get('oversight')
   @ApiRoute(
     'Report on a period',
-    'What agents asked for, what was refused and why, who approved how fast, and which policies decided: counted exactly, from the ' +
-      'executions created and the decisions proposed in the period as they are now, which an export lets anybody recompute. ' +
-      'Past hours are counted once, and again when something in them has changed.',
+    'What agents asked for, what was refused and why, who approved and how fast, and which policies decided. The ' +
+      'counts are exact: of the executions created and the decisions proposed in the period, as they are now. Anybody ' +
+      'can recompute them from an export. Past hours are counted once, and again when something in them has changed.',
   )
   @Answers({ type: OversightResponse, description: 'The report.' })
   async read(

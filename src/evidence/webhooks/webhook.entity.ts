@@ -32,7 +32,7 @@ export class Webhook {
 
   /** Of a chat only the origin: with the rest, anybody could write there. */
   @Column('text')
-  @ApiMember('Of the formats `slack` and `teams` only the origin, but for the answer that creates it.', {
+  @ApiMember('For the formats `slack` and `teams` only the origin, except in the answer that creates it.', {
     example: 'https://hooks.example.com/governance',
   })
   readonly url!: string;
@@ -78,7 +78,7 @@ export class Webhook {
   @ApiChoice(
     ['WebhookStatus', WEBHOOK_STATUSES],
     'active',
-    '`failing`: not delivered to until it is resumed or replayed.',
+    '`failing`: nothing is delivered until it is resumed or replayed.',
   )
   readonly status!: WebhookStatus;
 

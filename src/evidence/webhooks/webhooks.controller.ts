@@ -32,7 +32,7 @@ export class WebhooksController {
   ) {}
 
   @Get()
-  @ApiRoute('List webhooks', 'Including those that are failing.')
+  @ApiRoute('List webhooks', 'Includes those that are failing.')
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
     const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
@@ -89,7 +89,7 @@ export class WebhooksController {
   @Marked({ answersSecret: true })
   @ApiRoute(
     'Give a webhook a new secret',
-    'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
+    'For 24 hours, deliveries are also signed with the previous secret. The new one is returned only in this answer.',
   )
   @ApiRecordId(WEBHOOK)
   @Answers({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
@@ -99,11 +99,12 @@ export class WebhooksController {
 
   @Post(':id/replay')
   @ApiRoute(
-    'Deliver again',
-    'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
+    'Deliver entries again',
+    'Delivers again what its filter selects after a sequence, whatever was delivered before. A failing webhook ' +
+      'becomes active again.',
   )
   @ApiRecordId(WEBHOOK)
-  @Answers({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @Answers({ type: WebhookResponse, description: 'The active webhook.' })
   async replay(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -113,9 +114,9 @@ export class WebhooksController {
   }
 
   @Post(':id/resume')
-  @ApiRoute('Resume a webhook', 'A failing one continues where it stopped; one that is waiting to retry does so now.')
+  @ApiRoute('Resume a webhook', 'A failing webhook continues where it stopped; one that waits for a retry retries now.')
   @ApiRecordId(WEBHOOK)
-  @Answers({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @Answers({ type: WebhookResponse, description: 'The active webhook.' })
   async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookResponse> {
     return WebhookResponse.from(await this.webhooks.resume(caller, id));
   }

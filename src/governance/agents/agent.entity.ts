@@ -50,12 +50,12 @@ export class Agent {
   readonly status!: AgentStatus;
 
   @Column('text', { nullable: true })
-  @ApiNullableTime('Until then, what no policy allows is authorised for it, and noted as `observed`.')
+  @ApiNullableTime('Until then, it is also authorised to do what no policy allows, which is marked as `observed`.')
   readonly observeUntil!: string | null;
 
   /** No other agent has the same one. */
   @Column('text', { nullable: true })
-  @ApiNullableText('Who a person is in Slack: `<team>/<user>`.')
+  @ApiNullableText("The person's id in Slack: `<team>/<user>`.")
   readonly slackId!: string | null;
 
   @Column('text')

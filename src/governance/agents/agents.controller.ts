@@ -99,7 +99,8 @@ export class AgentsController {
   @AnyScope()
   @ApiRoute(
     'Set the address of a person',
-    'By the person, or with the scope `admin`: they get mails about decisions that wait for them. It is in no state, entry or export.',
+    'For the person, or a caller with the scope `admin`. Mails about decisions that wait for the person go there. ' +
+      'No sealed state, entry or export contains it.',
   )
   @ApiIdOrName('change-reviewer')
   @AnswersNothing('The address is set.')
@@ -109,9 +110,9 @@ export class AgentsController {
 
   @Delete(':id/email')
   @AnyScope()
-  @ApiRoute('Forget the address of a person', 'By the person, or with the scope `admin`.')
+  @ApiRoute('Forget the address of a person', 'For the person, or a caller with the scope `admin`.')
   @ApiIdOrName('change-reviewer')
-  @AnswersNothing('There is no address any more.')
+  @AnswersNothing('The address is removed.')
   removeEmail(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.emails.set(caller, id, null);
   }

@@ -36,7 +36,7 @@ export class ApiKey {
 
   /** The only agent that its holder may act as. */
   @Column('text', { nullable: true })
-  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
+  @ApiNullableText('The agent to which it is bound; null: none.', sampleId('agt'))
   readonly agentId!: string | null;
 
   /** Of an unbound key none, as its holder may act for anybody. */

@@ -33,7 +33,7 @@ export class ApiKeysController {
   ) {}
 
   @Get()
-  @ApiRoute('List API keys', 'Including those that have ended; the key of the environment is not listed.')
+  @ApiRoute('List API keys', 'Includes keys that were revoked or have expired; the key in `API_KEY` is not listed.')
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
   async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
     const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
@@ -68,7 +68,7 @@ export class ApiKeysController {
   )
   @ApiRecordId(API_KEY)
   @ApiBody({ type: RevokeApiKeyRequest, required: false })
-  @Answers({ type: ApiKeyResponse, description: 'The key, which has ended.' })
+  @Answers({ type: ApiKeyResponse, description: 'The key, which is revoked or has expired.' })
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -26,7 +26,7 @@ export interface Review {
   readonly groups?: readonly number[];
   /** The grant that the reviewer gave with an approval; absent if there was none. */
   readonly grant?: GivenGrant;
-  /** What a passkey of the reviewer made of exactly this approval; absent without one. */
+  /** The signature that a passkey of the reviewer made for exactly this approval; absent without one. */
   readonly signature?: PasskeySignature;
 }
 

@@ -123,9 +123,10 @@ export class DecisionsController {
   @AdmittedBy(BoundReviewers)
   @ApiRoute(
     'Approve decisions together',
-    'All in one commit or none, each by the rules of approving one. The first that is refused is the answer, and only that is recorded.',
+    'All of them are approved in one commit, or none, each by the rules for a single approval. If any is refused, ' +
+      'the first refusal is the answer, and only that one is recorded.',
   )
-  @Answers({ type: ApprovedTogetherResponse, description: 'The decisions, each as approving it alone answers.' })
+  @Answers({ type: ApprovedTogetherResponse, description: 'The decisions, each as if it were approved alone.' })
   @ApiErrors('NOT_FOUND', 'POLICY_DENIED')
   async approveTogether(
     @Caller() caller: Caller,

@@ -23,7 +23,7 @@ import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../permissions/evaluation/qu
 export class ExecuteActionRequest {
   @RequiredText({
     ...ACTION,
-    description: 'What the capabilities of the agent allow. In Unicode normal form C.',
+    description: 'The agent must have it among its capabilities. In Unicode normal form C.',
     example: 'send-reminder',
   })
   readonly action!: string;
@@ -54,7 +54,7 @@ export class ExecuteActionRequest {
   })
   readonly parameters?: JsonObject;
 
-  @OnBehalfOfField('Without it, the one that the token of the caller names, if it does.')
+  @OnBehalfOfField('Default: whom the token of the caller names, if anybody.')
   readonly onBehalfOf?: GivenPrincipal;
 
   @RunField()
@@ -105,8 +105,8 @@ export class ExecuteController {
       },
     },
     description:
-      'It needs an approval first: the execution waits for its decision, or has the approval and is to be resumed. This ' +
-      'never means that the action may be carried out. `Location` names the execution.',
+      'It needs an approval first: the execution waits for its decision, or is approved and has to be resumed. This ' +
+      'answer never means that the action may be carried out. `Location` names the execution.',
   })
   @ApiErrors('POLICY_DENIED')
   async action(
@@ -165,7 +165,7 @@ export class ApprovalsController {
   )
   @ApiRecordId(EXECUTION, { sample: 2 })
   @ApiBody({ type: ResumeRequest, required: false })
-  @Answers({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
+  @Answers({ type: ExecutionResponse, description: 'The execution: `authorized`, or with the outcome of its handler.' })
   @ApiErrors('POLICY_DENIED')
   async resume(
     @Caller() caller: Caller,

@@ -25,7 +25,7 @@ export class ExecutionsController {
 
   @Get()
   @RequiresScope('read', 'execute', 'review')
-  @ApiRoute('List executions', 'Including those that were refused.')
+  @ApiRoute('List executions', 'Includes those that were refused.')
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(
     @Caller() caller: Caller,
@@ -44,7 +44,7 @@ export class ExecutionsController {
   @RequiresScope('execute')
   @ApiRoute(
     'Report the outcome of an execution',
-    'For one that was `authorized`, and so carried out by its caller; once.',
+    'For an execution that was `authorized` and has been carried out by its caller. It can be reported once.',
   )
   @ApiRecordId(EXECUTION)
   @Answers({ type: ExecutionResponse, description: 'The execution, which is now settled.' })

@@ -21,7 +21,8 @@ const TEXT = { type: 'string' } as const;
 
 class ForwardAuthQuery {
   @QueryOneOf(['writes'], {
-    description: 'Given, what is only read (GET and HEAD) is evaluated, and neither recorded nor approved.',
+    description:
+      'If given, requests that only read (GET, HEAD) are evaluated, and neither recorded nor sent for approval.',
   })
   readonly record?: 'writes';
 }
@@ -45,8 +46,9 @@ export class ForwardAuthController {
   @Marked({ isForGateways: true })
   @ApiRoute(
     'Ask whether a request may pass a gateway',
-    'The agent that the key or token is bound to executes `http.<method>` on the URL, of the type `http`. The request is in one ' +
-      'family of headers, whole, each once, from an address in `TRUST_PROXY`. With an `X-API-Key`, `Authorization` is not looked at.',
+    'Executes `http.<method>` on the URL, with the resource type `http`, as the agent that the key or token is ' +
+      'bound to. One complete family of headers describes the request, each given once, from an address in ' +
+      '`TRUST_PROXY`. With an `X-API-Key`, `Authorization` is ignored.',
   )
   @ApiForwardedHeaders()
   @Answers({
@@ -56,7 +58,7 @@ export class ForwardAuthController {
     },
   })
   @ApiForbiddenResponse({
-    description: 'It may not pass, or not yet: the same request again, once approved, passes.',
+    description: 'It may not pass, or not yet: the same request passes once it is approved.',
     headers: {
       [REASON_HEADER]: { schema: TEXT, description: 'The `reason`; `approval_required` while it waits.' },
       [DECISION_ID_HEADER]: { schema: TEXT, description: 'The decision for which it waits, or that rejected it.' },

@@ -27,7 +27,7 @@ export class Passkey {
   readonly name!: string;
 
   @Column('text')
-  @ApiMember('As its authenticator calls it, in base64url.', { example: 'AAAA' })
+  @ApiMember('Its id at the authenticator, in base64url.', { example: 'AAAA' })
   readonly credentialId!: string;
 
   @Column('text')
@@ -35,7 +35,7 @@ export class Passkey {
   readonly publicKey!: string;
 
   @Column('text')
-  @ApiMember('The host that it was made for: that of `PUBLIC_URL` then.', { example: 'governance.example.com' })
+  @ApiMember('The host for which it was made: that of `PUBLIC_URL` at the time.', { example: 'governance.example.com' })
   readonly rpId!: string;
 
   @Column('text')

@@ -15,7 +15,7 @@ import { PASSKEY } from './passkey.entity';
 import { PasskeysService } from './passkeys.service';
 
 const ApiPerson = (): MethodDecorator =>
-  ApiParam({ name: 'id', description: "The person's id, or its name percent-encoded.", example: sampleId('agt', 2) });
+  ApiParam({ name: 'id', description: "The person's id, or name percent-encoded.", example: sampleId('agt', 2) });
 
 @ApiTags('Passkeys')
 @Controller('agents/:id/passkeys')
@@ -30,8 +30,9 @@ export class PasskeysController {
   @RequiresScope('review')
   @Marked({ ignoresIdempotencyKey: true })
   @ApiRoute(
-    'Begin to register a passkey',
-    'What the browser is to make it by: good for this person, for five minutes. Needs `PUBLIC_URL` with a host name.',
+    'Start registering a passkey',
+    'Returns the options with which a browser creates the passkey. They are valid for this person, for five ' +
+      'minutes. Requires `PUBLIC_URL` with a host name.',
   )
   @ApiPerson()
   @Answers({
@@ -47,7 +48,8 @@ export class PasskeysController {
   @RequiresScope('review')
   @ApiRoute(
     'Register a passkey',
-    'With a key or token that is bound to the person. Where the person has passkeys, one of them signs. At most 10, each once.',
+    'Requires a key or token that is bound to the person. If the person already has passkeys, one of them has to ' +
+      'sign. A person can register at most 10, each of them once.',
   )
   @ApiPerson()
   @ApiCreatedResponse({ type: PasskeyResponse, description: 'The passkey.' })
@@ -61,7 +63,7 @@ export class PasskeysController {
 
   @Get()
   @AnyScope()
-  @ApiRoute('List the passkeys of a person', 'For `read`, and for the person.')
+  @ApiRoute('List the passkeys of a person', 'For callers with `read`, and for the person.')
   @ApiPerson()
   @ApiList(PasskeyResponse, 'Passkeys in order of creation.')
   @ApiErrors('CONFLICT')
@@ -79,7 +81,7 @@ export class PasskeysController {
 
   @Get(':passkeyId')
   @AnyScope()
-  @ApiRoute('Read a passkey', 'For `read`, and for the person.')
+  @ApiRoute('Read a passkey', 'For callers with `read`, and for the person.')
   @ApiPerson()
   @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
   @Answers({ type: PasskeyResponse, description: 'The passkey.' })
@@ -94,7 +96,7 @@ export class PasskeysController {
 
   @Post(':passkeyId/remove')
   @RequiresScope('review')
-  @ApiRoute('Remove a passkey', 'By the person with a signature, or by `admin`. What it signed stays signed.')
+  @ApiRoute('Remove a passkey', 'For the person, with a signature, and `admin`. What it has signed remains valid.')
   @ApiPerson()
   @ApiRecordId(PASSKEY, { parameter: 'passkeyId' })
   @ApiBody({ type: RemovePasskeyRequest, required: false })

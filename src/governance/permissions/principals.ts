@@ -169,7 +169,7 @@ export const ON_BEHALF_OF = objectShape(
     }),
     roles: member(textsShape({ maxItems: MOST_ROLES, item: { max: 100, rule: exactLabelFault } }), {
       ...OPTIONAL,
-      description: 'Its roles, as the caller knows them. A registered person has its own.',
+      description: 'Its roles, as the caller knows them. Of a registered person, their own roles count.',
       example: ['finance'],
     }),
   },

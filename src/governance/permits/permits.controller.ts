@@ -49,7 +49,7 @@ export class PermitKeyResponse {
   @ApiMember('Base64url.', { example: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU' })
   readonly y!: string;
 
-  @ApiMember('Its thumbprint as RFC 7638 makes it.', { example: 'VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8' })
+  @ApiMember('Its thumbprint of RFC 7638.', { example: 'VDrsBA1Mxg2vLDBQ38ch4ZXGDcKmtdiz0PU5Ja2eQi8' })
   readonly kid!: string;
 
   @ApiMember(ONE, { example: 'sig' })
@@ -60,7 +60,7 @@ export class PermitKeyResponse {
 }
 
 export class PermitKeysResponse {
-  @ApiMember('The one that signs, then `PERMIT_KEY_PREVIOUS`.', { type: [PermitKeyResponse] })
+  @ApiMember('The key that signs, then those of `PERMIT_KEY_PREVIOUS`.', { type: [PermitKeyResponse] })
   readonly keys!: readonly PermitKeyResponse[];
 }
 
@@ -74,7 +74,7 @@ export class PermitsController {
   @Get('openid-configuration')
   @Header('Cache-Control', FOR_EVERYBODY)
   @ApiRoute('Discover who issues permits', 'Requires `PERMIT_AUDIENCES` and `PUBLIC_URL`.')
-  @Answers({ type: PermitIssuerResponse, description: 'What vaults and clouds read of an issuer.' })
+  @Answers({ type: PermitIssuerResponse, description: 'What vaults and clouds read about an issuer.' })
   @ApiErrors('NOT_FOUND')
   discovery(): PermitIssuerResponse {
     const { issuer } = this.permits;

@@ -25,7 +25,7 @@ const PERMIT = objectShape({
 
 export function PermitField(): PropertyDecorator {
   const description =
-    'Asks for a permit: a token by which the audience sees what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`.';
+    'Asks for a permit: a token that shows the audience what was authorised. Needs `PERMIT_AUDIENCES` and `PUBLIC_URL`.';
   return Field(PERMIT, { optional: true, description });
 }
 

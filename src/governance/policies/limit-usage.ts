@@ -11,7 +11,7 @@ export class UsedLimitResponse {
   @ApiMember('The index of the limit.', { type: 'integer', example: 0 })
   readonly limit!: number;
 
-  @ApiMember('The agent; null where those of all count together.', { type: 'string', nullable: true, example: null })
+  @ApiMember('The agent; null if all agents count together.', { type: 'string', nullable: true, example: null })
   readonly key!: string | null;
 
   @ApiProperty({ example: '250.5' })

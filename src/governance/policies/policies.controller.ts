@@ -78,7 +78,7 @@ export class PoliciesController {
 
   @Get(':id')
   @RequiresScope('read')
-  @ApiRoute('Read a policy', 'One version of it, with its status, and with those of its parts that match nothing.')
+  @ApiRoute('Read a policy', 'One version, with its status and with the parts of it that match nothing.')
   @ApiRecordId(POLICY)
   @Answers({ type: PolicyResponse, description: 'The policy.' })
   async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
@@ -89,11 +89,12 @@ export class PoliciesController {
   @RequiresScope('read')
   @Marked({ isList: true })
   @ApiRoute(
-    'Read what is used of the limits of a policy',
-    'The current windows in which something was used, the fullest first. What is used belongs to the name of the policy, whichever version is in force.',
+    'Read how much of the limits of a policy is used',
+    'The current windows of its limits in which something was used, the fullest first. Usage is counted by the name ' +
+      'of the policy, whichever version is in force.',
   )
   @ApiRecordId(POLICY)
-  @Answers({ type: UsageResponse, description: 'What is used; amounts are text.' })
+  @Answers({ type: UsageResponse, description: 'The usage of each limit; amounts are strings.' })
   async usage(@Param('id') id: string, @Query() query: PageQuery): Promise<UsageResponse> {
     return this.policies.usage(id, query);
   }

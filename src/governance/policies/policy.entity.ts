@@ -60,7 +60,7 @@ export class Policy {
   readonly resources!: readonly string[];
 
   @Column('simple-json')
-  @ApiMember('None: any type.', { type: [String], example: ['document'] })
+  @ApiMember('Empty: any type.', { type: [String], example: ['document'] })
   readonly resourceTypes!: readonly string[];
 
   @Column('integer')
@@ -72,11 +72,11 @@ export class Policy {
   readonly conditions!: readonly PolicyCondition[];
 
   @Column('simple-json', { default: '[]' })
-  @ApiMember('How much it allows by itself.', { type: [PolicyLimitResponse], example: [] })
+  @ApiMember('How much it allows in each window.', { type: [PolicyLimitResponse], example: [] })
   readonly limits!: readonly PolicyLimit[];
 
   @Column('simple-json', { default: '[]' })
-  @ApiMember('On whose behalf; none: anybody’s, or nobody’s.', { type: [String], example: [] })
+  @ApiMember('On whose behalf it matches; empty: on anybody’s, or nobody’s.', { type: [String], example: [] })
   readonly onBehalfOf!: readonly string[];
 
   @Column('simple-json', { nullable: true })

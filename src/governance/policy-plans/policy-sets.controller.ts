@@ -24,8 +24,10 @@ export class PolicySetsController {
     'Plan a set of policies',
     'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
       'a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. ' +
-      'One plan is made at a time; of each caller one may wait, and callers take turns; further ones get 503. `tests` are put to the planned set, as in evaluate: a ' +
-      'caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.',
+      'One plan is made at a time. Each caller may have one plan waiting, and callers take turns; further plans get ' +
+      '503. `tests` are evaluated against the planned set, as in evaluate: a caller that is bound to an agent and ' +
+      'lacks `read` may ask about that agent only. `replay` also evaluates recorded executions again, each with its ' +
+      'agent as it was then.',
   )
   @Answers({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')

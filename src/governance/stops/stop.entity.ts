@@ -26,12 +26,12 @@ export class Stop {
   readonly agentId!: string | null;
 
   @Column('text', { nullable: true })
-  @ApiNullableText('The role that is stopped; null: whatever the roles.')
+  @ApiNullableText('The role that is stopped; null: any role, or none.')
   readonly role!: string | null;
 
   /** Patterns, as in policies. */
   @Column('simple-json')
-  @ApiMember('The actions that are stopped; none: every action.', { type: [String], example: ['delete-*'] })
+  @ApiMember('The actions that are stopped; empty: every action.', { type: [String], example: ['delete-*'] })
   readonly actions!: readonly string[];
 
   @Column('text')

@@ -39,12 +39,13 @@ export class StopsController {
   @AdmittedBy(StoppingCallers)
   @ApiRoute(
     'Stop agents',
-    'From this commit on nothing is authorised that it covers, whatever the policies allow, and the signals of its running ' +
-      'handlers are aborted. All that is given must meet; nothing given is everything. For people (a key or token that is ' +
-      'bound to an agent of kind `human`) and `admin`.',
+    'From this commit on, nothing that it covers is authorised, whatever the policies allow, and the signals of ' +
+      'running handlers that it covers are aborted. If several of `agentId`, `role` and `actions` are given, all of ' +
+      'them must match; if none is given, it covers everything. For people (a key or token that is bound to an agent ' +
+      'of kind `human`) and callers with `admin`.',
   )
   @ApiCreatedResponse({ type: StopResponse, description: 'The stop.' })
-  @ApiOkResponse({ type: StopResponse, description: 'An active stop says the same: the first one.' })
+  @ApiOkResponse({ type: StopResponse, description: 'The active stop that says the same.' })
   async create(
     @Caller() caller: Caller,
     @Body() body: CreateStopRequest,
@@ -98,7 +99,7 @@ export class StopsController {
 
   @Get(':id')
   @AnyScope()
-  @ApiRoute('Read a stop', 'What it covers, why, and whether it still does.')
+  @ApiRoute('Read a stop', 'What it covers, why, and whether it is still active.')
   @ApiRecordId(STOP)
   @Answers({ type: StopResponse, description: 'The stop.' })
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<StopResponse> {
@@ -108,9 +109,9 @@ export class StopsController {
   @Post(':id/lift')
   @RateLimitBucket(URGENT)
   @RequiresScope('review')
-  @ApiRoute('Lift a stop', 'For who made it, and `admin`. Repeating this changes nothing.')
+  @ApiRoute('Lift a stop', 'For whoever made it, and callers with `admin`. Repeating this changes nothing.')
   @ApiRecordId(STOP)
-  @Answers({ type: StopResponse, description: 'The stop, which is lifted.' })
+  @Answers({ type: StopResponse, description: 'The lifted stop.' })
   async lift(
     @Caller() caller: Caller,
     @Param('id') id: string,

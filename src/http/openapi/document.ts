@@ -40,7 +40,7 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Decisions', description: 'Proposals of agents, which other agents approve or reject.' },
   {
     name: 'Grants',
-    description: 'Approvals that are good for more than one action, within what their reviewers gave.',
+    description: 'Approvals that are valid for more than one action, within the bounds that their reviewers have set.',
   },
   { name: 'Passkeys', description: 'What people sign approvals with, so that nobody else can give them.' },
   { name: 'Stops', description: 'Agents, roles and actions that people have stopped, whatever the policies allow.' },
@@ -48,12 +48,12 @@ const TAGS: readonly { readonly name: string; readonly description: string }[] =
   { name: 'Audit', description: 'Who did what, when, and with what outcome.' },
   { name: 'Events', description: 'The audit trail as it is written, without polling.' },
   { name: 'Provenance', description: 'The chain of seals over the audit trail, and its verification.' },
-  { name: 'Erasures', description: 'What records contain, forgotten without breaking a proof.' },
-  { name: 'Reports', description: 'What the whole looks like, counted from the records.' },
+  { name: 'Erasures', description: 'Erases what records contain, without breaking a proof.' },
+  { name: 'Reports', description: 'Figures for a period, counted from the records.' },
   { name: 'AuthZEN', description: 'The OpenID AuthZEN Authorization API 1.0: whether an action would be allowed.' },
   {
     name: 'Permits',
-    description: 'Who issues the tokens that prove an authorised action to other systems, and the keys.',
+    description: 'The issuer of the tokens that prove an authorised action to other systems, and its keys.',
   },
   { name: 'Forward auth', description: 'Whether a request of an agent may pass a gateway.' },
   { name: 'Health', description: 'Whether the service works, and how many records it holds.' },
@@ -152,7 +152,7 @@ const ETAG: HeadersObject = {
   },
 };
 const CONTENT_ETAG: HeadersObject = {
-  ETag: { schema: { type: 'string' }, example: '"9f2c"', description: 'Of what the answer says, for `If-None-Match`.' },
+  ETag: { schema: { type: 'string' }, example: '"9f2c"', description: 'Of the content, for `If-None-Match`.' },
 };
 const IF_NONE_MATCH: ParameterObject = {
   name: 'If-None-Match',

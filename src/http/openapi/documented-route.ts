@@ -95,7 +95,7 @@ const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLIC
 const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
 const ACCEPT_ENCODING: HeaderObject = {
   schema: { type: 'string', enum: ['identity'] },
-  description: 'Present if the `Content-Encoding` is the fault.',
+  description: 'Present if the `Content-Encoding` was refused.',
 };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 

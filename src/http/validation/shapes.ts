@@ -48,7 +48,7 @@ export function shown<Example>(field: FieldText<Example> & Presence): ShownField
 
 /** The default is put into words: given in the schema, client generators would make the member always present. */
 function describe<Example>({ description, default: taken }: FieldText<Example>): string {
-  const words = taken === undefined ? [] : [`Without it \`${JSON.stringify(taken)}\`.`];
+  const words = taken === undefined ? [] : [`Default: \`${JSON.stringify(taken)}\`.`];
   return [...(description === undefined ? [] : [description]), ...words].join(' ');
 }
 

@@ -64,7 +64,7 @@ export class HealthController {
   @Get()
   @ApiRoute('Check whether the service can do its work', 'Healthy means that a write would succeed.')
   @Answers({ type: HealthResponse, description: 'A write would succeed.' })
-  @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.isHealthy());
   }
@@ -78,10 +78,7 @@ export class HealthController {
 
   /** During shutdown, the shutdown guard answers 503 instead. */
   @Get('ready')
-  @ApiRoute(
-    'Check whether requests should be sent here',
-    'Like `GET /health`; while the service stops it is 503 as well.',
-  )
+  @ApiRoute('Check whether requests should be sent here', 'Like `GET /health`, but also 503 while the service stops.')
   @Answers({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {

@@ -36,7 +36,7 @@ export async function sendRequest(url: string, method: string, path: string, sen
   return { status: answer.status, headers: answer.headers, text, body: parsedJson(text) };
 }
 
-/** A stream of events has no end: its first chunk is returned. */
+/** A stream of events has no end: it is cancelled, and has no text. */
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
   await answer.body?.cancel();

@@ -51,7 +51,7 @@ function retentionContradiction(content: string, atLeast: string): string | unde
 export const GOVERNANCE_VARIABLES = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
-    description: 'What happens to an action that no policy matches.',
+    description: 'Whether an action that no policy matches is allowed or denied.',
     default: 'deny',
     ...oneOf(POLICY_DEFAULT_EFFECTS),
   },
@@ -63,7 +63,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   maxPolicyText: {
     name: 'MAX_POLICY_TEXT',
-    description: 'Total bytes that the patterns of all policies in force may have; they are held in memory.',
+    description: 'Bytes that the patterns of all policies in force may have in total; they are held in memory.',
     default: '33554432',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
@@ -75,7 +75,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   replayLimit: {
     name: 'REPLAY_LIMIT',
-    description: 'At most this many recorded executions, the newest, are evaluated again by a plan with `replay`.',
+    description: 'How many recorded executions, the newest first, a plan with `replay` evaluates again at most.',
     default: '100000',
     ...wholeNumber(1, 10_000_000),
   },
@@ -157,7 +157,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   permitAudiences: {
     name: 'PERMIT_AUDIENCES',
-    description: 'Systems for which permits are made: tokens that prove one authorised action. Needs PUBLIC_URL.',
+    description: 'Systems for which permits are made: tokens that prove one authorised action. Requires PUBLIC_URL.',
     example: 'bank,https://vault.example.com',
     ...listOf('names of up to 200 visible ASCII characters, separated by commas', matching(AUDIENCE)),
   },
@@ -189,7 +189,7 @@ export const GOVERNANCE_VARIABLES = {
   previousPermitKeys: {
     name: 'PERMIT_KEY_PREVIOUS',
     onlyWith: 'PERMIT_AUDIENCES',
-    description: 'Public keys of previous permit keys, which stay listed until the last permit they signed is over.',
+    description: 'Public keys of previous permit keys; list each until the last permit that it signed has expired.',
     // If somebody sets the previous secret key by mistake, it must not appear in a log.
     mask: maskApiKey,
     example: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY.T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',

@@ -191,7 +191,7 @@ export const VARIABLES = {
   givenUpCheckpoints: {
     name: 'ACCEPT_RESTORED_DATABASE',
     description:
-      'Kept checkpoint that a restored database need not extend: its name as shown when the start is refused.',
+      'Name of the kept checkpoint that a restored database need not extend, as shown when the start is refused.',
     example: '1040:3f9c0b6e8d2a4f71',
     ...listOf(
       'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
@@ -201,14 +201,14 @@ export const VARIABLES = {
   maxClockStep: {
     name: 'MAX_CLOCK_STEP',
     description:
-      'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
+      'Milliseconds by which the clock may jump while the service runs, or be behind the last entry at a start.',
     default: String(HOUR),
     ...wholeNumber(60_000, CENTURY),
   },
   acceptedHeadTime: {
     name: 'ACCEPT_HEAD_TIME',
     description:
-      'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
+      'Time of the last entry, to accept it although it is ahead of the clock; as shown when the start is refused.',
     example: '2026-11-22T08:30:00.000Z',
     ...optional('a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z', parseTime),
   },
@@ -220,7 +220,7 @@ export const VARIABLES = {
   },
   planBodyLimit: {
     name: 'PLAN_BODY_LIMIT',
-    description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
+    description: 'The same for `POST /policies/plan` and `/policies/apply`, which take a whole set of policies.',
     default: '16777216',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
@@ -245,7 +245,7 @@ export const VARIABLES = {
   },
   maxConnectionsPerAddress: {
     name: 'MAX_CONNECTIONS_PER_ADDRESS',
-    description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    description: 'Connections of one client address, unless it is a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
     example: '1000',
     ...optional(`a whole number from 1 to ${MOST_CONNECTIONS}, in digits`, (text) =>
       parseWholeNumber(text, 1, MOST_CONNECTIONS),
@@ -263,7 +263,7 @@ export const VARIABLES = {
   ...GOVERNANCE_VARIABLES,
   smtpUrl: {
     name: 'SMTP_URL',
-    description: 'Mail server that sends people what waits for them. Unset: no mails.',
+    description: 'Mail server that sends people mails about decisions that wait for them. Unset: no mails.',
     onlyWith: 'MAIL_FROM',
     example: 'smtps://governance:secret@mail.example.com',
     mask: maskDatabaseUrl,
@@ -275,7 +275,7 @@ export const VARIABLES = {
   },
   mailFrom: {
     name: 'MAIL_FROM',
-    description: 'Sender of these mails.',
+    description: 'Address from which these mails are sent.',
     onlyWith: 'SMTP_URL',
     example: 'governance@example.com',
     ...optional('an address of visible ASCII characters', matching(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
@@ -309,7 +309,7 @@ export const VARIABLES = {
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     description:
-      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
+      'Issuer of TOKEN_ISSUERS at which people sign in to the console; requires PUBLIC_URL. Unset: only with a key.',
     example: 'https://login.example.com',
     ...optional('a URL with https (http for a test), as TOKEN_ISSUERS has it', parseIssuer),
   },

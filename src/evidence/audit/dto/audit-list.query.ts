@@ -24,7 +24,7 @@ export class AuditListQuery extends ListQuery {
   @QueryText({ max: 500, description: 'Only entries of this action. Any text: modules add actions of their own.' })
   readonly action?: string;
 
-  @QueryOneOf(ENTRY_OUTCOMES, { enumName: 'EntryOutcome', description: 'Only entries of this outcome.' })
+  @QueryOneOf(ENTRY_OUTCOMES, { enumName: 'EntryOutcome', description: 'Only entries with this outcome.' })
   readonly outcome?: EntryOutcome;
 
   @QueryTimestamp({ description: 'Only entries from this time on: RFC 3339 with a zone, or a date (midnight UTC).' })

@@ -4,7 +4,7 @@ export class InclusionProofQuery {
   @QueryInteger({
     min: 1,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Number of entries of the tree, such as that of a checkpoint. Without it, the current one.',
+    description: 'Number of entries of the tree, such as that of a checkpoint. Default: the current one.',
   })
   readonly size?: number;
 }
@@ -22,7 +22,7 @@ export class ConsistencyProofQuery {
   @QueryInteger({
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Number of entries of the later tree. Without it, the current one.',
+    description: 'Number of entries of the later tree. Default: the current one.',
   })
   readonly to?: number;
 }

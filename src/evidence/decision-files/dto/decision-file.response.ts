@@ -16,7 +16,7 @@ export class ProvenEntryResponse extends ProvenanceProofResponse {
 }
 
 export class DecisionRulesResponse {
-  @ApiMember('`rules` in the details of entries.', { example: EXAMPLE_HASH })
+  @ApiMember('As `rules` in the details of entries.', { example: EXAMPLE_HASH })
   readonly hash!: string;
 
   @ApiProperty({ enum: POLICY_DEFAULT_EFFECTS, enumName: 'PolicyDefaultEffect', example: 'deny' })
@@ -43,7 +43,7 @@ export class DecisionFileResponse {
   @ApiMember('By sequence.', { type: [ProvenEntryResponse] })
   readonly entries!: readonly ProvenEntryResponse[];
 
-  @ApiMember('Those that the entries name, in the order in which they do.', { type: [DecisionRulesResponse] })
+  @ApiMember('The rules that the entries name, in that order.', { type: [DecisionRulesResponse] })
   readonly rules!: readonly DecisionRulesResponse[];
 
   @ApiMember(

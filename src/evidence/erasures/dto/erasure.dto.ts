@@ -19,15 +19,15 @@ export class CreateErasureRequest {
   @ListOf(ErasureSubjectRequest, {
     maxItems: MOST_SUBJECTS,
     description:
-      'What is to be forgotten, at least one. An entity goes with its claims, an execution with its decision, and a decision with ' +
-      'its execution.',
+      'The records to erase, at least one. An entity is erased with its claims, an execution with its decision, and ' +
+      'a decision with its execution.',
     example: [{ type: 'entity', id: sampleId('ent') }],
   })
   readonly subjects!: ErasureSubjectRequest[];
 
   @RequiredText({
     max: 2000,
-    description: 'Goes on record and stays there, so it must hold no personal data.',
+    description: 'Recorded in the audit trail and never erased, so it must not contain personal data.',
     example: 'Request 2026-118 of a data subject',
   })
   readonly reason!: string;

@@ -63,7 +63,7 @@ export class ProvenanceEntryResponse {
   @ApiMember('`hash` of the previous entry; 64 zeros for the first.', { example: '0'.repeat(64) })
   readonly previousHash!: string;
 
-  @ApiMember('SHA-256 of the canonical JSON of the other members, but for `detailsHash` and `erased`.', {
+  @ApiMember('SHA-256 of the canonical JSON of the other members, except `detailsHash` and `erased`.', {
     example: EXAMPLE_HASH,
   })
   readonly hash!: string;
@@ -100,7 +100,7 @@ export class SaltsResponse {
   @ApiNullableText('Null once erased.', EXAMPLE_SALT)
   readonly details!: string | null;
 
-  @ApiNullableText('Null where `stateHash` is, too.', EXAMPLE_SALT)
+  @ApiNullableText('Null if `stateHash` is null.', EXAMPLE_SALT)
   readonly state!: string | null;
 }
 
@@ -186,7 +186,7 @@ export class VerifyChainRequest {
     max: Number.MAX_SAFE_INTEGER,
     optional: true,
     description:
-      'The first sequence to check, including its link to the previous entry. Without it the whole chain is checked.',
+      'The first sequence to check, including its link to the previous entry. Default: the whole chain is checked.',
     example: 1,
   })
   readonly from?: number;

@@ -38,7 +38,7 @@ export class InvalidDerivedResponse {
   )
   readonly data!: InvalidDerived['data'];
 
-  @ApiMember('Of the counter, the id of the record, the column of the head record, or the table.', {
+  @ApiMember('The counter, the id of the record, the column of the head record, or the table.', {
     example: 'entities:type:service',
   })
   readonly name!: string;

@@ -29,7 +29,7 @@ class RequestsResponse {
 }
 
 class ReasonResponse {
-  @ApiMember('The machine reason of denials.', { example: 'no_policy_allows' })
+  @ApiMember('The `reason` of the denials.', { example: 'no_policy_allows' })
   readonly reason!: string;
 
   @ApiCount('Denied executions.')
@@ -54,7 +54,7 @@ class AgentCountsResponse {
 }
 
 class ReviewerCountsResponse {
-  @ApiNullableText('Null: holders of keys who named nobody.', sampleId('agt', 2))
+  @ApiNullableText('Null: holders of keys who named no agent.', sampleId('agt', 2))
   readonly agentId!: string | null;
 
   @ApiNullableText('The name of the agent.', 'change-reviewer')
@@ -99,7 +99,7 @@ class ApprovalCountsResponse {
   @ApiCount('How many of those were settled within ten seconds.')
   readonly withinTenSeconds!: number;
 
-  @ApiMember('Who gave the most verdicts on them first.', { type: [ReviewerCountsResponse] })
+  @ApiMember('The reviewers with the most verdicts on them first.', { type: [ReviewerCountsResponse] })
   readonly byReviewer!: readonly ReviewerCountsResponse[];
 }
 
@@ -117,7 +117,7 @@ class GrantCountsResponse {
   @ApiCount('Grants made in the period.', { example: 0 })
   readonly minted!: number;
 
-  @ApiCount('Executions of the period that a grant served.', { example: 0 })
+  @ApiCount('Executions of the period that a grant authorised.', { example: 0 })
   readonly used!: number;
 }
 
@@ -136,7 +136,7 @@ export class OversightResponse {
   @ApiMember('First moment after it.', { format: 'date-time', example: '2026-12-01T00:00:00.000Z' })
   readonly to!: string;
 
-  @ApiMember('Executions, in the bucket of their creation; the first and the last may be in the period in part.', {
+  @ApiMember('Executions by the bucket of their creation; the period may begin and end within one.', {
     type: [RequestsResponse],
   })
   readonly requests!: readonly RequestsResponse[];
@@ -144,7 +144,7 @@ export class OversightResponse {
   @ApiMember('Why executions were denied, the most frequent first.', { type: [ReasonResponse] })
   readonly reasons!: readonly ReasonResponse[];
 
-  @ApiMember('The 100 agents that asked for most.', { type: [AgentCountsResponse] })
+  @ApiMember('The 100 agents that asked most often.', { type: [AgentCountsResponse] })
   readonly agents!: readonly AgentCountsResponse[];
 
   @ApiMember('Decisions that were proposed in the period, with or without an execution.', {
@@ -152,7 +152,7 @@ export class OversightResponse {
   })
   readonly approvals!: ApprovalCountsResponse;
 
-  @ApiMember('Policies that decided, those that decided most first.', { type: [PolicyCountsResponse] })
+  @ApiMember('Policies that decided, the most frequent first.', { type: [PolicyCountsResponse] })
   readonly policies!: readonly PolicyCountsResponse[];
 
   @ApiMember('Policies that are in force and decided nothing, oldest first.', { type: [CountedPolicyResponse] })
@@ -167,7 +167,7 @@ export class OversightResponse {
   @ApiCount('Erasures made in the period.', { example: 0 })
   readonly erasures!: number;
 
-  @ApiMember('What the report can be held against.', { type: ChainResponse })
+  @ApiMember('A checkpoint against which the report can be checked.', { type: ChainResponse })
   readonly chain!: ChainResponse;
 }
 
@@ -184,7 +184,7 @@ export class OversightQuery {
 
   @QueryOneOf(BUCKETS, {
     enumName: 'ReportBucket',
-    description: 'What the requests are divided by, in UTC; weeks begin on Monday. At most 400. Default: `day`.',
+    description: 'Length of the buckets, in UTC; weeks begin on Monday. At most 400 buckets. Default: `day`.',
   })
   readonly bucket?: Bucket;
 }

@@ -108,7 +108,7 @@ export class CreateWebhookRequest {
     default: 'full',
     enumName: 'MessageDetail',
     example: 'full',
-    description: '`reference`: messages say who asks, what kind of thing, until when, and where; no parameters.',
+    description: '`reference`: messages say who asks, for what kind of thing, until when, and where; no parameters.',
   })
   readonly detail?: MessageDetail;
 
@@ -117,7 +117,8 @@ export class CreateWebhookRequest {
     default: false,
     example: false,
     description:
-      'Of `slack`: people approve and reject in the message. Needs SLACK_SIGNING_SECRET, and the `slackId` of each.',
+      'With `slack`: people approve and reject in the message. Requires SLACK_SIGNING_SECRET, and the `slackId` of ' +
+      'each person.',
   })
   readonly buttons?: boolean;
 }

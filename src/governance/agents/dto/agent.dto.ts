@@ -37,7 +37,7 @@ const CAPABILITIES = {
   maxItems: 200,
   item: { max: 100, rule: capabilityFault },
   description:
-    'Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. None: it can do nothing. ' +
+    'Actions the agent may use, as a policy names them: exactly, by a prefix with `*`, or `*` for all. With none, it can do nothing. ' +
     'In Unicode normal form C, without control and format characters and white space at their ends.',
   example: ['send-reminder', 'read-*', 'write-off'],
 };
@@ -59,7 +59,7 @@ export class AgentListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only agents with this role.' })
   readonly role?: string;
 
-  @QueryOneOf(AGENT_STATUSES, { enumName: 'AgentStatus', description: 'Only agents of this status.' })
+  @QueryOneOf(AGENT_STATUSES, { enumName: 'AgentStatus', description: 'Only agents with this status.' })
   readonly status?: AgentStatus;
 
   @QueryOneOf(AGENT_KINDS, { enumName: 'AgentKind', description: 'Only agents of this kind.' })
@@ -110,8 +110,8 @@ export class UpdateAgentRequest {
 
   @ClearableTimestampField({
     description:
-      'Machines only, with the scope `admin`: until this time, at most 30 days ahead, what no policy allows is authorised for ' +
-      'the agent, and noted as `observed`. null ends it.',
+      'For machines only, with the scope `admin`: until this time, at most 30 days ahead, the agent is also ' +
+      'authorised to do what no policy allows, which is marked as `observed`. null ends it.',
   })
   readonly observeUntil?: string | null;
 
@@ -119,7 +119,8 @@ export class UpdateAgentRequest {
     max: 100,
     rule: slackIdFault,
     description:
-      'People only, with the scope `admin`: their ids in Slack, `<team>/<user>`, of no other agent. null removes it.',
+      "For people only, with the scope `admin`: the person's id in Slack, `<team>/<user>`, which no other agent may " +
+      'have. null removes it.',
   })
   readonly slackId?: string | null;
 }
@@ -162,7 +163,7 @@ export class AgentWithEmailResponse extends AgentResponse {
     nullable: true,
     required: false,
     example: 'ann@example.com',
-    description: 'For the person and for admins only: where mails go.',
+    description: 'Where mails go; shown only to the person and to callers with `admin`.',
   })
   readonly email?: string | null;
 }

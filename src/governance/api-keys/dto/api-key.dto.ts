@@ -53,8 +53,7 @@ export class CreateApiKeyRequest {
   @OptionalText({
     max: 500,
     normalise: normaliseAgentName,
-    description:
-      'Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.',
+    description: 'Id or name of the only agent that the holder may act as. Default: the key is not bound to an agent.',
     example: sampleId('agt'),
   })
   readonly agentId?: string;
@@ -65,7 +64,7 @@ export class CreateApiKeyRequest {
     item: { max: LONGEST_PRINCIPAL, rule: principalPatternFault },
     default: [],
     description:
-      'Of a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and ' +
+      'For a bound key: on whose behalf its holder may act. `*`, `agent:<id or name>`, `agent:*`, `<type>:<id>`, `<type>:*`, and ' +
       '`role:<name>`: people registered with that role, and the roles that it may say others have.',
     example: ['user:*'],
   })
@@ -73,18 +72,19 @@ export class CreateApiKeyRequest {
 
   @ExpiryField({
     description:
-      'From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.',
+      'From this time on the key is refused. It must be in the future, at most ten years ahead, and have a zone. ' +
+      'Default: it does not expire.',
   })
   readonly expiresAt?: string;
 }
 
 export class RevokeApiKeyRequest {
-  @OptionalText({ ...REMARK, description: 'Goes on record.', example: 'It was left in a public repository.' })
+  @OptionalText({ ...REMARK, description: 'Why; it is recorded.', example: 'It was left in a public repository.' })
   readonly reason?: string;
 }
 
 export class ApiKeyListQuery extends ListQuery {
-  @QueryOneOf(API_KEY_STATUSES, { enumName: 'ApiKeyStatus', description: 'Only keys of this status.' })
+  @QueryOneOf(API_KEY_STATUSES, { enumName: 'ApiKeyStatus', description: 'Only keys with this status.' })
   readonly status?: ApiKeyStatus;
 
   @QueryAgent('Only keys that are bound to the agent with this id or name.')
@@ -108,7 +108,7 @@ export class MeResponse {
   @ApiMember('The actor that audit entries of your requests name.', { type: ActorResponse })
   readonly actor!: ActorResponse;
 
-  @ApiNullableText('Null: bound to no agent.', sampleId('agt'))
+  @ApiNullableText('The agent to which it is bound; null: none.', sampleId('agt'))
   readonly agentId!: string | null;
 
   @ApiProperty({ enum: SCOPES, enumName: 'Scope', isArray: true, example: ['execute', 'propose'] })

@@ -69,14 +69,15 @@ export class ProposeDecisionRequest {
 
   @ExpiryField({
     description:
-      'From this time on the decision can no longer be reviewed. In the future, by at most ten years; with a zone.',
+      'From this time on the decision can no longer be reviewed. It must be in the future, at most ten years ahead, ' +
+      'and have a zone.',
   })
   readonly expiresAt?: string;
 
   @ApproversField({
     description:
       'Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says ' +
-      'for the risk level. Without it, that number of any active agents.',
+      'for the risk level. Default: that number of any active agents.',
   })
   readonly approvers?: readonly GivenGroup[];
 }
@@ -97,7 +98,7 @@ export class ApproveDecisionRequest {
   @Field(OFFERED_GRANT, {
     optional: true,
     description:
-      'Approves more than this action, within what `grant` of the decision allows. Made once all approvals give the same.',
+      'Approves more than this action, within what `grant` of the decision allows. The grant is made if all approvals grant the same.',
     example: { for: 'PT1H' },
   })
   readonly grant?: OfferedGrant;
@@ -119,7 +120,7 @@ export class SeenDecisionRequest {
   @Field(
     { rule: actionHashFault, schema: { type: String, nullable: true } },
     {
-      description: 'Of the action that the reviewer saw; null where the decision has none.',
+      description: 'The hash of the action that the reviewer saw; null if the decision has none.',
       example: null,
     },
   )
@@ -169,7 +170,7 @@ export class RejectDecisionRequest {
   @Field(INSTEAD, {
     optional: true,
     description:
-      'Other parameters, which this reviewer would approve. Where one approval is enough, they may then be executed once.',
+      'Other parameters, which this reviewer would approve. If one approval is enough, they may then be executed once.',
   })
   readonly instead?: { readonly parameters: JsonObject };
 }
@@ -180,10 +181,10 @@ export class CancelDecisionRequest {
 }
 
 export class DecisionListQuery extends ListQuery {
-  @QueryOneOf(DECISION_STATUSES, { enumName: 'DecisionStatus', description: 'Only decisions of this status.' })
+  @QueryOneOf(DECISION_STATUSES, { enumName: 'DecisionStatus', description: 'Only decisions with this status.' })
   readonly status?: DecisionStatus;
 
-  @QueryOneOf(RISK_LEVELS, { enumName: 'RiskLevel', description: 'Only decisions of this risk level.' })
+  @QueryOneOf(RISK_LEVELS, { enumName: 'RiskLevel', description: 'Only decisions with this risk level.' })
   readonly riskLevel?: RiskLevel;
 
   @QueryText({ max: 100, description: 'Only decisions of this type.' })

@@ -68,13 +68,13 @@ export class ReviewResponse {
 
   @ApiPropertyOptional({
     type: GivenGrantResponse,
-    description: 'What the reviewer gave besides this action; absent if that was nothing.',
+    description: 'What the reviewer granted besides this action; absent if nothing.',
   })
   readonly grant?: GivenGrantResponse;
 
   @ApiPropertyOptional({
     type: SignatureResponse,
-    description: 'What a passkey of the reviewer made of exactly this approval; absent without one.',
+    description: 'The signature that a passkey of the reviewer made for exactly this approval; absent without one.',
   })
   readonly signature?: SignatureResponse;
 
@@ -95,7 +95,7 @@ export class DecisionApproversResponse {
   @ApiCount('Approvals so far that may count for the group.', { example: 0 })
   readonly given!: number;
 
-  @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any does.' })
+  @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any review.' })
   readonly signed?: true;
 }
 
@@ -163,7 +163,8 @@ export class DecisionResponse {
   @ApiPropertyOptional({
     type: OnBehalfOfResponse,
     nullable: true,
-    description: 'On whose behalf the execution is. Null: on nobody in particular. Absent where no execution waits.',
+    description:
+      'On whose behalf the agent acts. Null: on nobody’s in particular. Absent if no execution waits for it.',
   })
   readonly onBehalfOf?: OnBehalfOfResponse | null;
 
@@ -171,7 +172,7 @@ export class DecisionResponse {
     type: String,
     nullable: true,
     example: null,
-    description: 'The run that the execution is part of. Absent where no execution waits.',
+    description: 'The run that the execution is part of. Absent if no execution waits for it.',
   })
   readonly run?: string | null;
 
@@ -179,7 +180,7 @@ export class DecisionResponse {
     type: GrantAllowanceResponse,
     nullable: true,
     description:
-      'The most that its approvers may give besides this action. Null: nothing. Absent where no execution waits.',
+      'The most that its approvers may grant besides this action. Null: nothing. Absent if no execution waits for it.',
   })
   readonly grant?: GrantAllowanceResponse | null;
 

@@ -55,16 +55,16 @@ export class Grant {
   readonly parametersHash!: string | null;
 
   @Column('text', { nullable: true })
-  @ApiNullableText('The subject on whose behalf; null: on nobody’s.')
+  @ApiNullableText('The subject on whose behalf it may be used; null: on nobody’s.')
   readonly onBehalfOf!: string | null;
 
   @Column('text')
-  @ApiMember('It serves nothing from then on.', { format: 'date-time', example: '2026-11-20T07:18:03.123Z' })
+  @ApiMember('It cannot be used from then on.', { format: 'date-time', example: '2026-11-20T07:18:03.123Z' })
   readonly until!: string;
 
   /** How many are used is a sum that the ledger keeps. */
   @Column('integer', { nullable: true })
-  @ApiMember('How often it serves; null: any number.', { type: 'integer', nullable: true, example: 10 })
+  @ApiMember('How often it can be used; null: any number of times.', { type: 'integer', nullable: true, example: 10 })
   readonly uses!: number | null;
 
   @Column('text')

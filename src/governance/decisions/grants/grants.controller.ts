@@ -26,7 +26,7 @@ export class GrantsController {
   @Get()
   @AnyScope()
   @AdmittedBy(GrantReaders)
-  @ApiRoute('List grants', 'What agents may do again without asking, and how often they did.')
+  @ApiRoute('List grants', 'What agents may do again without asking, and how often they have done it.')
   @ApiList(GrantResponse, 'Grants in order of creation.')
   async list(
     @Caller() caller: Caller,
@@ -42,7 +42,7 @@ export class GrantsController {
   @Get(':id')
   @AnyScope()
   @AdmittedBy(GrantReaders)
-  @ApiRoute('Read a grant', 'What it is good for, how long, and how often it has served.')
+  @ApiRoute('Read a grant', 'What it allows, until when, and how often it has been used.')
   @ApiRecordId(GRANT)
   @Answers({ type: GrantResponse, description: 'The grant.' })
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<GrantResponse> {
@@ -53,11 +53,12 @@ export class GrantsController {
   @RequiresScope('review')
   @ApiRoute(
     'Revoke a grant',
-    'From this commit on it serves nothing. For its reviewers, `admin`, and keys that are not bound to an agent.',
+    'From this commit on, it cannot be used. For its reviewers, callers with `admin`, and keys that are not bound ' +
+      'to an agent.',
   )
   @ApiRecordId(GRANT)
   @ApiBody({ type: RevokeGrantRequest, required: false })
-  @Answers({ type: GrantResponse, description: 'The grant, which is revoked.' })
+  @Answers({ type: GrantResponse, description: 'The revoked grant.' })
   async revoke(
     @Caller() caller: Caller,
     @Param('id') id: string,

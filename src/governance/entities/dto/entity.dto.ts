@@ -62,7 +62,7 @@ export class EntityListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only entities of this type.' })
   readonly type?: string;
 
-  @QueryText({ max: 255, description: 'Only entities of this name, exactly; several may have it.' })
+  @QueryText({ max: 255, description: 'Only entities with exactly this name; several may have it.' })
   readonly name?: string;
 }
 
@@ -91,7 +91,7 @@ function confidenceFaults(context: JsonObject): readonly FaultInside[] {
 }
 
 export class ClaimListQuery extends ListQuery {
-  @QueryText({ max: 255, description: 'Only claims of this predicate.' })
+  @QueryText({ max: 255, description: 'Only claims with this predicate.' })
   readonly predicate?: string;
 }
 

@@ -46,13 +46,13 @@ export class ExecutionListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only executions of this action.' })
   readonly action?: string;
 
-  @QueryOneOf(EXECUTION_OUTCOMES, { enumName: 'ExecutionOutcome', description: 'Only executions of this outcome.' })
+  @QueryOneOf(EXECUTION_OUTCOMES, { enumName: 'ExecutionOutcome', description: 'Only executions with this outcome.' })
   readonly outcome?: ExecutionOutcome;
 
   @QueryText({ max: 100, description: 'Only the execution of the decision with this id.' })
   readonly decisionId?: string;
 
-  @QueryText({ max: 100, description: 'Only executions that requested exactly this.' })
+  @QueryText({ max: 100, description: 'Only executions that requested exactly the action with this hash.' })
   readonly actionHash?: string;
 
   @QueryText({ max: 100, description: 'Only executions on resources of this type.' })
@@ -87,7 +87,7 @@ export class InsteadResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { amount: 80 } })
   readonly parameters!: Readonly<Record<string, unknown>>;
 
-  @ApiNullableText('The grant for it, once. Null: it has to be asked for.', sampleId('grt'))
+  @ApiNullableText('The grant that allows it once. Null: it needs an approval of its own.', sampleId('grt'))
   readonly grantId!: string | null;
 }
 
@@ -117,7 +117,7 @@ export class ExecutionResponse extends OmitType(Execution, [
   @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
 
-  @ApiMember('On whose behalf the agent acts. Null: on nobody in particular.', {
+  @ApiMember('On whose behalf the agent acts. Null: on nobody’s in particular.', {
     type: OnBehalfOfResponse,
     nullable: true,
     example: null,
@@ -140,7 +140,7 @@ export class ExecutionResponse extends OmitType(Execution, [
   @ApiPropertyOptional({
     example: true,
     description:
-      'True where no policy allowed it, and it was authorised because its agent was observed; absent otherwise.',
+      'True if no policy allowed it, and it was authorised only because its agent was observed; absent otherwise.',
   })
   readonly observed?: true;
 
@@ -150,11 +150,12 @@ export class ExecutionResponse extends OmitType(Execution, [
   @ApiPropertyOptional({
     example: 'eyJhbGciOiJFUzI1NiIs…',
     description:
-      'A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and until it expires.',
+      'A JWT for the audience that was asked for. Only in answers of execute and resume that authorise, and only ' +
+      'until it expires.',
   })
   readonly permit?: string;
 
-  @ApiMember('What the reviewer who rejected it said. Only where a single execution is read; null unless one did.', {
+  @ApiMember('What the reviewer who rejected it said; null if nobody did. Only in the answer for a single execution.', {
     type: RejectionResponse,
     nullable: true,
     required: false,

@@ -13,13 +13,13 @@ export class RegisterPasskeyRequest {
   readonly name!: string;
 
   @SignatureField(
-    '`{agentId, credentialId, verdict: "register"}`, by a passkey that the person has; required where there is one',
+    '`{agentId, credentialId, verdict: "register"}`, signed with a passkey that the person has; required if there is one',
   )
   readonly signature?: JsonObject;
 }
 
 export class RemovePasskeyRequest {
-  @SignatureField('`{agentId, passkeyId, verdict: "remove"}`; required of the person')
+  @SignatureField('`{agentId, passkeyId, verdict: "remove"}`; required if the person removes it')
   readonly signature?: JsonObject;
 }
 
@@ -36,7 +36,7 @@ function sizeFaults(value: JsonObject): readonly FaultInside[] {
 
 /** What a browser made for a new passkey. */
 function CredentialField(): PropertyDecorator {
-  const description = 'RegistrationResponseJSON of WebAuthn, made by the options: at most 8 KiB.';
+  const description = 'RegistrationResponseJSON of WebAuthn, created with these options; at most 8 KiB.';
   return FreeFormObject({ description, rule: sizeFaults, example: { id: 'AAAA', type: 'public-key' } });
 }
 

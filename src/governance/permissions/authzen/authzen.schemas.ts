@@ -14,7 +14,7 @@ const PROPERTIES = { type: 'object', additionalProperties: true } as const;
 
 const CONTEXT = {
   ...PROPERTIES,
-  description: 'Other members do not count.',
+  description: 'Other members are ignored.',
   properties: {
     agent: { type: 'string', description: 'The agent that acts, by id or name. The subject is then its principal.' },
     run: { type: 'string', minLength: 1, maxLength: RUN.max, description: 'The conversation or task.' },
@@ -25,7 +25,7 @@ export class AccessSubject {
   @ApiMember('`agent` for an agent of this service; any other type is accepted, too.', { example: 'agent' })
   readonly type!: string;
 
-  @ApiMember('Of an agent its id or name.', { example: sampleId('agt') })
+  @ApiMember('For an agent, its id or name.', { example: sampleId('agt') })
   readonly id!: string;
 
   @ApiPropertyOptional({ ...PROPERTIES, description: 'Of other types than `agent` the `roles` count.' })
@@ -69,7 +69,7 @@ export class AccessEvaluation {
 export class AccessEvaluationItem extends PartialType(AccessEvaluation) {}
 
 class AccessEvaluationsOptions {
-  @ApiMember('After which item the list ends; `execute_all` unless given.', {
+  @ApiMember('Which decision ends the list. Default: `execute_all`.', {
     enum: SEMANTICS,
     enumName: 'AccessEvaluationsSemantic',
     required: false,
@@ -99,13 +99,13 @@ export class AccessDecisionContext {
   @ApiNullableChoice(ACCESS_REASONS, 'Null if it is allowed.')
   readonly reason!: AccessReason | null;
 
-  @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
+  @ApiMember('The first ten that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
 
   @ApiMember('Which policies were in force: hex SHA-256 of the RFC 8785 array of their sorted ids.')
   readonly policySet!: string;
 
-  @ApiMember('What an approval would have to be.', { type: ApprovalResponse, required: false })
+  @ApiMember('The approval that would be required.', { type: ApprovalResponse, required: false })
   readonly approvalRequirement?: ApprovalResponse;
 }
 

@@ -24,9 +24,9 @@ export class EvaluateController {
   @Marked({ ignoresIdempotencyKey: true, mostListedValues: MOST_VALUES })
   @ApiRoute(
     'Ask whether somebody may do something',
-    'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
-      '(asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for ' +
-      'that agent alone.',
+    'Answers as execute would, judging by the agent, its capabilities and the policies, and has no effect. Whatever ' +
+      'depends on earlier requests (a repeated request, a rejection, too many pending approvals) is not considered. A ' +
+      'caller that is bound to an agent and lacks `read` may ask about that agent only.',
   )
   @ApiExamples({
     'one question': {},
@@ -36,7 +36,7 @@ export class EvaluateController {
     },
   })
   @Answers({
-    description: 'The answer, or with `requests` the answers.',
+    description: 'The answer; with `requests`, the answers.',
     schema: { anyOf: [{ $ref: getSchemaPath(EvaluationResponse) }, { $ref: getSchemaPath(EvaluationsResponse) }] },
   })
   @ApiErrors('NOT_FOUND', 'CONTENT_ERASED')

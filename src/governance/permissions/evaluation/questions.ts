@@ -187,8 +187,8 @@ const QUESTION = objectShape(
 export const REQUESTS = listShape(QUESTION, 1, MOST_REQUESTS, 'requests');
 
 export const REQUESTS_DESCRIPTION =
-  `Up to ${MOST_REQUESTS} questions, with \`explain\` ${MOST_EXPLAINED}, answered by one set of policies. Members that one leaves ` +
-  'out are taken from those next to the list; its `agent` or `subject` replaces either of them.';
+  `Up to ${MOST_REQUESTS} questions (${MOST_EXPLAINED} with \`explain\`), all answered by the same set of policies. Members that a ` +
+  'question leaves out are taken from those next to the list; its `agent` or `subject` replaces both of these.';
 
 /** What is wrong with the subject of a question: none, or both an agent and another subject. */
 export function whoFaults(members: Members): readonly FieldFault[] {

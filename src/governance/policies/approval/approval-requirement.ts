@@ -97,7 +97,7 @@ export interface ApprovalRequirement {
   /** ISO 8601 durations: for the decision, and for executing once it is approved. */
   readonly decideWithin: string;
   readonly executeWithin: string;
-  /** The most that its approvers may give at once. Absent: each action is asked for. */
+  /** The most that its approvers may grant at once. Absent: each action needs an approval of its own. */
   readonly grant?: GrantAllowance;
 }
 

@@ -74,7 +74,7 @@ export const GRANT_USES = integerShape(1, 10_000);
 
 const GRANT = objectShape({
   for: member(GRANT_DURATION, { description: 'An ISO 8601 duration of at most 90 days.' }),
-  uses: member(GRANT_USES, { optional: true, description: 'Without it any number.' }),
+  uses: member(GRANT_USES, { optional: true, description: 'Default: any number.' }),
   wider: member(booleanShape(), {
     optional: true,
     default: false,
@@ -87,7 +87,8 @@ export const APPROVAL = objectShape({
   approvers: member(APPROVERS, {
     optional: true,
     description:
-      'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
+      'Groups, all of which must approve, each with different reviewers. Default: any people, as many as ' +
+      '`REQUIRED_APPROVALS` says.',
   }),
   decideWithin: member(DURATION, {
     optional: true,
@@ -101,7 +102,7 @@ export const APPROVAL = objectShape({
   }),
   grant: member(GRANT, {
     optional: true,
-    description: 'The most that its approvers may give at once. Without it each action is asked for.',
+    description: 'The most that its approvers may grant at once. Default: each action needs an approval of its own.',
   }),
 });
 
@@ -158,7 +159,7 @@ export class ApproverGroupResponse {
   @ApiMember('By different reviewers.', { type: 'integer', example: 1 })
   readonly approvals!: number;
 
-  @ApiMember('Only reviews signed with a passkey count; absent: any does.', { required: false, example: true })
+  @ApiMember('Only reviews signed with a passkey count; absent: any review counts.', { required: false, example: true })
   readonly signed?: true;
 }
 
@@ -177,7 +178,7 @@ export class ApprovalResponse {
   @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'medium' })
   readonly riskLevel!: RiskLevel;
 
-  @ApiMember('All of them are needed.', { type: [ApproverGroupResponse] })
+  @ApiMember('All groups have to approve.', { type: [ApproverGroupResponse] })
   readonly approvers!: readonly ApproverGroupResponse[];
 
   @ApiMember('How much time there is to decide; an ISO 8601 duration.', { example: 'P1D' })
@@ -186,7 +187,7 @@ export class ApprovalResponse {
   @ApiMember('How long an approval is valid; an ISO 8601 duration.', { example: 'PT1H' })
   readonly executeWithin!: string;
 
-  @ApiMember('The most that its approvers may give at once. Absent: each action is asked for.', {
+  @ApiMember('The most that its approvers may grant at once. Absent: each action needs an approval of its own.', {
     type: GrantAllowanceResponse,
     required: false,
   })

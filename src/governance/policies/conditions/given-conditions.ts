@@ -46,7 +46,7 @@ const DAY_NAMES: Shape = {
     items: { $ref: '#/components/schemas/DayOfWeek' },
     minItems: 1,
     nullable: true,
-    description: 'With `clock`: on these days. Without it every day.',
+    description: 'With `clock`: on these days. Default: every day.',
   },
 };
 
@@ -99,12 +99,13 @@ export const CONDITIONS: Shape = {
         resource: {
           ...RESOURCE.schema,
           nullable: true,
-          description: 'With `earlier`: on the same resource. Without it on any.',
+          description: 'With `earlier`: on the same resource. Default: on any.',
         },
         claim: {
           ...CLAIM.schema,
           description:
-            'A predicate of claims on the entity that the resource names, with `supports`: those on the value at `parameter` have at least the confidence `value`, and none with another value is as sure.',
+            'A predicate of claims on the entity that the resource names, with `supports`: those on the value at ' +
+            '`parameter` have at least the confidence `value`, and no claim of another value has as much.',
         },
         // Refers to the answer's schema by name: clients get one type for it.
         op: { $ref: '#/components/schemas/ConditionOperator' },
@@ -201,7 +202,7 @@ export class ConditionResponse {
   @ApiMember('Instead of a parameter: a time zone.', { required: false, example: 'Europe/Berlin' })
   readonly clock?: string;
 
-  @ApiMember('With `clock`. Without it every day.', {
+  @ApiMember('Goes with `clock`. Default: every day.', {
     required: false,
     enum: DAYS,
     enumName: 'DayOfWeek',

@@ -127,7 +127,8 @@ export class CreatePolicyRequest {
     optional: true,
     default: [],
     description:
-      'With `allow` only: the policy matches while, for each of them, what was used in this window plus what is asked is at most `max`. No two count the same.',
+      'With `allow` only: the policy matches while, for each limit, what was used in the window plus what is asked ' +
+      'for is at most `max`. No two limits may count the same.',
   })
   readonly limits?: readonly GivenLimit[];
 
@@ -167,10 +168,10 @@ export class PolicyListQuery extends ListQuery {
   @QueryText({ max: 200, description: 'Only versions of this policy.' })
   readonly name?: string;
 
-  @QueryOneOf(POLICY_STATUSES, { enumName: 'PolicyStatus', description: 'Only policies of this status.' })
+  @QueryOneOf(POLICY_STATUSES, { enumName: 'PolicyStatus', description: 'Only policies with this status.' })
   readonly status?: PolicyStatus;
 
-  @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies of this effect.' })
+  @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies with this effect.' })
   readonly effect?: PolicyEffect;
 }
 

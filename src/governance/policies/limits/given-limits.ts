@@ -25,7 +25,7 @@ const LIMIT = objectShape({
   max: member(MAX, { description: 'From 0, with at most 15 digits and no exponent.', example: 1_000 }),
   of: member(OF, {
     optional: true,
-    description: 'A JSON Pointer to the amount among the parameters. Without it each execution counts 1.',
+    description: 'A JSON Pointer to the amount among the parameters. Default: each execution counts 1.',
     example: '/amount',
   }),
   per: choice('LimitPeriod', LIMIT_PERIODS),
@@ -81,7 +81,7 @@ export class PolicyLimitResponse {
   @ApiProperty({ example: 1000 })
   readonly max!: number;
 
-  @ApiMember('A JSON Pointer to the amount among the parameters. Without it each execution counts 1.', {
+  @ApiMember('A JSON Pointer to the amount among the parameters. Default: each execution counts 1.', {
     required: false,
     example: '/amount',
   })

@@ -124,7 +124,7 @@ export interface RecordedUse extends JsonObject {
   readonly limit: number;
   /** Its start. */
   readonly window: string;
-  /** The agent; null where those of all count together. */
+  /** The agent; null if the limit counts all agents together. */
   readonly key: string | null;
   readonly before: string;
   /** Null where the request named none. */

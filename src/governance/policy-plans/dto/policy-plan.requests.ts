@@ -101,7 +101,7 @@ export class PolicyTestRequest implements GivenQuestion {
 
   @TimestampField({
     optional: true,
-    description: 'The time of the request, for conditions on the clock; the present unless given.',
+    description: 'The time of the request, for conditions on the clock. Default: now.',
     example: '2026-11-20T09:00:00Z',
   })
   readonly at?: string;

@@ -51,11 +51,12 @@ export class FailedPolicyTestResponse {
   @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.', 'policy_denied')
   readonly reason!: AnswerReason | null;
 
-  @ApiMember('The first that decide, oldest first.', { type: [TestedPolicyResponse], maxItems: 10 })
+  @ApiMember('The first ten that decide, oldest first.', { type: [TestedPolicyResponse], maxItems: 10 })
   readonly policies!: readonly TestedPolicyResponse[];
 
   @ApiMember(
-    'Where more was expected, as `nearest` of evaluate; of the first 50 that failed, and absent if there are none.',
+    'If a more permissive answer was expected: as `nearest` of evaluate. Only for the first 50 tests that failed; ' +
+      'absent if there are none.',
     { type: [NearTestedPolicyResponse], required: false, maxItems: MOST_NEAREST },
   )
   readonly nearest?: readonly NearTestedPolicyResponse[];
@@ -131,7 +132,7 @@ export class EffectConditionsResponse {
   @ApiMember('Policies whose conditions let them match.', { type: [PolicyVersionResponse] })
   readonly hold!: readonly PolicyVersionResponse[];
 
-  @ApiMember('Policies whose conditions do not.', { type: [PolicyVersionResponse] })
+  @ApiMember('Policies whose conditions keep them from matching.', { type: [PolicyVersionResponse] })
   readonly fail!: readonly PolicyVersionResponse[];
 }
 
@@ -173,7 +174,7 @@ export class PlannedEffectResponse {
   @ApiProperty({ type: EffectConditionsResponse })
   readonly when!: EffectConditionsResponse;
 
-  @ApiMember('Policies that decide in some request of the region.', { type: EffectReasonsResponse })
+  @ApiMember('Policies that decide some request of the region.', { type: EffectReasonsResponse })
   readonly because!: EffectReasonsResponse;
 }
 
@@ -190,13 +191,13 @@ export class ReplayedExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly executionId!: string;
 
-  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', 'In its first entry.')
+  @ApiChoice(['ExecutionOutcome', EXECUTION_OUTCOMES], 'authorized', 'An outcome; `recorded`: that of the first entry.')
   readonly recorded!: ExecutionOutcome;
 
-  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'allow', 'By the set in force.')
+  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'allow', 'With the set in force.')
   readonly was!: PolicyEffect;
 
-  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'deny', 'By the set planned.')
+  @ApiChoice(['PolicyEffect', POLICY_EFFECTS], 'deny', 'With the planned set.')
   readonly now!: PolicyEffect;
 
   @ApiMember('The policies that decide.', { type: EffectReasonsResponse })
@@ -239,7 +240,7 @@ export class PolicyPlanResponse {
   )
   readonly effects!: readonly PlannedEffectResponse[];
 
-  @ApiMember('Whether the effects are complete; those listed are true.', { example: true })
+  @ApiMember('Whether all effects are listed; those that are listed are true in any case.', { example: true })
   readonly complete!: boolean;
 
   @ApiNullableText('Why they are not complete; null if they are.')
@@ -252,7 +253,9 @@ export class PolicyPlanResponse {
   readonly shadowed!: readonly ShadowedPolicyResponse[];
 
   @ApiMember(
-    'Parts of the policies to come into force that match nothing, or more than they seem to; roles and names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; if there are more, a last one says so.',
+    'Of the policies that would come into force: parts that match nothing, or more than they seem to; roles and ' +
+      'names that no agent has, and actions that no agent is capable of and no other policy names. The first 1,000; ' +
+      'if there are more, a last one says so.',
     { type: [String], example: [] },
   )
   readonly warnings!: readonly string[];

@@ -11,7 +11,7 @@ import { Stop, STOP_STATUSES, type StopStatus } from '../stop.entity';
 export class CreateStopRequest {
   @OptionalText({
     ...NAMED_AGENT,
-    description: 'Id or name of the agent that is stopped. Left out: every agent.',
+    description: 'Id or name of the agent that is stopped. Default: every agent.',
     example: 'reminder-bot',
   })
   readonly agentId?: string;
@@ -19,7 +19,7 @@ export class CreateStopRequest {
   @OptionalText({
     max: 100,
     rule: exactLabelFault,
-    description: 'Only agents, and other subjects, that have this role. Left out: whatever their roles.',
+    description: 'Only agents, and other subjects, that have this role. Default: whatever their roles.',
   })
   readonly role?: string;
 
@@ -29,33 +29,33 @@ export class CreateStopRequest {
     item: { max: 500, rule: actionPatternFault },
     optional: true,
     description:
-      'Only these actions: exact names; with a final `*`, every action that begins with the rest. Left out: every action.',
+      'Only these actions: exact names; with a final `*`, every action that begins with the rest. Default: every action.',
     example: ['delete-*'],
   })
   readonly actions?: string[];
 
-  @RequiredText({ max: 2000, description: 'Why. Goes on record.', example: 'It deletes what it should archive.' })
+  @RequiredText({ max: 2000, description: 'Why; it is recorded.', example: 'It deletes what it should archive.' })
   readonly reason!: string;
 }
 
 export class LiftStopRequest {
   @RequiredText({
     max: 2000,
-    description: 'Why it may go on. Goes on record.',
+    description: 'Why work may go on; it is recorded.',
     example: 'It archives again.',
   })
   readonly reason!: string;
 }
 
 export class StopListQuery extends ListQuery {
-  @QueryOneOf(STOP_STATUSES, { enumName: 'StopStatus', description: 'Only stops of this status.' })
+  @QueryOneOf(STOP_STATUSES, { enumName: 'StopStatus', description: 'Only stops with this status.' })
   readonly status?: StopStatus;
 
   @QueryInteger({
     min: 1,
     max: 60,
     description:
-      'With `If-None-Match`: answers as soon as the list is another than that copy, or with 304 after this many seconds.',
+      'With `If-None-Match`: answers as soon as the list differs from that copy, or with 304 after this many seconds.',
   })
   readonly wait?: number;
 }

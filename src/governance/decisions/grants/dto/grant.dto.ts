@@ -26,7 +26,7 @@ export class GrantListQuery extends ListQuery {
   @QueryAgent('Only grants for the agent with this id or name.')
   readonly agentId?: string;
 
-  @QueryOneOf(GRANT_STATUSES, { enumName: 'GrantStatus', description: 'Only grants of this status.' })
+  @QueryOneOf(GRANT_STATUSES, { enumName: 'GrantStatus', description: 'Only grants with this status.' })
   readonly status?: GrantStatus;
 
   @QueryText({ max: 100, description: 'Only the grant that the decision with this id gave.' })
@@ -34,10 +34,10 @@ export class GrantListQuery extends ListQuery {
 }
 
 export class GrantResponse extends OmitType(Grant, ['createdSequence', 'status', 'createdAt'] as const) {
-  @ApiCount('How often it has served.', { example: 3 })
+  @ApiCount('How often it has been used.', { example: 3 })
   readonly used!: number;
 
-  @ApiChoice(['GrantStatus', GRANT_STATUSES], 'active', 'Whether it still serves.')
+  @ApiChoice(['GrantStatus', GRANT_STATUSES], 'active', 'Whether it can still be used.')
   readonly status!: GrantStatus;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -57,10 +57,10 @@ const PATTERN = textShape({ max: 500, rule: resourcePatternFault });
 /** What an approval is good for besides the action that was asked for. */
 export const OFFERED_GRANT = objectShape({
   for: member(GRANT_DURATION, { description: 'How long: an ISO 8601 duration.', example: 'PT1H' }),
-  uses: member(GRANT_USES, { optional: true, description: 'Without it as many as the decision says.' }),
+  uses: member(GRANT_USES, { optional: true, description: 'Default: as many as the decision says.' }),
   resources: member(listShape(PATTERN, 1, MOST_RESOURCES, 'patterns'), {
     optional: true,
-    description: 'Patterns of resources, as those of an allow. Without it exactly the resource asked for.',
+    description: 'Patterns of resources, as in an allow. Default: exactly the resource that was asked for.',
   }),
   parameters: member(choiceShape(['same', 'any']), { optional: true, default: 'same' }),
 });

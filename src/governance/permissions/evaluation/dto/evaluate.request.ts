@@ -67,8 +67,8 @@ export class EvaluateRequest implements GivenQuestion {
     optional: true,
     default: false,
     description:
-      'With `requests`: conditions, and whatever else is asked besides the request, are taken as they are best. `deny`: no ' +
-      'parameters could make it allowed.',
+      'With `requests`: assumes that conditions, and whatever else depends on more than the request, turn out for ' +
+      'the best. `deny` then means that no parameters could make it allowed.',
   })
   readonly open?: boolean;
 

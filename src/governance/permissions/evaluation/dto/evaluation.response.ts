@@ -88,19 +88,22 @@ export class ExplanationResponse {
   readonly inForce!: number;
 
   @ApiMember(
-    'Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act.',
+    'Policies that match; those that decided come first. For an agent that is suspended or lacks the capability: as ' +
+      'if it could act.',
     { type: [MatchedPolicyResponse], maxItems: MOST_MATCHED },
   )
   readonly matched!: readonly MatchedPolicyResponse[];
 
   @ApiMember(
-    'Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age.',
+    'Policies of which only one part does not match, and which would otherwise have improved the answer; by ' +
+      'priority, then age.',
     { type: [NearPolicyResponse], maxItems: MOST_NEAREST },
   )
   readonly nearest!: readonly NearPolicyResponse[];
 
   @ApiMember(
-    'What the limits of policies that match otherwise are asked for. Of an earlier time: none, as none counts as reached.',
+    'The limits of policies that match in every other respect, and what is asked of each. Empty with `asOf`, where ' +
+      'no limit counts as reached.',
     {
       type: [ExplainedLimitResponse],
     },
@@ -122,16 +125,16 @@ export class AnswerResponse {
   @ApiNullableChoice(ANSWER_REASONS, 'Null if it is allowed.')
   readonly reason!: AnswerReason | null;
 
-  @ApiMember('The first that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
+  @ApiMember('The first ten that decided, oldest first.', { type: [DecidingPolicyResponse], maxItems: 10 })
   readonly policies!: readonly DecidingPolicyResponse[];
 
-  @ApiMember('The approval that is required first, combined from all policies that decided; otherwise null.', {
+  @ApiMember('The approval that is required first, combined from all policies that decided; null if none is.', {
     type: ApprovalResponse,
     nullable: true,
   })
   readonly approval!: ApprovalResponse | null;
 
-  @ApiMember('True where no policy allows it, and it is allowed because the agent is observed; absent otherwise.', {
+  @ApiMember('True if no policy allows it, and it is allowed only because the agent is observed; absent otherwise.', {
     type: Boolean,
     required: false,
   })
