@@ -19,7 +19,8 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
       timestamp: stdTimeFunctions.isoTime,
       serializers: { err: serializeError, error: serializeError },
       formatters: { level: (level) => ({ level }) },
-      hooks: { streamWrite: (line) => withoutActing(withoutKeys(line)) },
+      // JSON may leave characters unescaped that act on a terminal; the line feed at the end is the line's own.
+      hooks: { streamWrite: (line) => `${shownText(withoutKeys(line).slice(0, -1))}\n` },
     },
     stream,
   );
@@ -98,12 +99,6 @@ export class GatheredLines implements DestinationStream {
  * An escape in JSON that does no harm: of a quotation mark or a slash, or of a line break before a frame of a stack.
  */
 const HARMLESS = /^\\["\\/]$|^\\n {4}at $/;
-
-/** An equal line of JSON that does nothing to a terminal: characters that JSON may leave unescaped are escaped, too. */
-function withoutActing(line: string): string {
-  // The line feed ends the line: those in texts are escaped already.
-  return `${shownText(line.slice(0, -1))}\n`;
-}
 
 /**
  * A line of JSON whose texts still have these escapes after they are parsed, except line breaks of stack traces: for a

@@ -28,30 +28,23 @@ const STACK = /\n\s*at /;
 /** Nest's logger, writing through pino: lines written while a request is served carry its id. */
 @Injectable()
 export class ApplicationLogger implements LoggerService {
+  readonly verbose = this.writing('trace');
+  readonly debug = this.writing('debug');
+  readonly warn = this.writing('warn');
+  readonly fatal = this.writing('fatal');
+
   constructor(@Inject(LOG) private readonly pino: PinoLogger) {}
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
 
   log(message: unknown, ...rest: unknown[]): void {
     this.write(START_CONTEXTS.includes(rest.at(-1)) ? 'debug' : 'info', message, rest);
-  }
-
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
   }
 
   error(message: unknown, ...rest: unknown[]): void {
     this.write(rest.at(-1) === FAILED_START_CONTEXT ? 'debug' : 'error', message, rest);
   }
 
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
+  private writing(level: Level): (message: unknown, ...rest: unknown[]) => void {
+    return (message, ...rest) => this.write(level, message, rest);
   }
 
   /** `rest` contains the other arguments of Nest's `Logger`, which may be undefined, and last the logger's context. */
