@@ -26,29 +26,18 @@ export function endOf({ refusal, expiresAt }: Caller): DomainError | null {
 }
 
 /**
- * Calls back once, within a second of the moment from which the caller is refused. Returns a function that ends the
- * watch.
- */
-function onCallerEnd(caller: Caller, callBack: (end: DomainError) => void): () => void {
-  const check = (): void => {
-    const end = endOf(caller);
-    if (end === null) return;
-    clearInterval(timer);
-    callBack(end);
-  };
-  const timer = setInterval(check, INTERVAL).unref();
-  return () => clearInterval(timer);
-}
-
-/**
  * A signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its token or
  * its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
  */
 export function leavingSignal(...[{ caller }, response]: Exchange): AbortSignal {
   const leaving = new AbortController();
-  const stopWatch = caller === undefined ? null : onCallerEnd(caller, (end) => leaving.abort(end));
+  const check = (): void => {
+    const end = caller === undefined ? null : endOf(caller);
+    if (end !== null) leaving.abort(end);
+  };
+  const timer = setInterval(check, INTERVAL).unref();
   onAnswerOver(response, () => {
-    stopWatch?.();
+    clearInterval(timer);
     if (!response.writableFinished) leaving.abort(unavailable('The client has left.'));
   });
   return leaving.signal;
