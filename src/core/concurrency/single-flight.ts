@@ -14,13 +14,7 @@ interface CallOptions<Wish> {
 }
 
 /** What a run is to do. */
-interface Run<Wish> {
-  readonly from: number;
-  /** The additional results that its callers need. */
-  readonly wishes: ReadonlySet<Wish>;
-  /** Aborted when nobody waits for it any more. */
-  readonly abandoned: AbortSignal;
-}
+type Run<Wish> = Pick<SingleFlightRun<Wish, unknown>, 'from' | 'wishes' | 'abandoned'>;
 
 /**
  * Runs a long task, one run at a time. Calls that arrive during a run share the next one: a run that began before the
@@ -107,7 +101,8 @@ interface Sharer<Result> {
 }
 
 /** One run of a long task, and the callers waiting for its result. */
-class SingleFlightRun<Wish, Result> implements Run<Wish> {
+class SingleFlightRun<Wish, Result> {
+  /** The additional results that its callers need. */
   readonly wishes = new Set<Wish>();
   private readonly sharers = new Set<Sharer<Result>>();
   /** Made when it is needed, as it costs more than a short run. */
@@ -118,6 +113,7 @@ class SingleFlightRun<Wish, Result> implements Run<Wish> {
     private readonly onAbandoned: () => void,
   ) {}
 
+  /** Aborted when nobody waits for it any more. */
   get abandoned(): AbortSignal {
     return this.controller.signal;
   }

@@ -36,11 +36,6 @@ export function closeToOthers(path: string): void {
   }
 }
 
-/** True if users other than the owner have any permission. */
-function isOpenToOthers(path: string): boolean {
-  return (statSync(path).mode & NOT_THE_OWNER) !== 0;
-}
-
 /** Write permission for group and others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -114,7 +109,7 @@ export async function keptSeed(path: string, what: string): Promise<Buffer> {
       `The ${what} in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
         'or remove the file to get a new one, and tell clients its public key.',
     );
-  if (isOpenToOthers(path)) {
+  if ((statSync(path).mode & NOT_THE_OWNER) !== 0) {
     closeToOthers(path);
     new Logger('Files').warn(
       `Users other than the owner could read the ${what} in ${path}. Replace the key if somebody may have read it.`,

@@ -92,11 +92,6 @@ export function parseVerifierKey(text: string): VerifierKey | undefined {
   return { name, keyId, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) };
 }
 
-function verifierKeyText({ name, keyId, publicKey }: VerifierKey): string {
-  const bytes = Buffer.concat([Buffer.of(ED25519), rawPublicKey(publicKey)]);
-  return `${name}+${keyId}+${bytes.toString('base64')}`;
-}
-
 /** The 32 bytes of an Ed25519 public key. */
 function rawPublicKey(publicKey: KeyObject): Buffer {
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_KEY_PREFIX.length);
@@ -142,7 +137,9 @@ export class NoteSigner {
 
   /** The public key in the form in which verifiers store it. */
   get publicKey(): string {
-    return verifierKeyText(this.verifierKey);
+    const { name, keyId, publicKey } = this.verifierKey;
+    const bytes = Buffer.concat([Buffer.of(ED25519), rawPublicKey(publicKey)]);
+    return `${name}+${keyId}+${bytes.toString('base64')}`;
   }
 
   /** Deterministic: nothing in an Ed25519 signature is random. */

@@ -62,13 +62,10 @@ const temporaryFolders = new Set<string>();
 /** A separate database for each process that does not name one, as tests need. It is removed with the process. */
 export function temporaryDatabaseUrl(): string {
   const folder = join(tmpdir(), `governance-${randomUUID()}`);
-  if (temporaryFolders.size === 0) process.once('exit', removeTemporaryFolders);
+  if (temporaryFolders.size === 0)
+    process.once('exit', () => temporaryFolders.forEach((each) => rmSync(each, { recursive: true, force: true })));
   temporaryFolders.add(folder);
   return `${SCHEME}${join(folder, 'governance.db')}`;
-}
-
-function removeTemporaryFolders(): void {
-  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 }
 
 function isInMemory(path: string): boolean {
