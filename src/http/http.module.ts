@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Global, Logger, Module, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { Global, Logger, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { Configuration } from '../core/config/configuration';
@@ -12,7 +12,7 @@ import { Lists } from './lists/lists';
 import { ApiDocument, OpenApiController } from './openapi/openapi.controller';
 import { ProcessCounter, RateLimits, type RequestCounter } from './rate-limit/rate-limits';
 import type * as redis from './rate-limit/redis-counter';
-import { handlersOf, marksOf } from './request/routes';
+import { handlersIn, marksOf } from './request/routes';
 import { ShutdownGuard } from './shutdown/shutdown';
 import { StreamedAnswers } from './answers/streamed-answers';
 import { Waits } from './waiting/waits';
@@ -42,14 +42,10 @@ export class HttpModule implements OnApplicationBootstrap {
 
   /** Warns about routes that do not name the scope they need. */
   onApplicationBootstrap(): void {
-    for (const { metatype } of this.discovery.getControllers()) {
-      const controller = metatype as Type;
-      for (const [name, handler] of handlersOf(controller)) {
-        if ((marksOf(handler).scopes ?? marksOf(controller).scopes) !== undefined) continue;
-        this.logger.warn(
-          `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
-        );
-      }
+    for (const [controller, handler] of handlersIn(this.discovery)) {
+      if ((marksOf(handler).scopes ?? marksOf(controller).scopes) !== undefined) continue;
+      const route = `${controller.name}.${handler.name}`;
+      this.logger.warn(`${route} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`);
     }
   }
 }

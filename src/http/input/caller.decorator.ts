@@ -1,19 +1,19 @@
 import { type Caller as LedgerCaller, callerOf, type Origin } from '../../ledger/caller';
-import type { Response } from 'express';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
 import type { JsonObject } from '../../core/json/json-value';
 import { REPLAYED } from '../answers/json-adapter';
-import { exchangeParameter, type ServiceRequest } from '../request/service-request';
+import { type Exchange, exchangeParameter, type ServiceRequest } from '../request/service-request';
 
 /** On whose behalf the request acts, for the ledger. */
-export const Caller = exchangeParameter((request, response): LedgerCaller => {
+export const Caller = exchangeParameter((...exchange): LedgerCaller => {
+  const [request] = exchange;
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
   const key = keyOf(request);
   if (key === undefined) return caller;
   const { requestId, ip, traceId } = caller;
-  const idempotency = idempotentRequest(key, request, response, caller);
+  const idempotency = idempotentRequest(key, caller, exchange);
   return callerOf(caller, { requestId, ip, traceId, idempotency });
 });
 
@@ -29,12 +29,7 @@ function keyOf({ method, headers, traits }: ServiceRequest): string | undefined 
  * Makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key identify it; body and query are
  * its content.
  */
-function idempotentRequest(
-  key: string,
-  request: ServiceRequest,
-  response: Response,
-  caller: Pick<LedgerCaller, 'actor' | 'agentId'>,
-): IdempotentRequest {
+function idempotentRequest(key: string, caller: LedgerCaller, [request, response]: Exchange): IdempotentRequest {
   const content = (): string => canonicalJson([request.sent.body as JsonObject, request.sent.query as JsonObject]);
   return new IdempotentRequest([...nameOf(caller), request.method, ...routeOf(request), key], content, () => {
     // The client may have been answered already, for sending too slowly.
@@ -43,7 +38,7 @@ function idempotentRequest(
 }
 
 /** The subject of a token may speak for several agents: with each of them it is a separate caller. */
-function nameOf({ actor: { type, id }, agentId }: Pick<LedgerCaller, 'actor' | 'agentId'>): string[] {
+function nameOf({ actor: { type, id }, agentId }: LedgerCaller): string[] {
   return type === 'token' && agentId !== null ? [type, id, agentId] : [type, id];
 }
 

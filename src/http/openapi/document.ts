@@ -16,7 +16,7 @@ import { ApiTag, type BodyExamples, legend } from './documentation.decorators';
 import {
   addErrorResponses,
   COMMON_HEADERS,
-  commonHeaderReferences,
+  COMMON_HEADER_REFERENCES,
   type DocumentedRoute,
   documentedRoutes,
   errorCodesOf,
@@ -202,7 +202,7 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   addErrorResponses(operation.responses, errorCodesOf(route), shared);
   for (const response of Object.values(operation.responses)) {
     if (response !== undefined && !('$ref' in response)) {
-      response.headers = { ...response.headers, ...commonHeaderReferences() };
+      response.headers = { ...response.headers, ...COMMON_HEADER_REFERENCES };
     }
   }
 }

@@ -17,7 +17,7 @@ import {
   type AnyErrorCode,
   errorRow,
 } from '../../core/errors/error-codes';
-import { marksOf, type Handler, handlersOf, readTraits, type RouteTraits } from '../request/routes';
+import { marksOf, type Handler, handlersIn, readTraits, type RouteTraits } from '../request/routes';
 import { API_EXAMPLES, type BodyExamples } from './documentation.decorators';
 
 /** What the document says about a route beyond Swagger's own decorators. */
@@ -40,14 +40,12 @@ export function operationId(controller: string, method: string): string {
 
 /** All routes of the application by operation id. */
 export function documentedRoutes(discovery: DiscoveryService): Map<string, DocumentedRoute> {
-  const routes = new Map<string, DocumentedRoute>();
-  for (const { metatype } of discovery.getControllers()) {
-    const controller = metatype as Type;
-    for (const [name, handler] of handlersOf(controller)) {
-      routes.set(operationId(controller.name, name), describe(controller, handler));
-    }
-  }
-  return routes;
+  return new Map(
+    handlersIn(discovery).map(([controller, handler]) => [
+      operationId(controller.name, handler.name),
+      describe(controller, handler),
+    ]),
+  );
 }
 
 function describe(controller: Type, handler: Handler): DocumentedRoute {
@@ -78,11 +76,9 @@ export const REPLAYED: HeadersObject = {
   },
 };
 
-export function commonHeaderReferences(): HeadersObject {
-  return Object.fromEntries(
-    Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
-}
+export const COMMON_HEADER_REFERENCES: HeadersObject = Object.fromEntries(
+  Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
 
 const JSON_TYPE = 'application/json';
 const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
@@ -151,7 +147,7 @@ function errorResponse(codes: readonly AnyErrorCode[], known?: ResponseObject): 
   return {
     description: known?.description ?? codes.map((code) => errorRow(code).meaning).join(' '),
     content,
-    headers: { ...known?.headers, ...errorHeaders(codes), ...commonHeaderReferences() },
+    headers: { ...known?.headers, ...errorHeaders(codes), ...COMMON_HEADER_REFERENCES },
   };
 }
 

@@ -14,7 +14,7 @@ import type { AnyErrorCode } from '../../core/errors/error-codes';
 import type { Caller, Scope } from '../../ledger/caller';
 import { HTTP_CODE_METADATA, METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
-import { MetadataScanner } from '@nestjs/core';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 
 /** All routes that name no bucket of their own share this one. */
 export const SHARED_BUCKET = 'shared';
@@ -177,12 +177,16 @@ export function routeNotFound(): DomainError {
 
 export type Handler = ReturnType<ExecutionContext['getHandler']>;
 
-/** The methods of a controller that handle a route, with their names. */
-export function handlersOf({ prototype }: Type): [name: string, handler: Handler][] {
-  const methods = prototype as Record<string, Handler>;
-  return new MetadataScanner().getAllMethodNames(prototype as object).flatMap((name): [string, Handler][] => {
-    const method = methods[name];
-    return method !== undefined && Reflect.hasMetadata(METHOD_METADATA, method) ? [[name, method]] : [];
+/** Every method of a controller that handles a route. */
+export function handlersIn(discovery: DiscoveryService): readonly (readonly [Type, Handler])[] {
+  return discovery.getControllers().flatMap(({ metatype }) => {
+    const controller = metatype as Type;
+    const methods = controller.prototype as Readonly<Record<string, Handler>>;
+    const names = new MetadataScanner().getAllMethodNames(methods);
+    const handlers = names.flatMap((name) => methods[name] ?? []);
+    return handlers
+      .filter((method) => Reflect.hasMetadata(METHOD_METADATA, method))
+      .map((handler) => [controller, handler] as const);
   });
 }
 
