@@ -2,6 +2,7 @@ import type { CorsOptions } from '@nestjs/common/interfaces/external/cors-option
 import helmet from 'helmet';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Configuration } from '../../core/config/configuration';
 import { REPLAYED } from './json-adapter';
 
 /** Middleware that sets the headers which all answers have alike, in one step: Helmet is asked once. */
@@ -71,11 +72,8 @@ export function corsOptions(origins: readonly string[] | '*'): CorsOptions {
   };
 }
 
-/** Whether a browser asks if it may send a cross-origin request. */
-export function isPreflight(request: IncomingMessage): boolean {
-  return (
-    request.method === 'OPTIONS' &&
-    request.headers.origin !== undefined &&
-    request.headers['access-control-request-method'] !== undefined
-  );
+/** Whether a browser asks if it may send a cross-origin request, and some origins may. */
+export function isPreflight({ method, headers }: IncomingMessage, { corsOrigins }: Configuration): boolean {
+  const isAsked = method === 'OPTIONS' && headers.origin !== undefined;
+  return corsOrigins !== null && isAsked && headers['access-control-request-method'] !== undefined;
 }

@@ -15,16 +15,12 @@ import { Authentication, presentsCredential } from './authentication';
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  private readonly preflightsArePublic: boolean;
-
   constructor(
     private readonly authentication: Authentication,
     private readonly failures: FailedAuthentications,
     private readonly modules: ModuleRef,
-    { corsOrigins }: Configuration,
-  ) {
-    this.preflightsArePublic = corsOrigins !== null;
-  }
+    private readonly configuration: Configuration,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
@@ -40,7 +36,7 @@ export class ApiKeyGuard implements CanActivate {
 
   /** A route that handles OPTIONS itself is reached by preflights, too: it runs only for its callers. */
   private isPublicPreflight(request: ServiceRequest): boolean {
-    return this.preflightsArePublic && request.traits.scopes === 'unrouted' && isPreflight(request);
+    return request.traits.scopes === 'unrouted' && isPreflight(request, this.configuration);
   }
 
   private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {

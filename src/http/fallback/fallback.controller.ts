@@ -17,14 +17,11 @@ const EVERY_PATH = '{*path}';
 @Controller()
 export class FallbackController implements OnModuleInit {
   private routes: readonly RouteLayer[] = [];
-  private readonly answersPreflights: boolean;
 
   constructor(
     private readonly host: HttpAdapterHost,
-    configuration: Configuration,
-  ) {
-    this.answersPreflights = configuration.corsOrigins !== null;
-  }
+    private readonly configuration: Configuration,
+  ) {}
 
   /** All routes are registered by now. Throws if one follows the fallback, as it would never be reached. */
   onModuleInit(): void {
@@ -42,7 +39,7 @@ export class FallbackController implements OnModuleInit {
   @Marked({ readsInput: false, scopes: 'unrouted' })
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) throw invalid([request.unreadable]);
-    if (this.answersPreflights && isPreflight(request)) {
+    if (isPreflight(request, this.configuration)) {
       response.status(204);
       return;
     }

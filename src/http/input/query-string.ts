@@ -8,8 +8,6 @@ export interface QueryString {
 
 export const NO_QUERY: QueryString = { parameters: new Map(), faults: [] };
 
-type Parameters = Map<string, string | string[]>;
-
 /**
  * Parses the query of a request target. Each parameter must occur once, with a value, in percent-encoded UTF-8;
  * repeatable ones become lists.
@@ -17,7 +15,7 @@ type Parameters = Map<string, string | string[]>;
 export function parseQueryString(target: string, repeatable: readonly string[]): QueryString {
   const start = target.indexOf('?');
   if (start < 0) return NO_QUERY;
-  const parameters: Parameters = new Map();
+  const parameters = new Map<string, string | string[]>();
   const faults = new Map<string, string>();
   for (const pair of target.slice(start + 1).split('&')) {
     if (pair === '') continue;

@@ -70,7 +70,9 @@ function addressOf(request: ServiceRequest): string {
  * The client to count a request for: an IPv4 address, or the /64 of an IPv6 address, since one client has all of it.
  */
 export function countedClient(address: string): string {
-  return address.includes(':') ? ipv6Site(address) : address;
+  if (!address.includes(':')) return address;
+  const site = ipv6Groups(address).slice(0, GROUPS_IN_A_SITE);
+  return `${site.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
 /** An IPv4-mapped address as IPv4. */
@@ -79,11 +81,6 @@ export function unmapped(address: string): string {
   const groups = ipv6Groups(address);
   const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
   return isMapped ? embeddedIpv4(groups, 6) : address;
-}
-
-function ipv6Site(address: string): string {
-  const site = ipv6Groups(address).slice(0, GROUPS_IN_A_SITE);
-  return `${site.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
 /** Version, trace id, parent id and flags; what later versions have added follows a further dash. */
@@ -110,7 +107,7 @@ function traceIdOf(traceparent: string): string | null {
 const UNREADABLE_TARGET = '/unreadable';
 /** Begins with `/`, nothing encoded: nearly every request. Node lets only ASCII through. */
 const PLAIN_TARGET = /^\/[^%#]*$/;
-const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+const SCHEME_AND_HOST = /^https?:\/\/[^/?#]*\/?/i;
 
 /**
  * Makes sure that routing only sees requests it can read; others go to the fallback with their fault. It has to happen
@@ -126,7 +123,9 @@ export function readTarget(request: ServiceRequest): void {
 }
 
 function readUnusualTarget(request: ServiceRequest): void {
-  const target = originForm(request.url);
+  // A proxy may send the absolute form. A `#`, which no target should have, would end the path for Node's URL parser; it is
+  // taken as part of the path.
+  const target = request.url.replace(SCHEME_AND_HOST, '/').replaceAll('#', '%23');
   const [path = ''] = target.split('?', 1);
   const message = target.startsWith('/') ? readingFault(path) : 'must begin with "/"';
   if (message === undefined) {
@@ -140,16 +139,6 @@ function sendToFallback(request: ServiceRequest, fault: FieldFault): void {
   request.unreadable = fault;
   request.originalUrl = request.url;
   request.url = UNREADABLE_TARGET;
-}
-
-/**
- * Path and query of a target, which a proxy may have sent in absolute form. A `#`, which no target should have, would end
- * the path for Node's URL parser; it is taken as part of the path.
- */
-function originForm(target: string): string {
-  const origin = target.replace(ABSOLUTE_FORM, '').replaceAll('#', '%23');
-  const isAbsolute = ABSOLUTE_FORM.test(target);
-  return isAbsolute && !origin.startsWith('/') ? `/${origin}` : origin;
 }
 
 /** Why a path, or a part of one, cannot be decoded; undefined if it can. */
