@@ -26,15 +26,12 @@ export function ApiEventStream(headers: HeadersObject): MethodDecorator {
 /** An answer of server-sent events: it lasts until one side ends it. */
 export class EventStream {
   private readonly over = new AbortController();
+  /** Aborted when the client has left, or the stream has ended. */
+  readonly signal: AbortSignal = this.over.signal;
   private lastSent = performance.now();
 
   constructor(private readonly response: Response) {
     onAnswerOver(response, () => this.over.abort());
-  }
-
-  /** Aborted when the client has left, or the stream has ended. */
-  get signal(): AbortSignal {
-    return this.over.signal;
   }
 
   /** Sends the headers; for a HEAD, nothing else. */

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Gate, Pass } from '../../core/concurrency/gate';
+import type { Pass } from '../../core/concurrency/gate';
 import { Configuration } from '../../core/config/configuration';
 import { type FieldFault, invalid, MOST_FAULTS } from '../../core/errors/domain-error';
 import { leavingSignal } from '../answers/answer-end';
@@ -23,17 +23,11 @@ const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {
-  private readonly answers: Gate;
-  private readonly lists: Gate;
-
   constructor(
     private readonly bodies: BodyReader,
     private readonly configuration: Configuration,
-    gates: Gates,
-  ) {
-    this.answers = gates.of('answers');
-    this.lists = gates.of('lists');
-  }
+    private readonly gates: Gates,
+  ) {}
 
   canActivate(context: ExecutionContext): MaybeLater {
     const [request, response] = context.getArgs<Exchange>();
@@ -56,8 +50,9 @@ export class RequestInputGuard implements CanActivate {
 
   /** A write must be answerable: without room for the answer it must not begin. */
   private requireRoomForAnswer({ client }: ServiceRequest): void {
-    if (this.answers.held === 0) return;
-    const pass = this.answers.tryEnter(client);
+    const answers = this.gates.of('answers');
+    if (answers.held === 0) return;
+    const pass = answers.tryEnter(client);
     if (pass === null) throw answersWait();
     pass.leave();
   }
@@ -68,7 +63,7 @@ export class RequestInputGuard implements CanActivate {
     if (isBodyToCome(request)) await discarded(request, response);
     if (!request.traits.isList) return true;
     const { client } = request;
-    const { lists } = this;
+    const lists = this.gates.of('lists');
     const wait = (): Promise<Pass> => lists.enter(client, { leaving: leavingSignal(request, response) });
     holdUntilAnswered(request, lists.tryEnter(client) ?? (await wait()));
     return true;

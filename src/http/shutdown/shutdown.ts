@@ -11,6 +11,8 @@ import { endApplication } from '../../core/lifecycle/opened-parts';
 @Injectable()
 export class ShutdownGuard implements CanActivate {
   private readonly closing = new AbortController();
+  /** Aborted when shutdown begins: long-running requests then answer with what they have. */
+  readonly signal: AbortSignal = this.closing.signal;
   /**
    * The responses to come; null in a free place. Places are used again: the tables of a set that changes with each
    * request become garbage that keeps later requests alive until V8 collects its old generation.
@@ -22,16 +24,11 @@ export class ShutdownGuard implements CanActivate {
 
   constructor() {
     // Every request that waits, and every stream, has a listener on it: Node.js would warn of a leak.
-    setMaxListeners(0, this.closing.signal);
-  }
-
-  /** Aborted when shutdown begins: long-running requests then answer with what they have. */
-  get signal(): AbortSignal {
-    return this.closing.signal;
+    setMaxListeners(0, this.signal);
   }
 
   get isClosed(): boolean {
-    return this.closing.signal.aborted;
+    return this.signal.aborted;
   }
 
   /** Milliseconds since the gate closed or, if later, since the last request arrived. */

@@ -35,21 +35,19 @@ interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | '
   readonly nullable?: true;
 }
 
-/** What the API document shows of a field, without members only needed for validation. */
+/**
+ * What the API document shows of a field, without members only needed for validation. The default is put into words: given
+ * in the schema, client generators would make the member always present.
+ */
 export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
-  const { example, optional = false } = field;
-  const description = describe(field);
+  const { example, default: taken, optional = false } = field;
+  const words = taken === undefined ? [] : [`Default: \`${JSON.stringify(taken)}\`.`];
+  const description = [...(field.description === undefined ? [] : [field.description]), ...words].join(' ');
   return {
     ...(description !== '' && { description }),
     ...(example !== undefined && { example }),
     ...(optional && { nullable: true as const }),
   };
-}
-
-/** The default is put into words: given in the schema, client generators would make the member always present. */
-function describe<Example>({ description, default: taken }: FieldText<Example>): string {
-  const words = taken === undefined ? [] : [`Default: \`${JSON.stringify(taken)}\`.`];
-  return [...(description === undefined ? [] : [description]), ...words].join(' ');
 }
 
 export interface TextLimits {
