@@ -47,7 +47,14 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   const imports = [...(root.imports ?? []), OpenedPartsModule.of(opened)];
   try {
     const adapter = new JsonAdapter();
-    const application = await create({ ...root, imports }, adapter);
+    const application = await NestFactory.create<NestExpressApplication>({ ...root, imports }, adapter, {
+      abortOnError: false,
+      // `RequestInputGuard` reads bodies, once the other guards have let the request pass.
+      bodyParser: false,
+      // Until the service's own logger has been made. createApp throws the error of a start that fails before that.
+      bufferLogs: true,
+      autoFlushLogs: false,
+    });
     opened.add(() => adapter.close());
     for (const end of endingsOf(application).reverse()) opened.add(end);
     prepareExpress(application);
@@ -62,17 +69,6 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
     await opened.close();
     throw error;
   }
-}
-
-function create(root: DynamicModule, adapter: JsonAdapter): Promise<NestExpressApplication> {
-  return NestFactory.create<NestExpressApplication>(root, adapter, {
-    abortOnError: false,
-    // `RequestInputGuard` reads bodies, once the other guards have let the request pass.
-    bodyParser: false,
-    // Until the service's own logger has been made. createApp throws the error of a start that fails before that.
-    bufferLogs: true,
-    autoFlushLogs: false,
-  });
 }
 
 function prepareHttp(application: NestExpressApplication): void {

@@ -47,7 +47,7 @@ export class ConfigurationModule {
   static forFeature<Values extends object>(token: abstract new () => Values, rows: SettingRows<Values>): DynamicModule {
     const contribution = new SettingsContribution(rows);
     return {
-      module: FeatureSettingsModule,
+      module: ConfigurationModule,
       providers: [
         { provide: SettingsContribution, useValue: contribution },
         { provide: token, inject: [ReadSettings], useFactory: (read: ReadSettings) => read.of(contribution) },
@@ -56,9 +56,6 @@ export class ConfigurationModule {
     };
   }
 }
-
-@Module({})
-class FeatureSettingsModule {}
 
 function readAll(service: ConfigService<Found, true>, discovery: DiscoveryService): ReadSettings {
   const provided = discovery.getProviders().map((provider): unknown => provider.instance);

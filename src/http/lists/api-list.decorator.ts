@@ -2,6 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Marked } from '../request/routes';
 
+/** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
 const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
@@ -11,14 +12,9 @@ export function ApiList(item: Type, description: string): MethodDecorator {
 
 /** Documents it alone, for a route that waits, and itself takes a place among the lists being read for each reading. */
 export function ApiPage(item: Type, description: string): MethodDecorator {
-  return ApiOkResponse({ description, type: pageOf(item) });
-}
-
-/** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
-function pageOf(item: Type): Type {
   const page = pages.get(item) ?? pageClass(item);
   pages.set(item, page);
-  return page;
+  return ApiOkResponse({ description, type: page });
 }
 
 function pageClass(item: Type): Type {
