@@ -36,6 +36,11 @@ describeOnSqlite('The scripts of package.json', () => {
       program === 'node' || program === 'npm' || existsSync(join(ROOT, 'node_modules', '.bin', program));
     expect(programs.filter((program) => !known(program))).toEqual([]);
   });
+
+  it('print the options of the benchmark', async () => {
+    const help = await run(process.execPath, [join(ROOT, 'scripts', 'bench.mjs'), '--help']);
+    expect(help).toMatchObject({ exitCode: 0, output: expect.stringContaining('--only PARTS') });
+  }, 120_000);
 });
 
 describeOnSqlite('A folder of the project', () => {
