@@ -63,7 +63,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   maxPolicyText: {
     name: 'MAX_POLICY_TEXT',
-    description: 'Bytes that the patterns of all policies in force may have in total; they are held in memory.',
+    description: 'Bytes of the patterns of all policies in force together; they are held in memory.',
     default: '33554432',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
@@ -75,7 +75,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   replayLimit: {
     name: 'REPLAY_LIMIT',
-    description: 'How many recorded executions, the newest first, a plan with `replay` evaluates again at most.',
+    description: 'Most recorded executions, newest first, that a plan with `replay` evaluates again.',
     default: '100000',
     ...wholeNumber(1, 10_000_000),
   },
@@ -157,7 +157,7 @@ export const GOVERNANCE_VARIABLES = {
   },
   permitAudiences: {
     name: 'PERMIT_AUDIENCES',
-    description: 'Systems for which permits are made: tokens that prove one authorised action. Requires PUBLIC_URL.',
+    description: 'Systems for which permits are made: tokens that prove one authorised action. Needs PUBLIC_URL.',
     example: 'bank,https://vault.example.com',
     ...listOf('names of up to 200 visible ASCII characters, separated by commas', matching(AUDIENCE)),
   },

@@ -263,7 +263,7 @@ export const VARIABLES = {
   ...GOVERNANCE_VARIABLES,
   smtpUrl: {
     name: 'SMTP_URL',
-    description: 'Mail server that sends people mails about decisions that wait for them. Unset: no mails.',
+    description: 'Mail server for mails about decisions that wait for people. Unset: no mails.',
     onlyWith: 'MAIL_FROM',
     example: 'smtps://governance:secret@mail.example.com',
     mask: maskDatabaseUrl,
@@ -275,7 +275,7 @@ export const VARIABLES = {
   },
   mailFrom: {
     name: 'MAIL_FROM',
-    description: 'Address from which these mails are sent.',
+    description: 'Sender address of these mails.',
     onlyWith: 'SMTP_URL',
     example: 'governance@example.com',
     ...optional('an address of visible ASCII characters', matching(/^[\x21-\x7e]+@[\x21-\x7e]+$/)),
@@ -309,7 +309,7 @@ export const VARIABLES = {
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     description:
-      'Issuer of TOKEN_ISSUERS at which people sign in to the console; requires PUBLIC_URL. Unset: only with a key.',
+      'Issuer of TOKEN_ISSUERS at which people sign in to the console; requires PUBLIC_URL. Unset: by key only.',
     example: 'https://login.example.com',
     ...optional('a URL with https (http for a test), as TOKEN_ISSUERS has it', parseIssuer),
   },
