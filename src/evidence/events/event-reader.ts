@@ -15,27 +15,18 @@ export interface EventSource {
   readonly live: LiveEntries;
 }
 
-/** Which events are read, from where, and into what. */
-interface EventReading {
-  /** Of this agent, by its id or name; it need not exist yet. */
-  readonly filter: EventFilter;
-  readonly after: number;
-  readonly stream: EventStream;
-}
-
 /** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
 export class EventReader {
-  private position: number;
-  /** With the agent's id as soon as there is such an agent. */
-  private filter: EventFilter;
-
+  /**
+   * @param filter of an agent by its id or name, which need not exist yet: by its id as soon as it does.
+   * @param position the sequence after which the events begin.
+   */
   constructor(
     private readonly source: EventSource,
-    private readonly reading: EventReading,
-  ) {
-    this.position = reading.after;
-    this.filter = reading.filter;
-  }
+    private filter: EventFilter,
+    private position: number,
+    private readonly stream: EventStream,
+  ) {}
 
   /** Resolves when the stream is over. */
   async read(): Promise<void> {
@@ -46,18 +37,17 @@ export class EventReader {
   }
 
   private get isOver(): boolean {
-    return this.reading.stream.signal.aborted;
+    return this.stream.signal.aborted;
   }
 
   /** Sends new entries until the stream is over, or what was committed has to be read again, by the agent's id. */
   private async follow(): Promise<void> {
-    const { stream } = this.reading;
     while (!this.isOver) {
-      const chunk = await this.source.live.after(this.position, stream.signal);
+      const chunk = await this.source.live.after(this.position, this.stream.signal);
       if (this.mayHaveItsAgent(chunk)) return;
       const bytes = chunk.bytes(this.filter);
       this.position = Math.max(this.position, chunk.last);
-      if (bytes.length > 0) stream.send(bytes);
+      if (bytes.length > 0) this.stream.send(bytes);
       // Let the sockets take what was written before more is read.
       await nextTurn();
     }
@@ -70,20 +60,19 @@ export class EventReader {
 
   /** Sends what has been committed so far. */
   private async catchUp(): Promise<void> {
-    const { stream } = this.reading;
     const { records, entries, counters } = this.source;
     const head = await counters.headSequence();
     // After the head was read: if the agent does not exist, no entry up to there concerns it.
     this.filter = await withAgentId(records, this.filter, 'agentId');
     const { filter } = this;
     const conditions = conditionsOfFilter(filter);
-    for (let more = true; more && !stream.signal.aborted;) {
+    for (let more = true; more && !this.isOver;) {
       const page = await entries.page(pageAfter(this.position, conditions));
       const chunk = new EventChunk(page.rows);
       const bytes = chunk.bytes(filter);
       ({ more } = page);
       this.position = Math.max(this.position, chunk.last, more ? 0 : head);
-      if (bytes.length > 0) await stream.sendInTime(bytes);
+      if (bytes.length > 0) await this.stream.sendInTime(bytes);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { invalidField, unavailable } from '../../core/errors/domain-error';
 import type { EventStream } from '../../http/answers/event-stream';
 import { ShutdownGuard } from '../../http/shutdown/shutdown';
@@ -27,9 +27,8 @@ interface EventsAsked {
  * service stops.
  */
 @Injectable()
-export class EventsService implements OnModuleDestroy {
+export class EventsService {
   private readonly logger = new Logger('Events');
-  private readonly open = new Set<EventStream>();
   private readonly source: EventSource;
 
   constructor(
@@ -41,11 +40,6 @@ export class EventsService implements OnModuleDestroy {
     live: LiveEntries,
   ) {
     this.source = { records, entries, counters, live };
-    gate.signal.addEventListener('abort', () => this.endAll(), { once: true });
-  }
-
-  onModuleDestroy(): void {
-    this.endAll();
   }
 
   /**
@@ -60,23 +54,18 @@ export class EventsService implements OnModuleDestroy {
     const pass = this.gates.of('eventStreams').tryEnter(nameOf(caller));
     if (pass === null) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => pass.leave(), { once: true });
+    this.gate.signal.addEventListener('abort', () => stream.end(), { once: true, signal: stream.signal });
     stream.open({ 'X-Head-Sequence': String(head) });
-    void this.serve(new EventReader(this.source, { filter: asked.filter, after, stream }), stream);
+    void this.serve(new EventReader(this.source, asked.filter, after, stream), stream);
   }
 
   private async serve(reader: EventReader, stream: EventStream): Promise<void> {
-    this.open.add(stream);
     try {
       await reader.read();
     } catch (error) {
       this.logger.error({ err: error }, 'An event stream was cut short.');
       stream.abort();
     }
-    this.open.delete(stream);
-  }
-
-  private endAll(): void {
-    for (const stream of this.open) stream.end();
   }
 }
 

@@ -1,4 +1,10 @@
-import { type CanActivate, type ExecutionContext, Injectable, type INestApplication } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  type INestApplication,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse, Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +15,7 @@ import { endApplication } from '../../core/lifecycle/opened-parts';
 
 /** Knows which requests are being served, and admits no more once shutdown begins. */
 @Injectable()
-export class ShutdownGuard implements CanActivate {
+export class ShutdownGuard implements CanActivate, OnModuleDestroy {
   private readonly closing = new AbortController();
   /** Aborted when shutdown begins: long-running requests then answer with what they have. */
   readonly signal: AbortSignal = this.closing.signal;
@@ -60,6 +66,11 @@ export class ShutdownGuard implements CanActivate {
     for (const response of this.unanswered) {
       if (response?.headersSent === false) response.setHeader('Connection', 'close');
     }
+  }
+
+  /** For a program that closes the application without `shutDown`. */
+  onModuleDestroy(): void {
+    this.close();
   }
 
   /** Resolves once every admitted request is answered. */
