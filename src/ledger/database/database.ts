@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
+import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -46,8 +47,6 @@ export abstract class Database {
   abstract openReader(): Promise<SqlConnection>;
   /** False if what is written now would not be found by the next start, for example because the file was removed. */
   abstract isInPlace(): boolean;
-  /** @throws DatabaseFault unless it is in place. */
-  abstract requirePlace(): void;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
   /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
@@ -66,6 +65,12 @@ export abstract class Database {
   abstract truncateLog(writer: SqlConnection): Promise<boolean>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
+
+  /** @throws DatabaseFault unless it is in place. */
+  requirePlace(): void {
+    if (this.isInPlace()) return;
+    throw new DatabaseFault('unavailable', 'MOVED', 'The database this process began with is no longer at its place.');
+  }
 
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {

@@ -135,10 +135,6 @@ export class PostgresDatabase extends Database {
     return true;
   }
 
-  requirePlace(): void {
-    return undefined;
-  }
-
   /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
   async hasRoom(): Promise<boolean> {
     return true;

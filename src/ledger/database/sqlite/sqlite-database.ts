@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
-import { DatabaseFault } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -117,11 +116,6 @@ export class SqliteDatabase extends Database {
 
   isInPlace(): boolean {
     return this.files.every(isStillInPlace);
-  }
-
-  requirePlace(): void {
-    if (this.isInPlace()) return;
-    throw new DatabaseFault('unavailable', 'MOVED', 'The database this process began with is no longer at its place.');
   }
 
   async hasRoom(): Promise<boolean> {
