@@ -23,9 +23,9 @@ const LONGEST_COMMENT = 2_000;
 export function readClick(body: string): SlackClick | null {
   const payload = parsed(new URLSearchParams(body).get('payload') ?? '');
   if (payload === undefined) throw invalidField('payload', 'must be the JSON of an interaction');
-  const [clicked] = listIn(payload, 'actions');
-  const action = CLICKS.find((known) => known === textIn(clicked, 'action_id'));
-  const decisionId = textIn(clicked, 'value');
+  const clicked = textIn(payload, 'actions', '0', 'action_id');
+  const action = CLICKS.find((known) => known === clicked);
+  const decisionId = textIn(payload, 'actions', '0', 'value');
   const user = textIn(payload, 'user', 'id');
   // Where channels are shared, the user may be of another team than the one whose message it is.
   const team = textIn(payload, 'user', 'team_id') ?? textIn(payload, 'team', 'id');
@@ -61,22 +61,14 @@ function parsed(text: string): unknown {
   }
 }
 
-function memberOf(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
+/** The text at the end of a path of members. */
+function textIn(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = path.reduce<unknown>(
     (inner, name) =>
       typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name) ? Reflect.get(inner, name) : undefined,
     value,
   );
-}
-
-function textIn(value: unknown, ...path: readonly string[]): string | undefined {
-  const found = memberOf(value, path);
   return typeof found === 'string' ? found : undefined;
-}
-
-function listIn(value: unknown, ...path: readonly string[]): readonly unknown[] {
-  const found = memberOf(value, path);
-  return Array.isArray(found) ? found : [];
 }
 
 /** Seconds by which the clock of a request may differ from ours. */
