@@ -88,7 +88,7 @@ describeOnSqlite('While the database cannot accept a write', () => {
       renameSync(`${database.path}${suffix}`, `${database.path}-away${suffix}`);
     expect((await health()).status).toBe(503);
     await expectUnavailable(await post());
-    await expect(app.application.get(Database).openSideWriter()).rejects.toMatchObject({ driverCode: 'MOVED' });
+    await expect(app.application.get(Database).openReader()).rejects.toMatchObject({ driverCode: 'MOVED' });
     for (const suffix of ['', '-wal', '-shm'])
       renameSync(`${database.path}-away${suffix}`, `${database.path}${suffix}`);
     await expectHealed();

@@ -7,8 +7,8 @@ import type { SqlConnection, SqlSessions } from './sql-connection';
 import type { SchemaContribution } from './start-condition';
 
 /**
- * The opened, migrated database. One connection writes and belongs to the ledger alone; the others are read-only. Point
- * reads, lists and verification each have their own, so that a slow one does not hold up the quick ones.
+ * The opened, migrated database. One connection writes records and belongs to the ledger alone. Point reads, lists and
+ * verification each have a read-only one, so that a slow one does not hold up the quick ones.
  */
 export abstract class Database {
   private closing: Promise<void> | null = null;
@@ -19,6 +19,8 @@ export abstract class Database {
   abstract readonly points: SqlSessions;
   abstract readonly lists: SqlSessions;
   abstract readonly chain: SqlSessions;
+  /** Writes data that is not a record, such as the progress of a delivery, by single idempotent statements. */
+  abstract readonly aside: SqlSessions;
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
   /**
@@ -38,11 +40,6 @@ export abstract class Database {
    * @param requireSound throws unless the connection leads to what was written before: until then, nothing is read there.
    */
   abstract openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection>;
-  /**
-   * A connection for data that is not a record, such as the progress of a delivery, written by single idempotent
-   * statements. The caller closes it.
-   */
-  abstract openSideWriter(): Promise<SqlSessions>;
   /** Another read-only connection, for a transaction that reads. The caller closes it. */
   abstract openReader(): Promise<SqlConnection>;
   /** False if what is written now would not be found by the next start, for example because the file was removed. */
@@ -85,7 +82,7 @@ export abstract class Database {
     return this.alone.run('', read);
   }
 
-  /** Closes the reading connections and releases the database; once, however often it is called. */
+  /** Closes the connections but the ledger's own, and releases the database; once, however often it is called. */
   close(): Promise<void> {
     return (this.closing ??= this.release());
   }

@@ -1,7 +1,6 @@
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { PostgresDatabase } from '../../../src/ledger/database/postgres/postgres-database';
 import { ProcessLease } from '../../../src/ledger/database/postgres/postgres-lease';
-import type { SqlSessions } from '../../../src/ledger/database/sql-connection';
 import { SchemaContribution } from '../../../src/ledger/database/start-condition';
 import { openDatabaseGate, type TcpGate } from '../../support/application/tcp-gate';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from '../support/postgres-cluster';
@@ -48,9 +47,8 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     PostgresDatabase.open(url, { schema: SCHEMA, check: () => Promise.resolve() });
 
   it('is replaced if the writer is on another server', async () => {
-    const side = await database.openSideWriter();
     const ports = async (): Promise<unknown[]> => {
-      const kinds: Pick<SqlSessions, 'all'>[] = [database.points, database.lists, database.chain, side];
+      const kinds = [database.points, database.lists, database.chain, database.aside];
       const read = await Promise.all(kinds.map((kind) => kind.all(SELECT_PORT)));
       return [...read, await repositories.query<unknown[]>(SELECT_PORT)].flat();
     };
@@ -63,7 +61,6 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     const writer = await database.openWriter(sound);
     expect(await ports()).toEqual(fiveTimes(standby.port));
     await writer.close();
-    await side.close();
   });
 
   it('keeps the writer from a primary that was replaced, which may still answer', async () => {

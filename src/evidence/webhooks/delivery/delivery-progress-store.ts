@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ApiProperty } from '@nestjs/swagger';
@@ -7,7 +7,7 @@ import { newEpoch } from '../../../ledger/chain/random';
 import { Database } from '../../../ledger/database/database';
 import { isFault } from '../../../ledger/database/database-fault';
 import { quoted } from '../../../ledger/database/dialect';
-import type { SqlRow, SqlSessions, SqlStatement, SqlValue } from '../../../ledger/database/sql-connection';
+import type { SqlRow, SqlStatement, SqlValue } from '../../../ledger/database/sql-connection';
 import { LEASE } from './delivery-lease';
 import { columnsOf } from '../../../ledger/records/record-codec';
 
@@ -92,13 +92,12 @@ const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = 
 const RETRY = 500;
 
 /**
- * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
- * connection, except for the positions that callers set.
+ * The delivery positions of endpoints, and which process delivers: written outside the ledger, except for the
+ * positions that callers set.
  */
 @Injectable()
-export class DeliveryProgressStore implements OnApplicationShutdown {
+export class DeliveryProgressStore {
   private readonly upsert: string;
-  private connection: Promise<SqlSessions> | null = null;
 
   constructor(private readonly database: Database) {
     const { dialect } = database;
@@ -163,22 +162,9 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     if (this.areShared) await this.run(RELEASE_LEASE, [this.database.processId]);
   }
 
-  /** Before the ledger closes the database. */
-  async onApplicationShutdown(): Promise<void> {
-    await (await this.connection)?.close();
-    this.connection = null;
-  }
-
   /** A statement of whoever holds the lease. */
-  async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
-    this.connection ??= this.database.openSideWriter();
-    const connection = await this.connection.catch((error: unknown) => this.unopened(error));
-    return connection.all<Row>(sql, parameters);
-  }
-
-  private unopened(error: unknown): never {
-    this.connection = null;
-    throw error;
+  run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    return this.database.aside.all<Row>(sql, parameters);
   }
 }
 

@@ -46,6 +46,7 @@ export class PostgresDatabase extends Database {
   readonly points: SqlSessions;
   readonly lists: SqlSessions;
   readonly chain: SqlSessions;
+  readonly aside: SqlSessions;
   private readonly lease: PostgresLease;
   private readonly reach: ServerReach;
   private readonly server: WriterServer;
@@ -64,6 +65,7 @@ export class PostgresDatabase extends Database {
     this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
     this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
     this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain, server);
+    this.aside = new PostgresSessions(leaseConfig(url), 1, server);
     this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1, server), this.lists);
   }
 
@@ -109,10 +111,6 @@ export class PostgresDatabase extends Database {
   /** @param pid of the process at the server, in whose transaction something was changed. */
   private async isAtWork(pid: number): Promise<boolean> {
     return (await this.points.all(SELECT_AT_WORK, [pid])).length > 0;
-  }
-
-  openSideWriter(): Promise<SqlSessions> {
-    return Promise.resolve(new PostgresSessions(leaseConfig(this.url), 1, this.server));
   }
 
   async openReader(): Promise<SqlConnection> {
@@ -161,7 +159,7 @@ export class PostgresDatabase extends Database {
 
   protected async release(): Promise<void> {
     await this.lease.end();
-    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    await Promise.all([this.points, this.lists, this.chain, this.aside].map((sessions) => sessions.close()));
     this.reach.end();
   }
 }

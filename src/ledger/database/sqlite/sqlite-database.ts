@@ -35,6 +35,7 @@ export class SqliteDatabase extends Database {
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
     readonly chain: SqlConnection,
+    readonly aside: SqlConnection,
   ) {
     super();
   }
@@ -53,11 +54,11 @@ export class SqliteDatabase extends Database {
 
   private static async openFile(path: string, opening: Opening): Promise<SqliteDatabase> {
     const lock = await lockedDatabase(path);
-    const readers: SqlConnection[] = [];
-    const open = async (cacheSize?: number): Promise<SqlConnection> => {
-      const reader = await openReader(path, cacheSize);
-      readers.push(reader);
-      return reader;
+    const opened: SqlConnection[] = [];
+    const kept = async (opening: Promise<SqlConnection>): Promise<SqlConnection> => {
+      const connection = await opening;
+      opened.push(connection);
+      return connection;
     };
     try {
       // SQLite gives sibling files the permissions of the database.
@@ -66,18 +67,19 @@ export class SqliteDatabase extends Database {
       const { schema } = opening;
       makePrivateFile(path);
       await migrate(path, schema);
-      const [points, lists, chain] = [await open(), await open(), await open(PASSING_CACHE_SIZE)];
-      return new SqliteDatabase(path, schema, lock, points, lists, chain);
+      const aside = await kept(openWriter(path));
+      const [points, lists] = [await kept(openReader(path)), await kept(openReader(path))];
+      const chain = await kept(openReader(path, PASSING_CACHE_SIZE));
+      return new SqliteDatabase(path, schema, lock, points, lists, chain, aside);
     } catch (error) {
-      await Promise.all(readers.map((reader) => reader.close()));
+      await Promise.all(opened.map((connection) => connection.close()));
       await lock.close();
       throw error;
     }
   }
 
   async openWriter(requireSound: (connection: SqlConnection) => Promise<void>): Promise<SqlConnection> {
-    return preparedConnection(SqliteConnection.open(this.location, 'write'), async (connection) => {
-      await applyWriterSettings(connection);
+    return preparedConnection(openWriter(this.location), async (connection) => {
       // The first read creates the write-ahead log, whose identity is watched as well as the file's.
       await connection.run('SELECT 1 FROM sqlite_master');
       // Identities are taken with the first writer only: the readers stay with these files, so writing to others would
@@ -85,11 +87,6 @@ export class SqliteDatabase extends Database {
       if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
       await requireSound(connection);
     });
-  }
-
-  async openSideWriter(): Promise<SqlConnection> {
-    this.requirePlace();
-    return preparedConnection(SqliteConnection.open(this.location, 'write'), applyWriterSettings);
   }
 
   async openReader(): Promise<SqlConnection> {
@@ -132,9 +129,13 @@ export class SqliteDatabase extends Database {
   }
 
   protected async release(): Promise<void> {
-    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    for (const connection of [this.aside, this.points, this.lists, this.chain]) await connection.close();
     await this.lock.close();
   }
+}
+
+function openWriter(path: string): Promise<SqlConnection> {
+  return preparedConnection(SqliteConnection.open(path, 'write'), applyWriterSettings);
 }
 
 function openReader(path: string, cacheSize?: number): Promise<SqlConnection> {
