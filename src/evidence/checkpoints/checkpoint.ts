@@ -13,13 +13,13 @@ export interface Checkpoint extends TreeHead {
   readonly origin: string;
 }
 
-export interface SignedCheckpoint extends Checkpoint {
-  readonly note: SignedNote;
-}
-
 export interface IssuedCheckpoint extends Checkpoint {
   /** The signed note. */
   readonly text: string;
+}
+
+export interface SignedCheckpoint extends IssuedCheckpoint {
+  readonly note: SignedNote;
 }
 
 const SIZE = /^(0|[1-9]\d{0,15})$/;
@@ -50,7 +50,7 @@ export function parseCheckpoint(text: string): SignedCheckpoint | string {
   if (rootHash.length !== HASH_BYTES || rootHash.toString('base64') !== root) {
     return 'must have a root hash of 32 bytes, in standard base64, in line 3';
   }
-  return { origin, size: Number(size), rootHash: rootHash.toString('hex'), note };
+  return { origin, size: Number(size), rootHash: rootHash.toString('hex'), text, note };
 }
 
 /** For a text that has been validated before. */

@@ -15,7 +15,7 @@ import { TreeDamagedError } from '../../ledger/merkle/tree';
 import { Repeated } from '../../core/lifecycle/repeated';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
-import { formatNote, signatureVerdict } from '../../core/signed-notes/signed-note';
+import { signatureVerdict } from '../../core/signed-notes/signed-note';
 import { within } from '../../core/concurrency/within';
 import { type Checkpoint, type IssuedCheckpoint, nameOf, type SignedCheckpoint } from './checkpoint';
 import { CheckpointFiles, KeptCheckpoint } from './kept-checkpoint';
@@ -94,8 +94,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   /** The last one that was kept; null if there is none, or another key has signed it. */
   last(): IssuedCheckpoint | null {
     const kept = this.kept.read();
-    if (kept === null || signatureVerdict(kept.note, [this.signer.verifierKeys[0]]) !== 'valid') return null;
-    return { ...kept, text: formatNote(kept.note) };
+    return kept !== null && signatureVerdict(kept.note, [this.signer.verifierKeys[0]]) === 'valid' ? kept : null;
   }
 
   /**
@@ -144,7 +143,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     if (kept !== null && why !== null) throw this.refused(why, kept);
     this.ledger.stops.lift(CAUSE);
     const issued = this.signer.sign(tree);
-    if (kept === null || formatNote(kept.note) !== issued.text) await this.keep(issued);
+    if (kept?.text !== issued.text) await this.keep(issued);
     this.lastSize = tree.size;
     return issued;
   }

@@ -2,13 +2,15 @@ import type { Configuration } from '../../core/config/configuration';
 import { isFault } from '../../ledger/database/database-fault';
 import type { FoundDatabase } from '../../ledger/database/start-condition';
 import { TreeDamagedError } from '../../ledger/merkle/tree';
+import { firstRow } from '../../ledger/schema/schema-version';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
 import { CheckpointFiles, KeptCheckpoint } from './kept-checkpoint';
 import { contradiction, endsBefore } from './tree-proofs';
 import { refusedRestoration } from './restorations';
 
-const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
+/** One row, in which it is null if the head record is missing. */
+const SELECT_SIZE = `SELECT max("sequence") AS "size" FROM "ledger_head" WHERE "id" = 1`;
 
 /**
  * Refuses, before any migration, a database that does not extend the kept checkpoint, so that it stays as it was. A
@@ -42,12 +44,7 @@ async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Pr
 }
 
 /** Number of entries according to the head record; 0 if nothing was migrated yet, null if the record is missing. */
-async function sizeOf({ connection }: FoundDatabase): Promise<number | null> {
-  try {
-    const [head] = (await connection?.all<{ sequence: number }>(SELECT_HEAD)) ?? [{ sequence: 0 }];
-    return head?.sequence ?? null;
-  } catch (error) {
-    if (isFault(error, 'programming')) return 0;
-    throw error;
-  }
+async function sizeOf(found: FoundDatabase): Promise<number | null> {
+  const head = await firstRow<{ size: number | null }>(found, SELECT_SIZE);
+  return head === null ? 0 : head.size;
 }

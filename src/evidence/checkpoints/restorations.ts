@@ -2,7 +2,6 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerWriter } from '../../ledger/ledger.service';
 import type { TreeHead } from '../../ledger/merkle/proof-check';
-import { formatNote } from '../../core/signed-notes/signed-note';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError } from './kept-checkpoint';
 import type { RecordKind } from '../../ledger/record-kind';
@@ -30,7 +29,7 @@ export async function recordRestoration(
   };
   await ledger.write(SYSTEM_CALLER, async (transaction) => {
     const id = transaction.newId(RESTORATION);
-    const record = { id, ...sizes, givenUpCheckpoint: formatNote(givenUp.note), createdAt: transaction.now };
+    const record = { id, ...sizes, givenUpCheckpoint: givenUp.text, createdAt: transaction.now };
     transaction.insert(RESTORATION, record, { action: 'ledger.restored', details: sizes });
   });
 }
