@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Configuration } from '../../core/config/configuration';
 import type { Database } from '../../ledger/database/database';
@@ -53,9 +53,8 @@ export class KeptCheckpoint {
    * Null: none was signed yet. Read from disk each time, as another process on the same database may have written it.
    */
   read(): SignedCheckpoint | null {
-    const text = this.text();
-    if (text === null) return null;
-    const checkpoint = parseCheckpoint(text);
+    if (statSync(this.files.checkpoint, { throwIfNoEntry: false }) === undefined) return null;
+    const checkpoint = parseCheckpoint(readFileSync(this.files.checkpoint, 'utf8'));
     if (typeof checkpoint !== 'string') return checkpoint;
     throw new CheckpointContradictedError(
       `The checkpoint kept in ${this.files.checkpoint} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
@@ -79,15 +78,6 @@ export class KeptCheckpoint {
 
   write(note: string): Promise<void> {
     return replaceFile(this.files.checkpoint, note);
-  }
-
-  private text(): string | null {
-    try {
-      return readFileSync(this.files.checkpoint, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw error;
-    }
   }
 }
 

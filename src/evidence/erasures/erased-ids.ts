@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { statSync } from 'node:fs';
 import { appendFile, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unavailable } from '../../core/errors/domain-error';
@@ -84,12 +85,7 @@ export class ErasedIds {
   }
 
   private async text(): Promise<string> {
-    try {
-      return await readFile(this.path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw error;
-    }
+    return statSync(this.path, { throwIfNoEntry: false }) === undefined ? '' : readFile(this.path, 'utf8');
   }
 }
 

@@ -20,10 +20,7 @@ import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
 import { emptyAgain } from '../../ledger/writing/leftover-statements';
 
-export interface NewErasure {
-  readonly subjects: readonly ErasureSubject[];
-  readonly reason: string;
-}
+type NewErasure = Pick<Erasure, 'subjects' | 'reason'>;
 
 /** The erasure that takes the subjects; `isNew` is false where an earlier one has. */
 export interface ErasureAnswer {
