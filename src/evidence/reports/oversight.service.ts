@@ -26,7 +26,7 @@ const CHUNK = 1_000;
 /** What agents asked for in a period, what became of it, and who answered for it. Writes nothing. */
 @Injectable()
 export class OversightService {
-  private readonly kept = new KeptTallies();
+  private kept = new KeptTallies();
 
   constructor(
     private readonly reader: TallyReader,
@@ -82,8 +82,8 @@ export class OversightService {
   }
 
   private async forgetChanged(head: number, leaving: AbortSignal): Promise<void> {
+    if (head - this.kept.asOf > MOST_LOOKED_AT) this.kept = new KeptTallies();
     const { kept } = this;
-    if (head - kept.asOf > MOST_LOOKED_AT) kept.forgetAll();
     if (!kept.isEmpty) {
       const turn = new Turn();
       for await (const hour of this.reader.changedHours(kept.asOf, head)) {

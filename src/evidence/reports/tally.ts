@@ -134,11 +134,6 @@ export class KeptTallies {
     return this.tallies.get(name);
   }
 
-  forgetAll(): void {
-    this.tallies.clear();
-    this.size = 0;
-  }
-
   /** The oldest give way. */
   keep(name: string, tally: Tally): void {
     this.forget(name);
