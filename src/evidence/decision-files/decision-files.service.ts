@@ -18,12 +18,10 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import type { IssuedCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { TreeProofs } from '../checkpoints/tree-proofs';
+import { pageAfter } from '../events/live-entries';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
 import { evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
-
-/** Entries listed at once. */
-const LISTED = 1_000;
 
 /** Everything that a file has, but for what is read when it is sent. */
 interface Contents {
@@ -116,16 +114,14 @@ export class DecisionFiles {
     if (grant === undefined) return [];
     const about = [await this.entriesAbout(grant.id, leaving), await this.entriesAbout(grant.decisionId, leaving)];
     // That it was erased counts at once.
-    return about.flat().filter(({ sequence, action }) => sequence <= size || action.endsWith('.erased'));
+    return about.flat().filter((entry) => entry.sequence <= size || isErasing(entry));
   }
 
   private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {
     const entries: AnsweredListedEntry[] = [];
     const conditions = [{ column: 'subjectId', comparison: 'equals', value: subjectId }] as const;
-    const request = { conditions, limit: LISTED, offset: 0, total: 0, leaving };
     for (let more = true; more;) {
-      const position = entries.at(-1)?.sequence ?? null;
-      const page = await this.entries.page({ ...request, order: 'asc', position });
+      const page = await this.entries.page({ ...pageAfter(entries.at(-1)?.sequence ?? 0, conditions), leaving });
       entries.push(...page.rows);
       ({ more } = page);
     }

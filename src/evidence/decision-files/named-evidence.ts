@@ -49,11 +49,9 @@ const DECIDING: ReadonlySet<string> = new Set([
   'decision.rejected',
 ]);
 
-const ERASING: ReadonlySet<string> = new Set(['execution.erased', 'decision.erased', 'grant.erased']);
-
 /** Whether the entry says that its record was erased. The contents of older entries follow soon. */
 export function isErasing({ action }: Pick<Listed, 'action'>): boolean {
-  return ERASING.has(action);
+  return action.endsWith('.erased');
 }
 
 /**
