@@ -161,12 +161,13 @@ export class WebhooksService {
     // By a command, which sees that a key was revoked by another process.
     const webhook = await this.ledger.write(caller, (transaction) => foundWebhook(transaction, id));
     if (this.connected.size >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);
-    const connections = this.sender.connections();
+    const url = addressOf(webhook);
+    const connections = this.sender.connections(url);
     this.connected.add(connections);
     const timestamp = new Date().toISOString();
     const testId = `test_${crypto.randomUUID()}`;
     const { status, durationMs } = await this.sender.send({
-      url: addressOf(webhook),
+      url,
       secrets: signingAt(webhook.secrets, timestamp),
       connections,
       id: testId,

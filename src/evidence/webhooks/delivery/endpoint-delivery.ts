@@ -46,7 +46,7 @@ export class EndpointDelivery {
     const { sequence: after, replayHead } = progress;
     const firstFilterAt = replayHead ?? webhook.createdSequence;
     this.entries = new EndpointEntries(means, { webhookId: webhook.id, after, firstFilterAt }, this.over.signal);
-    this.connections = means.sender.connections();
+    this.connections = means.sender.connections(addressOf(webhook));
     this.ended = this.runToEnd(onFailure);
   }
 

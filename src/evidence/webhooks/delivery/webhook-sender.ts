@@ -39,8 +39,7 @@ export interface Attempt {
 
 /** The kept connections to one endpoint. */
 export interface Connections {
-  readonly http: HttpAgent;
-  readonly https: HttpsAgent;
+  readonly agent: HttpAgent;
   close(): void;
 }
 
@@ -54,7 +53,7 @@ export class WebhookSender {
 
   constructor(private readonly terms: Configuration) {}
 
-  connections(): Connections {
+  connections(url: string): Connections {
     const closed = new AbortController();
     const options = {
       keepAlive: true,
@@ -63,13 +62,12 @@ export class WebhookSender {
       lookup: this.lookupUntil(closed.signal),
       autoSelectFamilyAttemptTimeout: PER_ADDRESS,
     };
-    const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
+    const agent = /^https:/i.test(url) ? new HttpsAgent(options) : new HttpAgent(options);
     const close = (): void => {
       closed.abort();
-      http.destroy();
-      https.destroy();
+      agent.destroy();
     };
-    return { http, https, close };
+    return { agent, close };
   }
 
   /** One attempt; never rejects. */
@@ -121,10 +119,8 @@ export class WebhookSender {
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signatures(secrets, { id, timestamp, body }),
     };
-    const options = { method: 'POST', headers, signal };
-    return url.protocol === 'https:'
-      ? httpsRequest(url, { ...options, agent: connections.https })
-      : httpRequest(url, { ...options, agent: connections.http });
+    const options = { method: 'POST', headers, signal, agent: connections.agent };
+    return url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options);
   }
 
   private lookupUntil(closed: AbortSignal): LookupFunction {

@@ -53,11 +53,7 @@ export class WebhookBodies {
   /** What a mail says of a decision that waits; nothing once it is settled. */
   async ofWaiting(decisionId: string, escape: Escape): Promise<Message[]> {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
-    if (decision?.status !== 'proposed') return [];
-    const told = { action: 'decision.proposed', reason: null, outcome: 'success' };
-    const { publicUrl } = this.configuration;
-    const facts = await this.factsOfDecision(decision, null);
-    return [messageOf(told, facts, { detail: 'full', publicUrl, escape })];
+    return decision?.status === 'proposed' ? [await this.messageAbout(decision, null, escape)] : [];
   }
 
   /** What Slack is to show in place of a message on which somebody clicked. */
@@ -65,13 +61,9 @@ export class WebhookBodies {
     decision: Decision,
     { reviewer = null, asksComment }: { reviewer?: string | null; asksComment?: boolean },
   ): Promise<JsonObject> {
-    const { status, reviews } = decision;
-    const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
-    const facts = await this.factsOfDecision(decision, reviewer);
-    const told = { action, reason: null, outcome: 'success' };
-    const terms = { detail: 'full', publicUrl: this.configuration.publicUrl, escape: escapeForSlack } as const;
+    const message = await this.messageAbout(decision, reviewer, escapeForSlack);
     const asked = this.askedIn(decision);
-    return slackMessage(messageOf(told, facts, terms), asked === null ? null : { ...asked, asksComment });
+    return slackMessage(message, asked === null ? null : { ...asked, asksComment });
   }
 
   ofTest({ format }: Formatted, id: string, timestamp: string): Buffer {
@@ -81,6 +73,15 @@ export class WebhookBodies {
     const none = { agentId: null, entityId: null, reason: null, details: null, requestId: null, ip: null };
     const subject = { subjectType: 'webhook', subjectId: id, actor: { type: 'system', id: 'service' } };
     return bytesOf(ocsfEvent({ id, timestamp, action: type, outcome: 'success', ...subject, ...none }));
+  }
+
+  /** All that is known of a decision now. */
+  private async messageAbout(decision: Decision, reviewer: string | null, escape: Escape): Promise<Message> {
+    const { status, reviews } = decision;
+    const action = `decision.${status === 'proposed' && reviews.length > 0 ? 'reviewed' : status}`;
+    const told = { action, reason: null, outcome: 'success' };
+    const { publicUrl } = this.configuration;
+    return messageOf(told, await this.factsOfDecision(decision, reviewer), { detail: 'full', publicUrl, escape });
   }
 
   private async factsOf({ subjectType, subjectId, agentId }: AnsweredListedEntry): Promise<DecisionFacts> {
