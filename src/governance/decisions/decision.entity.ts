@@ -1,4 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../http/openapi/answer-members';
+import { sampleId } from '../../http/openapi/documentation.decorators';
 import { RISK_LEVELS, type RiskLevel } from '../../core/config/variables/governance-variables';
 import type { ApproverGroup, GivenGrant, GrantAllowance } from '../policies/approval/approval-requirement';
 import type { OnBehalfOf } from '../policies/patterns/principals';
@@ -30,6 +33,89 @@ export interface Review {
   readonly signature?: PasskeySignature;
 }
 
+/** A grant as a reviewer gave it. */
+export class GivenGrantResponse {
+  @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
+  readonly for!: string;
+
+  @ApiMember('Null: as many as are allowed.', { type: 'integer', nullable: true, example: 10 })
+  readonly uses!: number | null;
+
+  @ApiMember('Null: exactly the resource asked for.', { type: [String], nullable: true, example: null })
+  readonly resources!: readonly string[] | null;
+
+  @ApiProperty({ enum: ['same', 'any'], enumName: 'GrantParameters', example: 'same' })
+  readonly parameters!: 'same' | 'any';
+}
+
+/** What a device signed: bytes are base64url. */
+export class SignatureResponse {
+  @ApiProperty({ example: sampleId('psk') })
+  readonly passkeyId!: string;
+
+  @ApiProperty({ example: 'SZYN' })
+  readonly authenticatorData!: string;
+
+  @ApiProperty({ example: 'eyJ0' })
+  readonly clientDataJSON!: string;
+
+  @ApiProperty({ example: 'MEUC' })
+  readonly signature!: string;
+}
+
+export class ReviewResponse {
+  @ApiNullableText('Null when the holder of the API key rejected.', sampleId('agt', 2))
+  readonly approverId!: string | null;
+
+  @ApiProperty({ enum: VERDICTS, enumName: 'ReviewVerdict', example: 'approve' })
+  readonly verdict!: Verdict;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Checked against the change calendar.' })
+  readonly comment!: string | null;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:21:40.002Z' })
+  readonly createdAt!: string;
+
+  @ApiMember(
+    'Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without ' +
+      '`approvers`.',
+    { type: [Number], nullable: true, example: null },
+  )
+  readonly groups!: readonly number[] | null;
+
+  @ApiPropertyOptional({
+    type: GivenGrantResponse,
+    description: 'What the reviewer granted besides this action; absent if nothing.',
+  })
+  readonly grant?: GivenGrantResponse;
+
+  @ApiPropertyOptional({
+    type: SignatureResponse,
+    description: 'The signature that a passkey of the reviewer made for exactly this approval; absent without one.',
+  })
+  readonly signature?: SignatureResponse;
+
+  static from(this: void, review: Review): ReviewResponse {
+    return shownReview({ groups: null, ...review });
+  }
+}
+
+const shownReview: ShownAs<ReviewResponse> = shownAs(ReviewResponse);
+
+export class DecisionApproversResponse {
+  @ApiProperty({ type: [String], example: ['role:finance'] })
+  readonly subjects!: readonly string[];
+
+  @ApiMember('By different reviewers.', { type: 'integer', minimum: 1, maximum: 100, example: 1 })
+  readonly approvals!: number;
+
+  @ApiCount('Approvals so far that may count for the group.', { example: 0 })
+  readonly given!: number;
+
+  @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any review.' })
+  readonly signed?: true;
+}
+
 /** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 
@@ -49,6 +135,7 @@ export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Decision {
   @PrimaryColumn('text')
+  @ApiProperty({ example: sampleId('dec') })
   readonly id!: string;
 
   @Index({ unique: true })
@@ -56,60 +143,75 @@ export class Decision {
   readonly createdSequence!: number;
 
   @Column('text')
+  @ApiProperty({ example: 'deployment' })
   readonly type!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'Deploy release 4.2 of the payment gateway' })
   readonly title!: string;
 
   @Column('text')
+  @ApiProperty({ example: 'Rolls out the new fraud checks.' })
   readonly description!: string;
 
   @Column('simple-json')
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { change: 'CHG-1042' } })
   readonly context!: JsonObject;
 
-  /** Id of an agent. */
   @Column('text')
+  @ApiProperty({ example: sampleId('agt') })
   readonly proposedBy!: string;
 
   @Column('text')
+  @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'high' })
   readonly riskLevel!: RiskLevel;
 
   @Column('text')
+  @ApiProperty({ enum: DECISION_STATUSES, enumName: 'DecisionStatus', example: 'proposed' })
   readonly status!: DecisionStatus;
 
   @Column('integer')
+  @ApiCount('Fixed when the decision was proposed.', { minimum: 1 })
   readonly requiredApprovals!: number;
 
   @Column('simple-json')
+  @ApiProperty({ type: [ReviewResponse] })
   readonly reviews!: readonly Review[];
 
   @Column('text', { nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly expiresAt!: string | null;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly createdAt!: string;
 
   @Column('text')
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
   /** When it was approved, rejected, cancelled, or expired. */
   @Column('text', { nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly resolvedAt!: string | null;
 
-  /** The execution that waits for it; null if there is none. */
   @Column('text', { nullable: true })
+  @ApiNullableText('The execution that waits for it.')
   readonly executionId!: string | null;
 
-  /** Hex SHA-256 of the action that the execution asks for. */
   @Column('text', { nullable: true })
+  @ApiNullableText('Hex SHA-256 of what the execution requests, as in the execution.')
   readonly actionHash!: string | null;
 
-  /** Who has to approve; null: anyone who may, only the number counts. */
   @Column('simple-json', { nullable: true })
+  @ApiMember(
+    'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
+    { type: [DecisionApproversResponse], nullable: true, example: null },
+  )
   readonly approvers!: readonly ApproverGroup[] | null;
 
-  /** How long its execution may be started after approval: an ISO 8601 duration. */
   @Column('text', { nullable: true })
+  @ApiNullableText('How long the execution may be started once it is approved: an ISO 8601 duration.')
   readonly executeWithin!: string | null;
 
   /** The most that its approvers may give at once; null: nothing but this action. */

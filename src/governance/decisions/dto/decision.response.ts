@@ -1,161 +1,25 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { RISK_LEVELS, type RiskLevel } from '../../../core/config/variables/governance-variables';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { ApiCount, ApiMember, ApiNullableText, type ShownAs, shownAs } from '../../../http/openapi/answer-members';
 import { sampleId } from '../../../http/openapi/documentation.decorators';
 import { OnBehalfOfResponse } from '../../executions/dto/execution.dto';
-import type { JsonObject } from '../../../core/json/json-value';
 import { givenApprovals } from '../decision-rules';
 import { GrantAllowanceResponse } from '../../policies/approval/given-approval';
-import {
-  DECISION_STATUSES,
-  VERDICTS,
-  type Decision,
-  type DecisionStatus,
-  type Review,
-  type Verdict,
-} from '../decision.entity';
+import { Decision, type DecisionApproversResponse, ReviewResponse } from '../decision.entity';
 import { AGENT_KINDS, type AgentKind } from '../../agents/agent-name';
 
-/** A grant as a reviewer gave it. */
-export class GivenGrantResponse {
-  @ApiMember('An ISO 8601 duration.', { example: 'PT1H' })
-  readonly for!: string;
+/** Shown in another order. */
+const REORDERED = ['traceId', 'onBehalfOf', 'run', 'grant', 'erased'] as const;
 
-  @ApiMember('Null: as many as are allowed.', { type: 'integer', nullable: true, example: 10 })
-  readonly uses!: number | null;
+/** Reviews and approvers keep their place, and are shown with more than is stored. */
+type Retyped = 'reviews' | 'approvers';
 
-  @ApiMember('Null: exactly the resource asked for.', { type: [String], nullable: true, example: null })
-  readonly resources!: readonly string[] | null;
-
-  @ApiProperty({ enum: ['same', 'any'], enumName: 'GrantParameters', example: 'same' })
-  readonly parameters!: 'same' | 'any';
-}
-
-/** What a device signed: bytes are base64url. */
-export class SignatureResponse {
-  @ApiProperty({ example: sampleId('psk') })
-  readonly passkeyId!: string;
-
-  @ApiProperty({ example: 'SZYN' })
-  readonly authenticatorData!: string;
-
-  @ApiProperty({ example: 'eyJ0' })
-  readonly clientDataJSON!: string;
-
-  @ApiProperty({ example: 'MEUC' })
-  readonly signature!: string;
-}
-
-export class ReviewResponse {
-  @ApiNullableText('Null when the holder of the API key rejected.', sampleId('agt', 2))
-  readonly approverId!: string | null;
-
-  @ApiProperty({ enum: VERDICTS, enumName: 'ReviewVerdict', example: 'approve' })
-  readonly verdict!: Verdict;
-
-  @ApiProperty({ type: String, nullable: true, example: 'Checked against the change calendar.' })
-  readonly comment!: string | null;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:21:40.002Z' })
-  readonly createdAt!: string;
-
-  @ApiMember(
-    'Indexes of the groups of `approvers` that the reviewer could approve for, signed ones only with a signature; null without ' +
-      '`approvers`.',
-    { type: [Number], nullable: true, example: null },
-  )
-  readonly groups!: readonly number[] | null;
-
-  @ApiPropertyOptional({
-    type: GivenGrantResponse,
-    description: 'What the reviewer granted besides this action; absent if nothing.',
-  })
-  readonly grant?: GivenGrantResponse;
-
-  @ApiPropertyOptional({
-    type: SignatureResponse,
-    description: 'The signature that a passkey of the reviewer made for exactly this approval; absent without one.',
-  })
-  readonly signature?: SignatureResponse;
-
-  static from(this: void, review: Review): ReviewResponse {
-    return shownReview({ groups: null, ...review });
-  }
-}
-
-const shownReview: ShownAs<ReviewResponse> = shownAs(ReviewResponse);
-
-export class DecisionApproversResponse {
-  @ApiProperty({ type: [String], example: ['role:finance'] })
-  readonly subjects!: readonly string[];
-
-  @ApiMember('By different reviewers.', { type: 'integer', minimum: 1, maximum: 100, example: 1 })
-  readonly approvals!: number;
-
-  @ApiCount('Approvals so far that may count for the group.', { example: 0 })
-  readonly given!: number;
-
-  @ApiPropertyOptional({ example: true, description: 'Only reviews signed with a passkey count; absent: any review.' })
-  readonly signed?: true;
-}
-
-export class DecisionResponse {
-  @ApiProperty({ example: sampleId('dec') })
-  readonly id!: string;
-
-  @ApiProperty({ example: 'deployment' })
-  readonly type!: string;
-
-  @ApiProperty({ example: 'Deploy release 4.2 of the payment gateway' })
-  readonly title!: string;
-
-  @ApiProperty({ example: 'Rolls out the new fraud checks.' })
-  readonly description!: string;
-
-  @ApiProperty({ type: 'object', additionalProperties: true, example: { change: 'CHG-1042' } })
-  readonly context!: JsonObject;
-
-  @ApiProperty({ example: sampleId('agt') })
-  readonly proposedBy!: string;
-
-  @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'high' })
-  readonly riskLevel!: RiskLevel;
-
-  @ApiProperty({ enum: DECISION_STATUSES, enumName: 'DecisionStatus', example: 'proposed' })
-  readonly status!: DecisionStatus;
-
-  @ApiCount('Fixed when the decision was proposed.', { minimum: 1 })
-  readonly requiredApprovals!: number;
-
-  @ApiProperty({ type: [ReviewResponse] })
+export class DecisionResponse extends OmitType<Decision, 'createdSequence' | Retyped | (typeof REORDERED)[number]>(
+  Decision,
+  ['createdSequence', ...REORDERED],
+) {
   readonly reviews!: readonly ReviewResponse[];
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
-  readonly expiresAt!: string | null;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly createdAt!: string;
-
-  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
-  readonly updatedAt!: string;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
-  readonly resolvedAt!: string | null;
-
-  @ApiNullableText('The execution that waits for it.')
-  readonly executionId!: string | null;
-
-  @ApiNullableText('Hex SHA-256 of what the execution requests, as in the execution.')
-  readonly actionHash!: string | null;
-
-  @ApiMember(
-    'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
-    { type: [DecisionApproversResponse], nullable: true, example: null },
-  )
   readonly approvers!: readonly DecisionApproversResponse[] | null;
-
-  @ApiNullableText('How long the execution may be started once it is approved: an ISO 8601 duration.')
-  readonly executeWithin!: string | null;
 
   @ApiNullableText('The W3C trace of the request that made it: from its `traceparent` header. Null without one.')
   readonly traceId!: string | null;
