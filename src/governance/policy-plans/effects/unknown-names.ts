@@ -1,7 +1,13 @@
-import { matchesAction } from '../../../core/values/action-pattern';
 import { editsBetween } from '../../../core/values/edits';
-import { type AgentSubject, parseSubject, subjectText, subjectWarning } from '../../policies/patterns/subjects';
+import {
+  type AgentSubject,
+  parseSubject,
+  subjectText,
+  subjectWarning,
+  textsOf,
+} from '../../policies/patterns/subjects';
 import { PRINCIPAL } from '../../policies/approval/approval-requirement';
+import { ACTIONS } from './axes';
 import { grouped } from './grouped';
 import { type PlannedPolicy, REVIEWS } from './planned-match';
 
@@ -53,10 +59,6 @@ function approversOf({ subjects, approval }: Named): string[] {
   return named.filter((subject) => subject !== PRINCIPAL && !subjects.includes(subject));
 }
 
-function textsOf({ agentId, agentName, roles }: AgentSubject): string[] {
-  return [`agent:${agentId}`, `agent:${agentName}`, ...roles.map((role) => `role:${role}`)];
-}
-
 function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
   const pattern = parseSubject(subject);
   if (pattern.kind === 'other') return withRightPrefix(subject) !== null;
@@ -83,19 +85,44 @@ function unknownActions(
   target: readonly Named[],
   capabilities: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly Named[]> {
-  const able = new NamedActions([{ name: '', actions: capabilities }]);
-  const naming = new NamedActions(
-    target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
-  );
   // Others than agents need no capability.
   const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
+  const asked = new Set(forAgents.flatMap(({ actions }) => actions));
+  const able = overlapsIn(asked, [{ name: null, actions: [...capabilities] }]);
+  const naming = overlapsIn(
+    asked,
+    target.map(({ name, actions }) => ({ name, actions: actions.filter((action) => action !== '*') })),
+  );
   return grouped(forAgents, ({ name, actions }) =>
     actions.filter(
       (action) =>
         // No agent needs a capability to review.
-        !['*', ...REVIEWS].includes(action) && !able.haveInCommon(action) && !naming.haveInCommon(action, name),
+        !['*', ...REVIEWS].includes(action) && !able(action) && !naming(action, name),
     ),
   );
+}
+
+/** Actions and patterns of actions that somebody lists; null: whoever is capable of them. */
+interface ActionList {
+  readonly name: string | null;
+  readonly actions: readonly string[];
+}
+
+/** Tells whether somebody other than one lists an action, or a pattern, that has an action in common with one asked about. */
+function overlapsIn(
+  asked: ReadonlySet<string>,
+  lists: readonly ActionList[],
+): (action: string, except?: string) => boolean {
+  const naming = grouped(lists, ({ actions }) => actions);
+  const inside = grouped(lists, ({ actions }) =>
+    actions.flatMap((listed) => [...ACTIONS.around(listed)].filter((key) => asked.has(key))),
+  );
+  return (action, except) => {
+    const isOther = (list: readonly ActionList[] = []): boolean => list.some(({ name }) => name !== except);
+    return (
+      isOther(inside.get(action)) || [action, ...ACTIONS.around(action)].some((outer) => isOther(naming.get(outer)))
+    );
+  };
 }
 
 function warnings(
@@ -117,53 +144,6 @@ function listed(policies: readonly Named[]): string {
   const more = policies.length - MOST_NAMED;
   const names = policies.slice(0, MOST_NAMED).map(({ name, version }) => `${name} (version ${version})`);
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
-}
-
-/** Actions and patterns of actions that somebody lists. */
-interface ActionList {
-  readonly name: string;
-  readonly actions: Iterable<string>;
-}
-
-/** Actions and patterns of actions, each with who lists it, among which those that have an action in common are found. */
-class NamedActions {
-  private readonly by: ReadonlyMap<string, readonly ActionList[]>;
-  private readonly sorted: readonly string[];
-  /** Lengths of what stands before the `*` of a pattern. */
-  private readonly lengths: readonly number[];
-
-  constructor(lists: Iterable<ActionList>) {
-    this.by = grouped(lists, ({ actions }) => actions);
-    this.sorted = [...this.by.keys()].sort();
-    const patterns = this.sorted.filter((listed) => listed.endsWith('*'));
-    this.lengths = [...new Set(patterns.map(({ length }) => length - 1))];
-  }
-
-  /** Whether somebody else lists one that has an action in common with it. */
-  haveInCommon(action: string, except: string | null = null): boolean {
-    const isElsewhere = (listed: string): boolean => this.by.get(listed)?.some(({ name }) => name !== except) === true;
-    for (const length of this.lengths)
-      if (length < action.length && isElsewhere(`${action.slice(0, length)}*`)) return true;
-    if (isElsewhere(action)) return true;
-    if (!action.endsWith('*')) return false;
-    const prefix = action.slice(0, -1);
-    for (let index = this.firstFrom(prefix); index < this.sorted.length; index += 1) {
-      const listed = this.sorted[index] ?? '';
-      if (!matchesAction(action, listed)) return false;
-      if (isElsewhere(listed)) return true;
-    }
-    return false;
-  }
-
-  private firstFrom(text: string): number {
-    let [low, high] = [0, this.sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.sorted[middle] ?? '') < text) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
 }
 
 /**
