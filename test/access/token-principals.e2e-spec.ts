@@ -148,9 +148,4 @@ describe('An issuer', () => {
   ])('with %j is refused', (more, fault) => {
     expect(parseTokenIssuers(JSON.stringify([{ ...issuer, ...more }]))).toEqual({ fault });
   });
-
-  it('names no principals unless it says so', () => {
-    const principals = { principalClaim: null, principalRolesClaim: null, principalAgents: [] };
-    expect(parseTokenIssuers(JSON.stringify([issuer]))).toMatchObject({ issuers: [principals] });
-  });
 });

@@ -128,7 +128,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return {
       issuer,
       agents: new Set(issuer.agents.map(subjectText)),
-      people: new Set(issuer.principalAgents.map(subjectText)),
+      people: new Set(issuer.principalAgents?.map(subjectText)),
       keys,
     };
   }

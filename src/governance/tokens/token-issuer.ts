@@ -6,30 +6,26 @@ import { parsedJson } from '../../core/json/json-value';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { choiceShape, faultsAt, listShape, objectShape, textShape } from '../../http/validation/shapes';
 
-/** An issuer whose tokens are accepted, and what they are good for. */
+/** An issuer whose tokens are accepted, and what they are good for: as the file has it, where null counts as left out. */
 export interface TokenIssuer {
   readonly issuer: string;
   readonly audience: string;
   /** URL or path of a JSON Web Key Set. */
   readonly jwks: string;
-  /** The claim with the name or id of the agent. */
-  readonly agentClaim: string;
+  /** The claim with the name or id of the agent; `sub` unless given. */
+  readonly agentClaim?: string | null;
   /** Subject patterns, as in policies, of the agents that tokens may name. */
   readonly agents: readonly string[];
   readonly scopes: readonly Scope[];
-  /** The claim that restricts the scopes; null: none does. */
-  readonly scopesClaim: string | null;
-  /** The claim with the principal, a person or user on whose behalf the agent acts; null: tokens name none. */
-  readonly principalClaim: string | null;
-  /** The claim with its roles, unless it is a registered person; null: it has none. */
-  readonly principalRolesClaim: string | null;
+  /** The claim that restricts the scopes; without it none does. */
+  readonly scopesClaim?: string | null;
+  /** The claim with the principal, a person or user on whose behalf the agent acts; without it tokens name none. */
+  readonly principalClaim?: string | null;
+  /** The claim with its roles, unless it is a registered person; without it it has none. */
+  readonly principalRolesClaim?: string | null;
   /** Subject patterns, as in policies, of the registered people that the claim may mean. */
-  readonly principalAgents: readonly string[];
+  readonly principalAgents?: readonly string[] | null;
 }
-
-/** As the file has it. */
-type GivenIssuer = Pick<TokenIssuer, 'issuer' | 'audience' | 'jwks' | 'agents' | 'scopes'> &
-  Partial<{ readonly [Member in keyof TokenIssuer]: TokenIssuer[Member] | null }>;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const LONGEST_TEXT = 4_096;
@@ -71,21 +67,9 @@ export function parseTokenIssuers(
   if (list === undefined) return { fault: 'is not JSON' };
   const [first] = faultsAt('', ISSUERS.rule, list);
   if (first !== undefined) return { fault: `${first.at} ${first.message}`.trim() };
-  const issuers = (list as readonly GivenIssuer[]).map(filled);
+  const issuers = list as readonly TokenIssuer[];
   const names = new Set(issuers.map(({ issuer }) => issuer));
   return names.size < issuers.length ? { fault: 'names an issuer twice' } : { issuers };
-}
-
-function filled(given: GivenIssuer): TokenIssuer {
-  const { agentClaim, scopesClaim, principalClaim, principalRolesClaim, principalAgents } = given;
-  return {
-    ...given,
-    agentClaim: agentClaim ?? 'sub',
-    scopesClaim: scopesClaim ?? null,
-    principalClaim: principalClaim ?? null,
-    principalRolesClaim: principalRolesClaim ?? null,
-    principalAgents: principalAgents ?? [],
-  };
 }
 
 function jwksFault(jwks: string): string | undefined {

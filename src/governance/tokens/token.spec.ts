@@ -9,9 +9,6 @@ const ISSUER: TokenIssuer = {
   agents: ['*'],
   scopes: ['read', 'propose'],
   scopesClaim: 'scp',
-  principalClaim: null,
-  principalRolesClaim: null,
-  principalAgents: [],
 };
 const READ = {
   iss: ISSUER.issuer,
@@ -34,4 +31,13 @@ it('Of the claims of a token only what they say of its holder is remembered', ()
     principal: null,
     principalRoles: [],
   });
+});
+
+it('An issuer that says nothing else names agents by "sub", gives all its scopes, and names no principals', () => {
+  const { issuer, audience, jwks, agents, scopes } = ISSUER;
+  const given = { issuer, audience, jwks, agents, scopes };
+  const absent = { agentClaim: null, scopesClaim: null, principalClaim: null, principalRolesClaim: null };
+  const holder = { agent: 'alice', scopes, principal: null, principalRoles: [] };
+  for (const plain of [given, { ...given, ...absent }])
+    expect(tokenHolder({ ...READ, principal: 'user:u1' }, plain, NOW)).toMatchObject(holder);
 });

@@ -99,7 +99,7 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
   if (Array.from(actorId).length > LONGEST_ACTOR) return undefined;
   return {
     actorId,
-    agent: agentIn(claims[issuer.agentClaim]),
+    agent: agentIn(claims[issuer.agentClaim ?? 'sub']),
     scopes: scopesOf(claims, issuer),
     ...principalIn(claims, issuer),
     expiresAt: Math.min(exp, LATEST_END),
@@ -119,9 +119,9 @@ function principalIn(
   claims: Members,
   { principalClaim, principalRolesClaim }: TokenIssuer,
 ): Pick<TokenHolder, 'principal' | 'principalRoles'> {
-  const claim = principalClaim === null ? undefined : claims[principalClaim];
+  const claim = principalClaim ? claims[principalClaim] : undefined;
   const principal = typeof claim === 'string' && principalIdFault(claim) === undefined ? claim.normalize('NFC') : null;
-  return { principal, principalRoles: principalRolesClaim === null ? [] : rolesIn(claims[principalRolesClaim]) };
+  return { principal, principalRoles: principalRolesClaim ? rolesIn(claims[principalRolesClaim]) : [] };
 }
 
 /** Null if one is unusable, or there are too many: leaving a role out could evade a rule. */
@@ -148,7 +148,7 @@ function isSubject(sub: string): boolean {
 }
 
 function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {
-  if (scopesClaim === null) return [...scopes];
+  if (!scopesClaim) return [...scopes];
   const granted = listIn(claims[scopesClaim]);
   return SCOPES.filter((scope) => scopes.includes(scope) && granted.includes(scope));
 }
