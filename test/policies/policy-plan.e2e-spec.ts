@@ -272,8 +272,9 @@ describe('A set of policies', () => {
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.length).toBeLessThanOrEqual(2);
     for (const { status, headers } of refused) expect([status, headers.get('retry-after')]).toEqual([503, '5']);
-    // Even before anything is read.
+    // Even before the versions out of force are read.
     await applied([ONE]);
+    await applied([{ ...ONE, version: '2' }]);
     const faulty = Array.from({ length: 30 }, () => post('/plan', { policies: [{ ...ONE, effect: 'deny' }] }));
     const statuses = (await Promise.all(faulty)).map(({ status }) => status);
     expect([...new Set(statuses)].sort()).toEqual([400, 503]);

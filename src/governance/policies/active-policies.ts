@@ -1,33 +1,21 @@
-import type { PolicyRules } from './evaluation/compiled-policy';
+import { type CompiledPolicy, compilePolicy, type PolicyRules } from './evaluation/compiled-policy';
 import { type OnModuleInit, Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../../core/config/configuration';
 import { inTurns } from '../../core/concurrency/turn';
 import { conflict } from '../../core/errors/domain-error';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
-import type { Condition } from '../../ledger/record-page';
 import { LedgerService } from '../../ledger/ledger.service';
 import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
-import { RecordReader } from '../../ledger/reading/record-reader';
-import { type PolicySet, PolicyEvaluator, policySetOf } from './evaluation/policy-evaluator';
+import { type PolicySet, PolicyEvaluator } from './evaluation/policy-evaluator';
 import { type Policy, POLICY, POLICY_ACTIONS, noteOn } from './policy.entity';
 import { type PolicyChange, type PolicyContent, goingOutOfForce, hashedContent, rulesHash } from './policy-content';
 import { unreportedWarnings } from './creation-warnings';
-
-/** Most policies read at once; fewer if they are large. */
-const CHUNK = 1_000;
-const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 const AFTER = {
   activate: { status: 'active', action: 'policy.activated' },
   deactivate: { status: 'inactive', action: 'policy.deactivated' },
 } as const;
-
-/** Policies in force, and the hash of their set. */
-export interface StoredPolicies {
-  readonly policies: readonly Policy[];
-  readonly policySet: string;
-}
 
 /** What changes have led to. */
 interface CarriedOut {
@@ -57,7 +45,6 @@ export class ActivePolicies implements OnModuleInit {
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly records: RecordReader,
     private readonly configuration: Configuration,
   ) {}
 
@@ -73,6 +60,11 @@ export class ActivePolicies implements OnModuleInit {
     return this.evaluator;
   }
 
+  /** The same policies as they are stored. */
+  get stored(): readonly Policy[] {
+    return Array.from(this.kept.values(), ({ policy }) => policy);
+  }
+
   /** The `rules` of decisions: what the policies in force say, and the default effect. Asked inside a command as well. */
   get rules(): string {
     this.knownRules ??= rulesHash(this.kept, this.configuration.policyDefaultEffect);
@@ -85,14 +77,6 @@ export class ActivePolicies implements OnModuleInit {
    */
   catchUp(...others: readonly FollowingRows[]): Promise<void> {
     return this.ledger.catchUp(this.rows, ...others);
-  }
-
-  /** The policies in force as they are stored, and their set; null if they have changed while they were read. */
-  async read(): Promise<StoredPolicies | null> {
-    const { policySet } = this.inForce;
-    const policies: Policy[] = [];
-    for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
-    return policySetOf(policies.map(({ id }) => id)) === policySet ? { policies, policySet } : null;
   }
 
   /** @throws CONFLICT when the changes would exceed a limit of the policies in force. */
@@ -150,12 +134,15 @@ export class ActivePolicies implements OnModuleInit {
   private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    const kept: [id: string, kept: KeptPolicy][] = [];
-    for await (const policy of inTurns(added))
-      kept.push([policy.id, { ...extentOf(policy), hash: sha256(hashedContent(policy)) }]);
-    await this.evaluator.change(added, removed);
+    const kept: KeptPolicy[] = [];
+    const compiled: CompiledPolicy[] = [];
+    for await (const policy of inTurns(added)) {
+      kept.push({ ...extentOf(policy), policy, hash: sha256(hashedContent(policy)) });
+      compiled.push(compilePolicy(policy));
+    }
+    this.evaluator.put(compiled, removed);
     for (const id of removed) this.kept.delete(id);
-    for (const [id, policy] of kept) this.kept.set(id, policy);
+    for (const one of kept) this.kept.set(one.policy.id, one);
     this.knownRules = null;
     for (const line of await unreportedWarnings(added)) this.logger.warn(line);
   }
@@ -169,6 +156,7 @@ const REMEDY = 'Take a policy out of force first, or use fewer or shorter patter
 
 /** What is kept of a policy in force. */
 interface KeptPolicy extends Extent {
+  readonly policy: Policy;
   /** Of its content, as the `rules` of decisions name it. */
   readonly hash: string;
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { inTurns } from '../../core/concurrency/turn';
 import { Configuration } from '../../core/config/configuration';
-import { invalid, preconditionFailed, unavailable } from '../../core/errors/domain-error';
+import { invalid, preconditionFailed } from '../../core/errors/domain-error';
 import { Gates, nameOf } from '../../http/gates';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { ActivePolicies, type StoredPolicies } from '../policies/active-policies';
+import { ActivePolicies } from '../policies/active-policies';
 import { CreationWarnings } from '../policies/creation-warnings';
 import {
   type PolicyChange,
@@ -29,8 +29,6 @@ import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
 import { Replays } from './replays';
 
-/** Most attempts to read all policies in force without a change in between. */
-const MOST_READINGS = 5;
 /** Each pattern can have one, which is many times longer: all of them could fill the memory. */
 const MOST_WARNINGS = 1_000;
 const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
@@ -79,27 +77,19 @@ export class PolicySetsService {
     const policies = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     // What takes many reads is done outside the ledger's commands.
     const warnings = await this.warnings.of(policies);
-    /** @param read the policies of the base; null if they have to be read in the command. */
-    const write = (read: readonly Policy[] | null): Promise<AppliedPoliciesResponse> =>
+    const applied = (): Promise<AppliedPoliciesResponse> =>
       this.ledger.write(caller, async (transaction) => {
         if (!this.isInForce(base))
           throw preconditionFailed(
             'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
           );
-        const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
-        const changes = await changesFor(transaction, { policies, prune }, inForce);
+        const changes = await changesFor(transaction, { policies, prune }, this.activePolicies.stored);
         const { ids, policySet } = await this.activePolicies.carryOut(transaction, changes, warnings);
         return { changes: changes.map((change, index) => PolicyChangeResponse.from(change, ids[index])), policySet };
       });
     await this.activePolicies.catchUp();
-    // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither needs the policies.
-    if (!this.isInForce(base)) return write(null);
-    // Entered before the policies in force are read: many at once would read and hold a lot.
-    const applied = async (): Promise<AppliedPoliciesResponse> => {
-      // The content of a policy never changes.
-      const read = this.isInForce(base) ? await this.activePolicies.read() : null;
-      return write(read?.policySet === base ? read.policies : null);
-    };
+    // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither takes long.
+    if (!this.isInForce(base)) return applied();
     return this.gates.of('applications').run(nameOf(caller), applied, { leaving });
   }
 
@@ -114,15 +104,17 @@ export class PolicySetsService {
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
-    const { policies: inForce, policySet: base } = await this.inForce();
-    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, inForce, (versions) =>
+    await this.activePolicies.catchUp();
+    const { stored, inForce } = this.activePolicies;
+    const base = inForce.policySet;
+    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, stored, (versions) =>
       this.records.allAmong(POLICY, ['name', 'version'], versions),
     );
     leaving.throwIfAborted();
     const faults = [...differences, ...(asked?.faults ?? [])];
     if (faults.length > 0) throw invalid(faults);
     this.activePolicies.requireRoom(changes);
-    const planned = await plannedPolicies(inForce, changes);
+    const planned = await plannedPolicies(stored, changes);
     const target = planned.filter(({ isAfter }) => isAfter);
     const results = asked === null ? null : await this.tests.results(tests ?? [], asked, target);
     const compared = await this.comparisons.compare(planned, leaving);
@@ -138,16 +130,6 @@ export class PolicySetsService {
       ...(results !== null && { tests: results }),
     };
     return { planned, answer };
-  }
-
-  /** @throws UNAVAILABLE when they keep changing. */
-  private async inForce(): Promise<StoredPolicies> {
-    for (let reading = 0; reading < MOST_READINGS; reading += 1) {
-      await this.activePolicies.catchUp();
-      const read = await this.activePolicies.read();
-      if (read !== null) return read;
-    }
-    throw unavailable('The policies in force change too quickly to be read.');
   }
 
   /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */

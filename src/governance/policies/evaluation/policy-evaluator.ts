@@ -40,7 +40,7 @@ export const NOTHING_ASKED: Asks = { uses: [], facts: [] };
 const NONE: ReadonlySet<string> = new Set();
 
 /** A set of policies, and whether it lets somebody do something. */
-export type PolicySet = Omit<PolicyEvaluator, 'change' | 'put'>;
+export type PolicySet = Omit<PolicyEvaluator, 'put'>;
 
 /** Decides by the policies in force. They are filed by resource and action, in order of precedence. */
 export class PolicyEvaluator {
@@ -51,10 +51,12 @@ export class PolicyEvaluator {
   private changes = 0;
   private knownSet: string | null = null;
 
-  /** An evaluator for policies that need not be in force. */
+  /** An evaluator for policies that need not be in force. Many are prepared in several turns of the event loop. */
   static async of(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
+    const compiled: CompiledPolicy[] = [];
+    for await (const policy of inTurns(policies)) compiled.push(compilePolicy(policy));
     const evaluator = new PolicyEvaluator();
-    await evaluator.change(policies, []);
+    evaluator.put(compiled, []);
     return evaluator;
   }
 
@@ -77,17 +79,7 @@ export class PolicyEvaluator {
     return policySetOf(ids);
   }
 
-  /**
-   * Puts policies in force and removes others, which takes effect at once; those already in force stay as they are. Many
-   * are prepared in several turns of the event loop. To be finished before another change begins.
-   */
-  async change(added: readonly PolicyRules[], removed: readonly string[]): Promise<void> {
-    const compiled: CompiledPolicy[] = [];
-    for await (const policy of inTurns(added)) compiled.push(compilePolicy(policy));
-    this.put(compiled, removed);
-  }
-
-  /** The same of policies that are compiled already, in this turn. */
+  /** Puts policies in force and removes others, at once; those already in force stay as they are. */
   put(added: readonly CompiledPolicy[], removed: readonly string[]): void {
     for (const id of removed) {
       const policy = this.policies.get(id);
