@@ -7,7 +7,6 @@ import { labelFault } from '../../core/values/label-fault';
 import { inTurns } from '../../core/concurrency/turn';
 import type { Policy } from './policy.entity';
 import { Injectable } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
@@ -48,7 +47,7 @@ export class CreationWarnings {
     private readonly records: RecordReader,
     private readonly history: RecordHistory,
     private readonly holders: PasskeyHolders,
-    private readonly modules: ModuleRef,
+    private readonly keys: IssuedKeys,
   ) {}
 
   /** What all of them name is looked up together, in few statements. */
@@ -60,8 +59,7 @@ export class CreationWarnings {
       for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
     }
     const agents = new Set((await findAgents(this.history, mistaken)).keys());
-    const keys = this.modules.get(IssuedKeys, { strict: false });
-    const isWriting = policies.some(hasClaim) && (await keys.someBoundHas(BOTH));
+    const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
     const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const warnings = new Map<PolicyContent, string[]>();

@@ -2,7 +2,7 @@ import { type Scope, SCOPES } from '../../ledger/caller';
 import { labelFault } from '../../core/values/label-fault';
 import { principalIdFault } from '../policies/patterns/principals';
 import { parsedJson } from '../../core/json/json-value';
-import { isObject } from '../../http/validation/shapes';
+import { isObject, type Members } from '../../http/validation/shapes';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 
@@ -20,8 +20,6 @@ const PART = /^[A-Za-z0-9_-]+$/;
 /** What no agent's name holds, and no database stores. */
 const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {

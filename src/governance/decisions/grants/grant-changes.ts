@@ -6,7 +6,7 @@ import type { DueRecords } from '../../../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../../../ledger/ledger-transaction';
 import { EXECUTION, type Execution } from '../../executions/execution.entity';
 import type { SettlementNote } from '../../executions/execution-rules';
-import { areSameGrants, sumOfApprovals, sumOfGrant } from '../../policies/approval/approval-requirement';
+import { areSameGrants, grantSum, sumOfApprovals } from '../../policies/approval/approval-requirement';
 import type { Decision } from '../decision.entity';
 import { settleDecision } from '../decision-settlement';
 import { type Grant, GRANT } from './grant.entity';
@@ -51,7 +51,7 @@ function mint(
 
 /** Takes one use, under the ledger's lock; the last one ends it. */
 export async function takeUse(transaction: LedgerTransaction, grant: Grant): Promise<void> {
-  const key = { sum: sumOfGrant(grant.id), window: '', key: '' };
+  const key = grantSum(grant.id);
   const [before = '0'] = await transaction.sums([key]);
   const used = Number(before) + 1;
   if (grant.uses !== null && used > grant.uses) throw new Error(`The grant ${grant.id} is used up, and still active.`);

@@ -10,7 +10,7 @@ import { CounterReader } from '../../../ledger/reading/counter-reader';
 import { DECISION } from '../decision.entity';
 import { DUE_GRANTS, revokeGrant } from './grant-changes';
 import { givingReviews } from './grant-rules';
-import { sumOfGrant } from '../../policies/approval/approval-requirement';
+import { grantSum } from '../../policies/approval/approval-requirement';
 import { type Grant, GRANT } from './grant.entity';
 
 /** A grant, and how many of its uses are used. */
@@ -40,8 +40,7 @@ export class GrantsService {
 
   /** With what is used of them, in one statement. */
   async withUses(grants: readonly Grant[]): Promise<UsedGrant[]> {
-    const keys = grants.map(({ id }) => ({ sum: sumOfGrant(id), window: '', key: '' }));
-    const sums = keys.length === 0 ? [] : await this.counters.sums(keys);
+    const sums = grants.length === 0 ? [] : await this.counters.sums(grants.map(({ id }) => grantSum(id)));
     return grants.map((grant, index) => usedGrant(grant, Number(sums[index] ?? 0)));
   }
 

@@ -1,4 +1,6 @@
 import { parseDuration } from '../../../core/values/duration';
+import type { FaultInside } from '../../../http/validation/shapes';
+import type { SumKey } from '../../../ledger/records/sum-key';
 import { type RiskLevel, RISK_LEVELS } from '../../../core/config/variables/governance-variables';
 
 /** The most that the approvers of a policy may give at once. */
@@ -40,14 +42,8 @@ function lesser(one: GrantAllowance, other: GrantAllowance): GrantAllowance {
   };
 }
 
-/** The member of a grant that is at fault, and what would be right. */
-export interface GrantFault {
-  readonly at: string;
-  readonly message: string;
-}
-
-/** Where a grant goes beyond what is allowed. */
-export function excessOf(given: GivenGrant, allowed: GrantAllowance | null): GrantFault | undefined {
+/** The member in which a grant goes beyond what is allowed, and what would be right. */
+export function excessOf(given: GivenGrant, allowed: GrantAllowance | null): FaultInside | undefined {
   if (allowed === null)
     return { at: '', message: 'must be left out: the policies that require this approval allow no grant' };
   if (lengthOf(given.for) > lengthOf(allowed.for)) return { at: '.for', message: `must be at most ${allowed.for}` };
@@ -70,8 +66,8 @@ export function areSameGrants(one: GivenGrant, other: GivenGrant, { uses }: Gran
 }
 
 /** Names what is used of a grant among the sums that the ledger keeps. */
-export function sumOfGrant(id: string): string {
-  return JSON.stringify(['grant', id]);
+export function grantSum(id: string): SumKey {
+  return { sum: JSON.stringify(['grant', id]), window: '', key: '' };
 }
 
 /** Milliseconds. */

@@ -1,7 +1,7 @@
 import type { SqlSessions, SqlValue } from '../../../ledger/database/sql-connection';
 import { type SumKey, sumName } from '../../../ledger/records/sum-key';
 import { type Decimal, ZERO, decimalText, isDecimal, parsedDecimal, sumOf } from '../../../core/values/decimal';
-import { sumOfGrant } from '../approval/approval-requirement';
+import { grantSum } from '../approval/approval-requirement';
 import { parsedJson } from '../../../core/json/json-value';
 import { type PolicyLimit, type RecordedUse, sumOfLimit } from './limit';
 import { type OnApplicationBootstrap, Injectable, Logger } from '@nestjs/common';
@@ -80,7 +80,7 @@ export async function* takenAmounts(
 ): AsyncGenerator<readonly TakenAmount[]> {
   const granted = await connection.all<{ id: string; count: SqlValue }>(SELECT_GRANTED, [after, upTo]);
   yield granted.map(({ id, count }) => ({
-    key: { sum: sumOfGrant(id), window: '', key: '' },
+    key: grantSum(id),
     amount: parsedDecimal(String(count)),
   }));
   const sums = await sumsOfPolicies(connection);
