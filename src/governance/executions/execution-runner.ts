@@ -85,9 +85,6 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
 /** The handler gets copies: its changes to them must not reach the record. */
 function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
   const { id: executionId, agentId, agentName, action, resourceType, resourceId, run } = execution;
-  const { parameters, onBehalfOf } = structuredClone({
-    parameters: execution.parameters,
-    onBehalfOf: execution.onBehalfOf,
-  });
+  const { parameters, onBehalfOf } = structuredClone(execution);
   return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters, onBehalfOf, run };
 }

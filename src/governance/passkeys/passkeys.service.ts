@@ -56,9 +56,7 @@ export class PasskeysService {
     const person = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.configuration.publicUrl);
     const challenge = await this.challenges.make(person.id, this.ledger.clockTime.getTime());
-    const held: Passkey[] = [];
-    const ofPerson = [{ column: 'agentId', comparison: 'equals', value: person.id }] as const;
-    for await (const some of this.records.chunks(PASSKEY, ofPerson, MOST)) held.push(...some);
+    const held = await this.records.allAmong(PASSKEY, ['agentId'], [[person.id]]);
     return creationOptions(person, party, { challenge, held, timeout: GOOD_FOR_MS });
   }
 

@@ -153,13 +153,13 @@ const PRUNE = {
   example: false,
 } as const;
 
+function PolicySetField(description: string): PropertyDecorator {
+  return ListOf(CreatePolicyRequest, { maxItems: MOST_POLICIES, description, example: EXAMPLE });
+}
+
 @WholeRequest(namesDiffer)
 export class PlanPoliciesRequest {
-  @ListOf(CreatePolicyRequest, {
-    maxItems: MOST_POLICIES,
-    description: 'The set as it should be, each as in `POST /policies`.',
-    example: EXAMPLE,
-  })
+  @PolicySetField('The set as it should be, each as in `POST /policies`.')
   readonly policies!: readonly CreatePolicyRequest[];
 
   @BooleanField(PRUNE)
@@ -189,11 +189,7 @@ export class ApplyPoliciesRequest {
   })
   readonly base!: string;
 
-  @ListOf(CreatePolicyRequest, {
-    maxItems: MOST_POLICIES,
-    description: 'The set as it should be, as it was planned.',
-    example: EXAMPLE,
-  })
+  @PolicySetField('The set as it should be, as it was planned.')
   readonly policies!: readonly CreatePolicyRequest[];
 
   @BooleanField(PRUNE)

@@ -92,7 +92,7 @@ function covers(other: PlannedMatch, policy: PlannedMatch): boolean {
 }
 
 function isAmong(listed: readonly string[], text: string, around: Iterable<string>): boolean {
-  return listed.includes(text) || some(around, (outer) => listed.includes(outer));
+  return listed.includes(text) || [...around].some((outer) => listed.includes(outer));
 }
 
 function coversTypes({ types: outer }: PlannedMatch, { types }: PlannedMatch): boolean {
@@ -111,7 +111,7 @@ function coversResource(
   return [...types].every((type) => {
     const keys = new Set(resourceKeys({ ...other, resources: [outer] }, type));
     return resourceKeys({ ...policy, resources: [readAlike] }, type).every(
-      (key) => keys.has(key) || some(setsAround(key), (around) => keys.has(around)),
+      (key) => keys.has(key) || [...setsAround(key)].some((around) => keys.has(around)),
     );
   });
 }
@@ -141,9 +141,4 @@ function subjectsAround(text: string): string[] {
     case 'other':
       return [name, `${name.slice(0, name.indexOf(':'))}:*`, '*'];
   }
-}
-
-function some<Item>(items: Iterable<Item>, holds: (item: Item) => boolean): boolean {
-  for (const item of items) if (holds(item)) return true;
-  return false;
 }
