@@ -138,16 +138,10 @@ export interface LedgerTransaction {
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** @internal What a command will read, as far as that is known beforehand: all of a batch is read at once. */
-export interface Foreseen {
-  readonly sums: readonly SumKey[];
-  readonly rows: readonly RowsAsked[];
-}
-
-/** @internal */
+/** @internal What a command will ask, as far as that is known beforehand: all of a batch is read at once. */
 export type Foresight = (
   transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
-) => Promise<Foreseen>;
+) => Promise<readonly RowsAsked[]>;
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

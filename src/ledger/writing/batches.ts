@@ -3,9 +3,9 @@ import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { Foreseen, Foresight } from '../ledger-transaction';
+import type { Foresight } from '../ledger-transaction';
 import type { LiveMemory } from '../live-rows';
-import { sumAsked } from '../records/sum-key';
+import type { RowsAsked } from '../records/rows-asked';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
 import type { WriterConnection } from './writer-connection';
@@ -84,14 +84,11 @@ export class Batches {
   private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single one reads no less at once.
     if (queued.length === 1) return;
-    const all: Foreseen[] = [];
+    const asked: RowsAsked[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued)
-      if (foresight !== null) all.push(await foreseenBy(foresight, new CommandDraft(batch, caller, now)));
-    const { dialect } = this.catalog;
-    await batch.askedRows.read(
-      all.flatMap(({ rows, sums }) => [...rows, ...sums.map((key) => sumAsked(dialect, key))]),
-    );
+      if (foresight !== null) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+    if (asked.length > 0) await batch.askedRows.read(asked);
   }
 
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
@@ -114,12 +111,12 @@ function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOut
 }
 
 /** None where it fails: the command will fail as well, and say so. */
-async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<Foreseen> {
+async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<readonly RowsAsked[]> {
   try {
     return await foresight(draft);
   } catch (error) {
     if (error instanceof DatabaseFault) throw error;
-    return { sums: [], rows: [] };
+    return [];
   }
 }
 
