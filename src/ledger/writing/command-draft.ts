@@ -15,6 +15,7 @@ import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
+import { ERASED } from './leftover-statements';
 
 const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
 const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
@@ -186,7 +187,7 @@ export class CommandDraft implements LedgerTransaction {
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const count = await this.count(kind, { [ownerColumn(kind)]: ownerId } as Partial<Row>);
-    this.pending.ownedRemovals.push({ codec: this.codec(kind), ownerId, count });
+    if (count > 0) this.pending.leftovers.push({ subjectType: kind.subjectType, ownerId });
     this.pending.counts.add(kind.counter, -count);
     return count;
   }
@@ -194,14 +195,13 @@ export class CommandDraft implements LedgerTransaction {
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
     this.change({ codec: this.codec(kind), id: row.id, previous, row }, note, true);
-    this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
+    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: row.id });
     return row;
   }
 
   eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
-    const { subjectType } = kind;
-    this.addEntry(subjectType, id, null, note);
-    this.pending.erased.push({ subjectType, id });
+    this.addEntry(kind.subjectType, id, null, note);
+    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: id });
   }
 
   async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
@@ -273,9 +273,11 @@ export class CommandDraft implements LedgerTransaction {
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
-    return this.pending.entries
+    const { entries, leftovers } = this.pending;
+    const erased = leftovers.filter(({ subjectType }) => subjectType.startsWith(ERASED));
+    return entries
       .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
-      .filter((recorded) => !this.pending.erased.some(({ id }) => id === recorded));
+      .filter((recorded) => !erased.some(({ ownerId }) => ownerId === recorded));
   }
 
   get headSequence(): number {

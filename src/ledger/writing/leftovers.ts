@@ -6,11 +6,12 @@ import {
   type ErasedRecord,
   eraseContentsSql,
   forgetErasedSql,
-  forgetLeftoverSql,
+  forgetLeftoversSql,
   SELECT_ERASED,
-  selectLeftoverSql,
+  selectLeftoversSql,
 } from './leftover-statements';
 import type { RecordCatalog } from '../records/record-catalog';
+import { arraysOfOne } from '../records/statements';
 import type { WriterConnection } from './writer-connection';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
@@ -91,16 +92,15 @@ export class Leftovers {
 
   /** Leftovers of a module that is no longer loaded are ignored. */
   private async removal(connection: SqlConnection): Promise<SqlStatement[] | null> {
-    for (const codec of this.catalog.all) {
-      const { owner, subjectType } = codec.kind;
+    const { all, dialect } = this.catalog;
+    for (const codec of all) {
+      const { owner } = codec.kind;
       if (owner === undefined) continue;
-      const sql = selectLeftoverSql(codec, this.catalog.codec(owner.kind));
-      const [found] = await connection.all<{ ownerId: string }>(sql);
-      if (found === undefined) continue;
-      return [
-        { sql: deleteChunkSql(codec), parameters: [found.ownerId] },
-        { sql: forgetLeftoverSql(codec), parameters: [subjectType, found.ownerId] },
-      ];
+      const sql = selectLeftoversSql(codec, this.catalog.codec(owner.kind));
+      const found = await connection.all<{ ownerId: string }>(sql);
+      const parameters = [arraysOfOne(found.map(({ ownerId }) => ownerId))];
+      const statements = [deleteChunkSql(codec, dialect), forgetLeftoversSql(codec, dialect)];
+      if (found.length > 0) return statements.map((text) => ({ sql: text, parameters }));
     }
     return null;
   }
