@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isObserved } from '../../agents/find-agent';
+import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
 import { isVouched, principalOf } from '../principals';
 import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
@@ -18,15 +18,7 @@ import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
-import {
-  type Agents,
-  agentsOf,
-  type AskedPermission,
-  type Asker,
-  requireMayAsk,
-  requireOwnAgent,
-  unknownFaults,
-} from './questions';
+import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
 import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 
@@ -60,13 +52,13 @@ interface Answers<Answer> {
   readonly answers: readonly Answer[];
   readonly policySet: string;
   /** Those that the questions are about. */
-  readonly agents: Agents;
+  readonly agents: NamedAgents;
 }
 
 /** What the answers to questions depend on. */
 export interface Basis {
   readonly policies: PolicySet;
-  readonly agents: Agents;
+  readonly agents: NamedAgents;
   /** On whose behalf may be asked. */
   readonly principals: Vouching;
   readonly defaultEffect: PolicyDefaultEffect;
@@ -146,7 +138,7 @@ export class Evaluations {
   async withGrants(
     caller: Caller,
     questions: readonly AskedPermission[],
-    agents: Agents,
+    agents: NamedAgents,
     answers: readonly AnswerResponse[],
   ): Promise<readonly AnswerResponse[]> {
     const asked = questions.map((question, index): GrantedAction | null => {
@@ -310,7 +302,7 @@ export function* answersTo(
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
 }
 
-function resolved({ who }: AskedPermission, agents: Agents): Somebody {
+function resolved({ who }: AskedPermission, agents: NamedAgents): Somebody {
   if (!('agent' in who)) return { agent: null, subject: who };
   const agent = present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
   return { agent, subject: subjectOf(agent) };
