@@ -11,7 +11,6 @@ import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 @Injectable()
 export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
-  private changed = 0;
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
   private readonly rows = new LiveRows<Stop>({
     kind: STOP,
@@ -29,14 +28,9 @@ export class ActiveStops implements OnModuleInit {
     await this.ledger.follow(this.rows);
   }
 
-  /** The oldest first. To be asked inside a command, so that no stop comes between the decision and its commit. */
+  /** The oldest first, in another list after each change. To be asked inside a command, so that no stop comes between the decision and its commit. */
   get active(): readonly Stop[] {
     return this.stops;
-  }
-
-  /** How often stops have changed. */
-  get changes(): number {
-    return this.changed;
   }
 
   /** What is to be caught up with other processes before a question is answered. */
@@ -68,7 +62,6 @@ export class ActiveStops implements OnModuleInit {
       if (stop.status === 'active') active.set(stop.id, stop);
       else active.delete(stop.id);
     this.stops = [...active.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-    this.changed += 1;
     const added = stops.filter(({ status }) => status === 'active');
     if (added.length > 0) for (const listener of this.listeners) listener(added);
   }
