@@ -109,13 +109,6 @@ interface Known extends Pick<RowsAsked, 'dependsOn'> {
   readonly rows: readonly unknown[];
 }
 
-interface ChangedRow {
-  readonly codec: { readonly kind: AnyRecordKind };
-  /** Null once it is removed. */
-  readonly row: GovernedRow | null;
-  readonly isErased: boolean;
-}
-
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class AskedRows {
   private readonly known = new Map<string, Known>();
@@ -141,12 +134,12 @@ export class AskedRows {
     return asked.map((one) => (this.known.get(nameOfAsked(one))?.rows ?? []) as readonly Found[]);
   }
 
-  /** A command has changed a row. What it was before is not known here. */
-  forget({ codec: { kind }, row, isErased }: ChangedRow): void {
+  /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
+  forget(kind: AnyRecordKind, row: GovernedRow | null): void {
     for (const name of this.dependents.get(kind) ?? []) {
       const isTouched = this.known
         .get(name)
-        ?.dependsOn.some((on) => on.kind === kind && (row === null || isErased || hasValues(row, on.values)));
+        ?.dependsOn.some((on) => on.kind === kind && (row === null || hasValues(row, on.values)));
       if (isTouched === true) this.known.delete(name);
     }
   }

@@ -92,7 +92,7 @@ export class Batch {
     }
     for (const change of command.rows.all) {
       this.rows.put(change);
-      this.asked?.forget(change);
+      this.asked?.forget(change.codec.kind, change.isErased ? null : change.row);
     }
     this.counts.addAll(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
