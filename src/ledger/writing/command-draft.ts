@@ -37,9 +37,8 @@ interface Change {
  */
 export class CommandDraft implements LedgerTransaction {
   readonly pending = new PendingChanges();
-  private readonly seen = new Map<string, GovernedRow>();
-  /** Ids of rows that are known to exist. */
-  private readonly present = new Set<string>();
+  /** By id; null: all that is known of it is that it exists. */
+  private readonly seen = new Map<string, GovernedRow | null>();
   /** Reads and entries so far: the number grows as long as the command makes progress. */
   steps = 0;
   private reads = 0;
@@ -79,7 +78,7 @@ export class CommandDraft implements LedgerTransaction {
       change === undefined
         ? await this.reading(() => this.batch.means.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
-    if (isPresent) this.present.add(id);
+    if (isPresent && !this.seen.has(id)) this.seen.set(id, null);
     return isPresent;
   }
 
@@ -165,7 +164,7 @@ export class CommandDraft implements LedgerTransaction {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
     const codec = this.codec(kind);
-    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
+    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId));
     this.change({ codec, id: created.id, previous: null, row: created }, note);
     return created;
   }
@@ -295,7 +294,6 @@ export class CommandDraft implements LedgerTransaction {
     this.pending.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
-    if (row === null) this.present.delete(id);
   }
 
   private async reading<Found>(read: () => Promise<Found>): Promise<Found> {
@@ -365,8 +363,8 @@ export class CommandDraft implements LedgerTransaction {
 
   /** A change must start from what this command has read; anything else would overwrite another command's change. */
   private previous(kind: AnyRecordKind, id: string): GovernedRow {
-    const previous = this.seen.get(id);
-    if (previous === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
+    const previous = this.seen.get(id) ?? null;
+    if (previous === null) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
     return previous;
   }
 
