@@ -268,18 +268,20 @@ function* batchStatements(
     leftovers.map(({ subjectType, ownerId }) => [subjectType, ownerId]),
   );
   const rows = new Map<string, (readonly SqlValue[])[]>();
-  for (const change of changes) {
-    const written = writingSql(change);
-    const others = rows.get(written);
-    const values = change.encoded?.values ?? [change.id];
-    if (others === undefined) rows.set(written, [values]);
-    else others.push(values);
+  const add = (written: string, values: readonly SqlValue[]): void => {
+    const others = rows.get(written) ?? [];
+    others.push(values);
+    rows.set(written, others);
+  };
+  for (const { codec, id, encoded, isNew, isErased } of changes) {
+    // What is erased is replaced: an update leaves some columns as they are.
+    const isReplaced = isErased && !isNew;
+    if (encoded === null || isReplaced) add(codec.deleteRows, [id]);
+    if (encoded !== null) add(isNew || isReplaced ? codec.insertRows : codec.updateRows, encoded.values);
   }
   for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
-  // A kind may have one text for two of them.
-  for (const { updateRows, rewriteRows, insertRows } of order)
-    for (const written of new Set([updateRows, rewriteRows, insertRows]))
-      yield* rowStatements(written, rows.get(written));
+  for (const { updateRows, insertRows } of order)
+    for (const written of [updateRows, insertRows]) yield* rowStatements(written, rows.get(written));
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
   yield* rowStatements(
@@ -326,11 +328,4 @@ function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[] = []
 
 function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
-}
-
-/** The statement that writes a changed row, together with others. */
-function writingSql({ codec, encoded, isNew, isErased }: RowChange): string {
-  if (encoded === null) return codec.deleteRows;
-  if (isNew) return codec.insertRows;
-  return isErased ? codec.rewriteRows : codec.updateRows;
 }
