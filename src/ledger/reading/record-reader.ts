@@ -23,7 +23,7 @@ import { arraysOfOne } from '../records/statements';
 import { chunksOf } from './chunks';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
-import { type ColumnDefinition, quoted } from '../database/dialect';
+import { quoted } from '../database/dialect';
 
 /** Keys by which one statement reads records, however large these are. */
 const READ_AT_ONCE = 50;
@@ -119,36 +119,31 @@ export class RecordReader {
     limit: number,
     viewer?: Viewer,
   ): AsyncGenerator<readonly Row[]> {
+    const names = this.catalog.codec(kind).columns.map(({ name }) => name as ColumnOf<Row>);
     const range = { conditions, order: 'asc', position: null, atOnce: limit } as const;
-    return this.scan<Row>(kind, this.catalog.codec(kind).columns, range, viewer);
+    return this.columns(kind, names, range, viewer) as AsyncGenerator<readonly Row[]>;
   }
 
   /**
    * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
    * which few are wanted. Each chunk is read when it is asked for.
    */
-  columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+  async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
     names: readonly Name[],
-    range: RecordRange,
+    { conditions, order, position: from, atOnce: limit }: RecordRange,
     viewer?: Viewer,
   ): AsyncGenerator<readonly (Pick<Row, Name> & GovernedRow)[]> {
-    return this.scan(kind, this.catalog.codec(kind).columnsNamed(names), range, viewer);
-  }
-
-  private async *scan<Found extends GovernedRow>(
-    kind: AnyRecordKind,
-    columns: readonly ColumnDefinition[],
-    { conditions, order, position: from, atOnce: limit }: RecordRange,
-    viewer: Viewer | undefined,
-  ): AsyncGenerator<readonly Found[]> {
     const codec = this.catalog.codec(kind);
+    const columns = codec.columnsNamed(names);
     // The total is not needed here, so it is set and not counted.
     const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
     for (let position = from, more = true; more;) {
       const request: PageRequest = { conditions, limit, offset: 0, order, position, ...total };
       const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
-      const rows = page.rows.map((row) => codec.decodeColumns(row, columns) as unknown as Found);
+      const rows = page.rows.map(
+        (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
+      );
       yield rows;
       position = rows.at(-1)?.createdSequence ?? null;
       more = page.more;
