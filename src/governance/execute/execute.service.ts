@@ -87,12 +87,12 @@ export class ExecuteService {
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     const { permit } = request;
-    if (requirement === null) return this.authorise(transaction, { asked, permit }, permission);
+    if (requirement === null) return this.authorise(transaction, asked, permit, permission);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis, maxPending, grant });
-    if ('serving' in answer) return this.authorise(transaction, { asked, permit }, permission, answer);
+    if ('serving' in answer) return this.authorise(transaction, asked, permit, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -103,7 +103,8 @@ export class ExecuteService {
    */
   private async authorise(
     transaction: LedgerTransaction,
-    { asked, permit }: Permitted,
+    asked: AskedExecution,
+    permit: AskedPermit | undefined,
     { basis, used: wanted }: Permission,
     granted?: GrantAnswer,
   ): Promise<Execution> {
@@ -150,12 +151,6 @@ export class ExecuteService {
     if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
     return this.answer(transaction, asker, request);
   }
-}
-
-/** What is about to be authorised, and the permit that was asked for with it. */
-interface Permitted {
-  readonly asked: AskedExecution;
-  readonly permit: AskedPermit | undefined;
 }
 
 type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;

@@ -23,6 +23,9 @@ export interface Principal {
   readonly person: Agent | null;
 }
 
+/** A caller, as far as it matters for whom it may act or ask. */
+export type Vouches = Pick<Caller, 'principals'>;
+
 /** As a request names it. */
 export interface GivenPrincipal {
   readonly subject: string;
@@ -38,7 +41,7 @@ export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string 
 }
 
 /** The agents that have to be looked up to know for whom a caller acts, by id or name. */
-export function namedPeople({ principals }: Pick<Caller, 'principals'>, given?: GivenPrincipal): string[] {
+export function namedPeople({ principals }: Vouches, given?: GivenPrincipal): string[] {
   const named = given && personNamedBy(given);
   const claimed = isToken(principals) ? principals.claim : null;
   return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
@@ -54,7 +57,7 @@ const NOT_VOUCHED = 'not_this_principal';
  * @throws PERMISSION_DENIED for a principal that the caller does not vouch for.
  */
 export function principalOf(
-  caller: Pick<Caller, 'principals'>,
+  caller: Vouches,
   given: GivenPrincipal | undefined,
   people: NamedAgents,
 ): Principal | null | undefined {
@@ -64,16 +67,12 @@ export function principalOf(
 }
 
 /** Whether the caller of a request vouches for whom it names. */
-export function isVouched(
-  caller: Pick<Caller, 'principals'>,
-  given: GivenPrincipal | undefined,
-  people: NamedAgents,
-): boolean {
+export function isVouched(caller: Vouches, given: GivenPrincipal | undefined, people: NamedAgents): boolean {
   return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
 }
 
 function vouchedPrincipal(
-  { principals }: Pick<Caller, 'principals'>,
+  { principals }: Vouches,
   given: GivenPrincipal | undefined,
   people: NamedAgents,
 ): Principal | null | undefined | typeof NOT_VOUCHED {

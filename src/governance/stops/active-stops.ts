@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { LiveRows } from '../../ledger/live-rows';
 import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
@@ -12,7 +12,8 @@ import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
-  private readonly rows = new LiveRows<Stop>({
+  /** What is to be caught up with other processes before a question is answered. */
+  readonly memory = new LiveRows<Stop>({
     kind: STOP,
     status: 'active',
     actions: STOP_ACTIONS,
@@ -25,7 +26,7 @@ export class ActiveStops implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    await this.ledger.follow(this.rows);
+    await this.ledger.follow(this.memory);
   }
 
   /** The oldest first, in another list after each change. To be asked inside a command, so that no stop comes between the decision and its commit. */
@@ -33,14 +34,9 @@ export class ActiveStops implements OnModuleInit {
     return this.stops;
   }
 
-  /** What is to be caught up with other processes before a question is answered. */
-  get memory(): FollowingRows {
-    return this.rows;
-  }
-
   /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
   catchUp(): Promise<void> {
-    return this.ledger.catchUp(this.rows);
+    return this.ledger.catchUp(this.memory);
   }
 
   /** Those that were active after the entry with the sequence, the oldest first. */

@@ -220,8 +220,6 @@ async function holds(connection: SqlConnection, { sequence, hash }: LedgerPositi
   return entry?.hash === hash;
 }
 
-const LEDGER = { type: 'ledger', id: 'ledger' };
-
 /**
  * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
  * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
@@ -229,7 +227,7 @@ const LEDGER = { type: 'ledger', id: 'ledger' };
 async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
   const batch = new Batch(means, head);
   const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
-  command.recordAccessDenied(LEDGER, {});
+  command.recordAccessDenied({ type: 'ledger', id: 'ledger' }, {});
   await batch.join(command.pending);
   await means.connection.run('SAVEPOINT "dry_run"');
   await batch.finish([]);

@@ -1,5 +1,13 @@
 import type { RequestedAction } from '../permissions';
-import { type GivenPrincipal, ON_BEHALF_OF, RUN, namedPeople, principalOf, unknownPersonFault } from '../principals';
+import {
+  type GivenPrincipal,
+  ON_BEHALF_OF,
+  RUN,
+  namedPeople,
+  principalOf,
+  unknownPersonFault,
+  type Vouches,
+} from '../principals';
 import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import { NAMED_AGENT } from '../../agents/dto/agent.dto';
@@ -45,9 +53,6 @@ export interface GivenQuestion {
   readonly resourceId?: string | null | undefined;
   readonly parameters?: JsonObject | null | undefined;
 }
-
-/** A caller, as far as it matters for whom it may ask. */
-type Vouches = Pick<Caller, 'principals'>;
 
 /** An agent that is not registered. */
 export interface GivenSubject {
