@@ -105,15 +105,12 @@ export function nameOf({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
-interface Known extends Pick<RowsAsked, 'dependsOn'> {
-  readonly rows: readonly unknown[];
-}
-
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class AskedRows {
-  private readonly known = new Map<string, Known>();
-  /** The names of what depends on rows of a kind. */
-  private readonly dependents = new Map<AnyRecordKind, Set<string>>();
+  /** The rows that were found, by name. */
+  private readonly known = new Map<string, readonly unknown[]>();
+  /** What was asked that depends on rows of a kind, by name. */
+  private readonly dependents = new Map<AnyRecordKind, Map<string, RowsAsked>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
@@ -126,21 +123,19 @@ export class AskedRows {
     const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
     const found = await readAsked(this.connection, [...missing.values()]);
-    for (const [index, [name, { dependsOn }]] of [...missing].entries()) {
-      this.known.set(name, { rows: found[index] ?? [], dependsOn });
-      for (const { kind } of dependsOn)
-        this.dependents.set(kind, (this.dependents.get(kind) ?? new Set<string>()).add(name));
+    for (const [index, [name, one]] of [...missing].entries()) {
+      this.known.set(name, found[index] ?? []);
+      for (const { kind } of one.dependsOn)
+        this.dependents.set(kind, (this.dependents.get(kind) ?? new Map<string, RowsAsked>()).set(name, one));
     }
-    return asked.map((one) => (this.known.get(nameOfAsked(one))?.rows ?? []) as readonly Found[]);
+    return asked.map((one) => (this.known.get(nameOfAsked(one)) ?? []) as readonly Found[]);
   }
 
   /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
   forget(kind: AnyRecordKind, row: GovernedRow | null): void {
-    for (const name of this.dependents.get(kind) ?? []) {
-      const isTouched = this.known
-        .get(name)
-        ?.dependsOn.some((on) => on.kind === kind && (row === null || hasValues(row, on.values)));
-      if (isTouched === true) this.known.delete(name);
+    for (const [name, { dependsOn }] of this.dependents.get(kind) ?? []) {
+      const isTouched = dependsOn.some((on) => on.kind === kind && (row === null || hasValues(row, on.values)));
+      if (isTouched) this.known.delete(name);
     }
   }
 }

@@ -8,9 +8,8 @@ import type { LiveMemory } from '../live-rows';
 import type { RowsAsked } from '../records/rows-asked';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
-import type { WriterConnection } from './writer-connection';
+import { proofOf, type WriterConnection } from './writer-connection';
 
-const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
 /**
  * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
  * session that holds a lock and is idle for some seconds.
@@ -70,13 +69,12 @@ export class Batches {
   private async finish(batch: Batch): Promise<CommitProof | null> {
     const { means, hasEntries, sideWrites, position } = batch;
     const { kept } = means;
-    const { sequence, hash, timestamp } = position;
     if (!hasEntries && kept.isEmpty && sideWrites.length === 0) return null;
-    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : kept.proof(timestamp);
+    const proof = hasEntries ? proofOf(position) : kept.proof(position.timestamp);
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(timestamp) : []);
+    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(position.timestamp) : []);
     return proof;
   }
 

@@ -23,14 +23,6 @@ const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'clai
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 
-/** A row before and after a change: null where there is none. */
-interface Change {
-  readonly codec: RecordCodec;
-  readonly id: string;
-  readonly previous: GovernedRow | null;
-  readonly row: GovernedRow | null;
-}
-
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
@@ -163,23 +155,18 @@ export class CommandDraft implements LedgerTransaction {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
-    const codec = this.codec(kind);
     requireOwner(kind, created, (ownerId) => this.seen.has(ownerId));
-    this.change({ codec, id: created.id, previous: null, row: created }, note);
+    this.change(kind, created.id, created, note, { isNew: true });
     return created;
   }
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
-    const previous = this.previous(kind, row.id);
-    const codec = this.codec(kind);
-    codec.requireUnchanged(previous, row);
-    this.change({ codec, id: row.id, previous, row }, note);
+    this.change(kind, row.id, row, note);
     return row;
   }
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
-    const previous = this.previous(kind, row.id);
-    this.change({ codec: this.codec(kind), id: row.id, previous, row: null }, note);
+    this.change(kind, row.id, null, note);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
@@ -192,8 +179,7 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
-    const previous = this.previous(kind, row.id);
-    this.change({ codec: this.codec(kind), id: row.id, previous, row }, note, true);
+    this.change(kind, row.id, row, note, { isErased: true });
     this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: row.id });
     return row;
   }
@@ -283,15 +269,23 @@ export class CommandDraft implements LedgerTransaction {
     return this.batch.position.sequence + this.pending.entries.length;
   }
 
-  /** @param isErased whether columns change that otherwise never do. */
-  private change({ codec, id, previous, row }: Change, note: EntryNote, isErased = false): void {
-    const { kind } = codec;
+  /** @param row null: it is removed. @param options.isErased columns change that otherwise never do. */
+  private change(
+    kind: AnyRecordKind,
+    id: string,
+    row: GovernedRow | null,
+    note: EntryNote,
+    { isNew = false, isErased = false } = {},
+  ): void {
+    const codec = this.codec(kind);
+    const previous = isNew ? null : this.previous(kind, id);
+    if (previous !== null && row !== null && !isErased) codec.requireUnchanged(previous, row);
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
     this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
     if (previous !== null) this.pending.counts.addRow(kind, previous, -1);
     if (row !== null) this.pending.counts.addRow(kind, row, 1);
-    this.pending.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
+    this.pending.rows.put({ codec, id, row, encoded, isNew, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
   }
