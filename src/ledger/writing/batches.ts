@@ -122,5 +122,5 @@ async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<re
 async function prefetch(commands: readonly QueuedCommand[], { reads, kept }: BatchMeans): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  if (lookups.length > 0 || writes.length > 0) await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
+  await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
 }

@@ -75,33 +75,24 @@ export interface ErasedRecord {
   readonly sequence: number;
 }
 
-/** Entries about the record before the one that erased it, which stays itself; of an entity also those about its claims. */
-function leftOf({ subjectType }: ErasedRecord, id: string, sequence: string): string {
-  const isEntity = subjectType === `${ERASED}entity`;
-  const about = isEntity
-    ? `("subjectId" = ${id} OR ("entityId" = ${id} AND "subjectType" = 'claim'))`
-    : `"subjectId" = ${id}`;
-  return `SELECT "sequence" FROM "ledger_entries" WHERE ${about} AND "sequence" < ${sequence} AND ${holdsContentsSql()}`;
-}
+/**
+ * Entries about the record `$1` before `$2`, the one that erased it, which stays itself; of an entity also those about its
+ * claims. No other record has claims.
+ */
+const LEFT_OF_ERASED =
+  `SELECT "sequence" FROM "ledger_entries" WHERE ("subjectId" = $1 OR ("entityId" = $1 AND "subjectType" = 'claim')) ` +
+  `AND "sequence" < $2 AND ${holdsContentsSql()}`;
 
 /**
  * The only statement that takes anything from an entry, or changes one. Its hashes stay, and so do its place, its time,
  * and who did what to which record. The emptied entry names the first later entry that records the erasure, so emptying
  * it again gives the same row.
  */
-export function eraseContentsSql(record: ErasedRecord): string {
-  return (
-    `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
-    `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
-    `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND said."action" LIKE '%.erased') ` +
-    `WHERE "sequence" IN (${leftOf(record, '$1', '$2')} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
-  );
-}
+export const ERASE_CONTENTS =
+  `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
+  `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
+  `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND said."action" LIKE '%.erased') ` +
+  `WHERE "sequence" IN (${LEFT_OF_ERASED} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`;
 
-/** Removes the record from the table once its entries hold nothing more. */
-export function forgetErasedSql(record: ErasedRecord): string {
-  return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 ` +
-    `AND NOT EXISTS (${leftOf(record, '$1', '$2')})`
-  );
-}
+/** Removes the record, of the kind `$3`, from the table once its entries hold nothing more. */
+export const FORGET_ERASED = `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${LEFT_OF_ERASED})`;

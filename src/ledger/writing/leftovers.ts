@@ -4,8 +4,8 @@ import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-c
 import {
   deleteChunkSql,
   type ErasedRecord,
-  eraseContentsSql,
-  forgetErasedSql,
+  ERASE_CONTENTS,
+  FORGET_ERASED,
   forgetLeftoversSql,
   SELECT_ERASED,
   selectLeftoversSql,
@@ -85,8 +85,8 @@ export class Leftovers {
     this.truncateAt = performance.now();
     const { subjectType, ownerId, sequence } = record;
     return [
-      { sql: eraseContentsSql(record), parameters: [ownerId, sequence] },
-      { sql: forgetErasedSql(record), parameters: [ownerId, sequence, subjectType] },
+      { sql: ERASE_CONTENTS, parameters: [ownerId, sequence] },
+      { sql: FORGET_ERASED, parameters: [ownerId, sequence, subjectType] },
     ];
   }
 
