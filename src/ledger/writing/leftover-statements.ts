@@ -12,11 +12,10 @@ const MOST_OWNERS = 100;
 /** Before the kind of a record whose entries still hold what was erased. */
 export const ERASED = 'erased ';
 
-const REMEMBER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-
 /** Has entries about an erased record emptied once more: somebody may have put back what they held. */
 export function emptyAgain(subjectType: string, id: string): SqlStatement {
-  return { sql: REMEMBER, parameters: [`${ERASED}${subjectType}`, id] };
+  const sql = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+  return { sql, parameters: [`${ERASED}${subjectType}`, id] };
 }
 
 /** Deletes rows of the owners in the JSON array of one-element arrays `$1`. */
