@@ -89,7 +89,7 @@ export interface LedgerTransaction {
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /**
    * Removes the rows that belong to an owner, without entries of their own; returns their number for the owner's entry.
-   * The command must remove the owner, too: of many rows most are deleted later, which only the removed owner triggers.
+   * The command must remove the owner, too: the rows are deleted after it, which only the removed owner triggers.
    */
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
   /**
@@ -138,16 +138,10 @@ export interface LedgerTransaction {
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** @internal What a command will read, as far as that is known beforehand: all of a batch is read at once. */
-export interface Foreseen {
-  readonly sums: readonly SumKey[];
-  readonly rows: readonly RowsAsked[];
-}
-
-/** @internal */
+/** @internal What a command will ask, as far as that is known beforehand: all of a batch is read at once. */
 export type Foresight = (
   transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
-) => Promise<Foreseen>;
+) => Promise<readonly RowsAsked[]>;
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

@@ -74,7 +74,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const batches = new Batches(catalog, connection, memory, this.clock);
     const leftovers = new Leftovers(catalog, connection, database);
     this.leftovers = leftovers;
-    this.writer = new Writer({ connection, batches, memory, leftovers, known, stops });
+    this.writer = new Writer(connection, batches, memory, leftovers, known, stops);
   }
 
   async onModuleInit(): Promise<void> {

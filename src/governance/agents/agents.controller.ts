@@ -15,7 +15,7 @@ import { RecordHistory } from '../../ledger/record-history';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AGENT } from './agent.entity';
 import { AgentsService } from './agents.service';
-import { findAgentAsOf } from './find-agent';
+import { agentsAsOf, findAgent } from './find-agent';
 import { AgentEmails } from './agent-emails';
 import {
   AgentListQuery,
@@ -89,7 +89,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Query() { asOf }: AsOfQuery,
   ): Promise<AgentWithEmailResponse> {
-    const agent = found(await findAgentAsOf(this.history, id, asOf), 'agent');
+    const agent = found(await findAgent(agentsAsOf(this.history, asOf), id), 'agent');
     // No state has the address: next to a past one, too, it is the one of today.
     const email = await this.emails.shownTo(caller, agent);
     return { ...AgentResponse.from(agent), ...(email !== undefined && { email }) };

@@ -9,7 +9,7 @@ import { changedMembers } from '../../ledger/records/changed-members';
 import { agentLookup, findAgent, requireMayChange, requireMayKeep, requireObservable } from './find-agent';
 import { type Agent, AGENT, type AgentStatus, nextRevision } from './agent.entity';
 import type { CreateAgentRequest, UpdateAgentRequest } from './dto/agent.dto';
-import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { LiveRows } from '../../ledger/live-rows';
 import { RecordReader } from '../../ledger/reading/record-reader';
 
 @Injectable()
@@ -95,7 +95,8 @@ export class KnownAgents implements OnModuleInit {
   private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
   /** How often agents have changed. */
   private changes = 0;
-  private readonly rows = new LiveRows<Agent>({
+  /** What is to be caught up with other processes before a question is answered. */
+  readonly memory = new LiveRows<Agent>({
     kind: AGENT,
     status: 'suspended',
     actions: ['agent.suspended', 'agent.resumed', 'agent.updated'],
@@ -111,7 +112,7 @@ export class KnownAgents implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    await this.ledger.follow(this.rows);
+    await this.ledger.follow(this.memory);
   }
 
   isSuspended(id: string): boolean {
@@ -129,14 +130,9 @@ export class KnownAgents implements OnModuleInit {
     }
   }
 
-  /** What is to be caught up with other processes before a question is answered. */
-  get memory(): FollowingRows {
-    return this.rows;
-  }
-
   /** Resolves when every change is known that another process made before the call. */
   catchUp(): Promise<void> {
-    return this.ledger.catchUp(this.rows);
+    return this.ledger.catchUp(this.memory);
   }
 
   private keep(agent: Agent): void {

@@ -25,28 +25,21 @@ export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
 
-/** Finds an agent by id or name, as it was at a moment. */
-export function findAgentAsOf(
-  history: RecordHistory,
-  idOrName: string,
-  asOf: Moment | undefined,
-): Promise<Agent | undefined> {
-  const records: AgentLookup = {
+/** Looks up agents as they were at a moment. */
+export function agentsAsOf(history: RecordHistory, asOf: Moment | undefined): AgentLookup {
+  return {
     find: (kind, id) => history.find(kind, id, asOf),
     findBy: (kind, key) => history.findBy(kind, key, asOf),
   };
-  return findAgent(records, idOrName);
 }
 
-/** Many agents as they were at a moment, by the texts that name them, where there is such an agent. */
-export async function findAgents(
-  history: RecordHistory,
-  idsOrNames: ReadonlySet<string>,
-  asOf?: Moment,
-): Promise<ReadonlyMap<string, Agent>> {
+/** Agents by the texts that name them, where there is such an agent. */
+export type NamedAgents = ReadonlyMap<string, Agent>;
+
+export async function findAgents(records: AgentLookup, idsOrNames: ReadonlySet<string>): Promise<NamedAgents> {
   const found = new Map<string, Agent>();
   const find = async (idOrName: string): Promise<void> => {
-    const agent = await findAgentAsOf(history, idOrName, asOf);
+    const agent = await findAgent(records, idOrName);
     if (agent !== undefined) found.set(idOrName, agent);
   };
   // At once: reads of single records that wait for each other share their statements.

@@ -16,7 +16,7 @@ import {
 } from '../permissions/principals';
 import type { AskedPermit } from '../permits/permits';
 import type { OnBehalfOf } from '../policies/patterns/principals';
-import { findAgent } from '../agents/find-agent';
+import { findAgents } from '../agents/find-agent';
 import { invalid, present } from '../../core/errors/domain-error';
 import { decimalText } from '../../core/values/decimal';
 import { isWarnedOf, type LimitUse, recordedUse, usedAfter } from '../policies/limits/limit';
@@ -79,11 +79,7 @@ export async function foundPrincipal(
   transaction: LedgerTransaction,
   given: GivenPrincipal | undefined,
 ): Promise<Principal | null> {
-  const people = new Map<string, Agent>();
-  for (const name of namedPeople(transaction.caller, given)) {
-    const agent = await findAgent(transaction, name);
-    if (agent !== undefined) people.set(name, agent);
-  }
+  const people = await findAgents(transaction, new Set(namedPeople(transaction.caller, given)));
   const principal = principalOf(transaction.caller, given, people);
   if (principal === undefined) throw invalid([unknownPersonFault('onBehalfOf')]);
   return principal;

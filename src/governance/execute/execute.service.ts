@@ -8,8 +8,9 @@ import { decidedNote, type DecisionBasis, EXECUTION, type Execution } from '../e
 import { actionHash } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Caller } from '../../ledger/caller';
-import { type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
+import { type Foresight, type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { existence } from '../../ledger/lookup';
 import { entityIdIn } from '../policies/conditions/condition';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
@@ -54,6 +55,13 @@ export class ExecuteService {
     const entityId = entityIdIn(request.resourceId);
     const entities = entityId === null ? [] : [existence(ENTITY, entityId)];
     const lookups = [agentLookup(agent), ...people, ...entities];
+    const foresight: Foresight = async (transaction) => {
+      const found = await findAgent(transaction, agent);
+      if (found === undefined) return [];
+      const asked = { ...request, agentId: found.id, onBehalfOf: null };
+      const ofLimits = (): RowsAsked[] => askedOfOpen(transaction, actionHash(asked));
+      return this.permissions.foreseen(found, request, transaction.now, ofLimits);
+    };
     const kept = await this.ledger.prefetching(...lookups).write(
       caller,
       async (transaction) => {
@@ -61,13 +69,7 @@ export class ExecuteService {
       },
       {
         beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first),
-        foresight: async (transaction) => {
-          const found = await findAgent(transaction, agent);
-          const { sums, rows } = this.permissions.foreseen(found, request, transaction.now);
-          if (found === undefined || sums.length === 0) return { sums, rows };
-          const hash = actionHash({ ...request, agentId: found.id, onBehalfOf: null });
-          return { sums, rows: [...rows, ...askedOfOpen(transaction, hash)] };
-        },
+        ...(!this.permissions.asksNothing && { foresight }),
       },
     );
     const execution = await this.runner.carriedOut(caller, kept);
@@ -85,12 +87,12 @@ export class ExecuteService {
     const asked = await askedExecution(transaction, agent, request, principal?.onBehalfOf ?? null, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, basis);
     const { permit } = request;
-    if (requirement === null) return this.authorise(transaction, { asked, permit }, permission);
+    if (requirement === null) return this.authorise(transaction, asked, permit, permission);
     const { maxPendingApprovals: maxPending } = this.configuration;
     const grant = (): Promise<ServingGrant | null> =>
       this.grants.serving(transaction, { ...asked, onBehalfOf: asked.principal }, requirement);
     const answer = await askForApproval(transaction, asked, { requirement, basis, maxPending, grant });
-    if ('serving' in answer) return this.authorise(transaction, { asked, permit }, permission, answer);
+    if ('serving' in answer) return this.authorise(transaction, asked, permit, permission, answer);
     if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, basis);
   }
@@ -101,7 +103,8 @@ export class ExecuteService {
    */
   private async authorise(
     transaction: LedgerTransaction,
-    { asked, permit }: Permitted,
+    asked: AskedExecution,
+    permit: AskedPermit | undefined,
     { basis, used: wanted }: Permission,
     granted?: GrantAnswer,
   ): Promise<Execution> {
@@ -148,12 +151,6 @@ export class ExecuteService {
     if (isSame && isAllowed && (requirement === null || (await isServed(requirement)))) return null;
     return this.answer(transaction, asker, request);
   }
-}
-
-/** What is about to be authorised, and the permit that was asked for with it. */
-interface Permitted {
-  readonly asked: AskedExecution;
-  readonly permit: AskedPermit | undefined;
 }
 
 type GrantAnswer = Extract<ApprovalAnswer, { serving: ServingGrant }>;

@@ -6,7 +6,7 @@ import type { Dialect } from '../../ledger/database/dialect';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { RecordHistory } from '../../ledger/record-history';
 import { type AskedRows, readAsked, type RowsAsked } from '../../ledger/records/rows-asked';
-import { type SumKey, sumName } from '../../ledger/records/sum-key';
+import { sumAsked, type SumKey, sumName } from '../../ledger/records/sum-key';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { type Claim, CLAIM, predicateKeyOf } from '../entities/claim.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
@@ -14,7 +14,6 @@ import { type DecisionBasis, EXECUTION, USING_ACTIONS, WAS_AUTHORISED } from '..
 import {
   type ClaimKey,
   claimName,
-  type ConditionQuestion,
   type EarlierKey,
   earlierName,
   type KnownClaim,
@@ -99,8 +98,12 @@ export class FactReader {
   }
 
   /** What these ask the database inside a command. */
-  asked(facts: readonly ConditionQuestion[]): RowsAsked[] {
-    return facts.map((fact) => ('earlier' in fact ? this.askedEarlier(fact.earlier) : this.askedClaims(fact.claim)));
+  asked({ uses, facts }: Asks): RowsAsked[] {
+    const sums = uses.map(({ sum }) => sumAsked(this.database.dialect, sum));
+    const others = facts.map((fact) =>
+      'earlier' in fact ? this.askedEarlier(fact.earlier) : this.askedClaims(fact.claim),
+    );
+    return [...sums, ...others];
   }
 
   private readBy(read: AskedRows, besides?: string): Pick<FactSource, 'earlier' | 'claims'> {

@@ -11,9 +11,9 @@ import { matchesAction } from '../../core/values/action-pattern';
 import { labelFault } from '../../core/values/label-fault';
 import { Injectable } from '@nestjs/common';
 import { decimalText } from '../../core/values/decimal';
-import type { Foreseen, LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../../ledger/ledger-transaction';
+import type { RowsAsked } from '../../ledger/records/rows-asked';
 import { FactReader, gatheredFacts, recordedFacts } from './facts';
-import { NOTHING_ASKED } from '../policies/evaluation/policy-evaluator';
 import { type LimitUse, recordedUse } from '../policies/limits/limit';
 import type { DecisionBasis, Execution } from '../executions/execution.entity';
 import { ActivePolicies } from '../policies/active-policies';
@@ -308,12 +308,17 @@ export class Permissions {
     return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
   }
 
-  /** What it depends on, but for policies about principals, whom nobody has looked up yet. */
-  foreseen(agent: Agent | undefined, asked: RequestedAction, at: string): Foreseen {
-    const { uses, facts } =
-      agent === undefined
-        ? NOTHING_ASKED
-        : this.policies.inForce.asks({ ...asked, subject: subjectOf(agent), principal: null, at });
-    return { sums: uses.map(({ sum }) => sum), rows: this.facts.asked(facts) };
+  /** Whether it depends on nothing but the agent, the request and the policies, whatever is requested. */
+  get asksNothing(): boolean {
+    return this.policies.inForce.asksNothing;
+  }
+
+  /**
+   * What it depends on, but for policies about principals, whom nobody has looked up yet.
+   * @param ofLimits what is asked besides where there are limits.
+   */
+  foreseen(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowsAsked[]): RowsAsked[] {
+    const asks = this.policies.inForce.asks({ ...asked, subject: subjectOf(agent), principal: null, at });
+    return [...this.facts.asked(asks), ...(asks.uses.length > 0 ? ofLimits() : [])];
   }
 }

@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.entity';
+import type { NamedAgents } from '../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../core/errors/domain-error';
 import type { Caller, TokenPrincipal, Vouching } from '../../ledger/caller';
 import { type EvaluationSubject, subjectOf, subjectText, textsOf } from '../policies/patterns/subjects';
@@ -22,14 +23,14 @@ export interface Principal {
   readonly person: Agent | null;
 }
 
+/** A caller, as far as it matters for whom it may act or ask. */
+export type Vouches = Pick<Caller, 'principals'>;
+
 /** As a request names it. */
 export interface GivenPrincipal {
   readonly subject: string;
   readonly roles?: readonly string[] | null | undefined;
 }
-
-/** Those of {@link namedPeople} that exist. */
-type People = ReadonlyMap<string, Agent>;
 
 const PERSON = 'agent';
 
@@ -40,7 +41,7 @@ export function personNamedBy({ subject }: Pick<OnBehalfOf, 'subject'>): string 
 }
 
 /** The agents that have to be looked up to know for whom a caller acts, by id or name. */
-export function namedPeople({ principals }: Pick<Caller, 'principals'>, given?: GivenPrincipal): string[] {
+export function namedPeople({ principals }: Vouches, given?: GivenPrincipal): string[] {
   const named = given && personNamedBy(given);
   const claimed = isToken(principals) ? principals.claim : null;
   return [...(named === undefined ? [] : [named]), ...(claimed === null ? [] : [claimed])];
@@ -52,12 +53,13 @@ const NOT_VOUCHED = 'not_this_principal';
 /**
  * For whom a request is made: whom it names, if its caller vouches for that, or else whom the caller's token names.
  * Undefined for a person who does not exist.
+ * @param people those of {@link namedPeople} that exist.
  * @throws PERMISSION_DENIED for a principal that the caller does not vouch for.
  */
 export function principalOf(
-  caller: Pick<Caller, 'principals'>,
+  caller: Vouches,
   given: GivenPrincipal | undefined,
-  people: People,
+  people: NamedAgents,
 ): Principal | null | undefined {
   const principal = vouchedPrincipal(caller, given, people);
   if (principal === NOT_VOUCHED) throw callerRefused('not_this_principal');
@@ -65,18 +67,14 @@ export function principalOf(
 }
 
 /** Whether the caller of a request vouches for whom it names. */
-export function isVouched(
-  caller: Pick<Caller, 'principals'>,
-  given: GivenPrincipal | undefined,
-  people: People,
-): boolean {
+export function isVouched(caller: Vouches, given: GivenPrincipal | undefined, people: NamedAgents): boolean {
   return vouchedPrincipal(caller, given, people) !== NOT_VOUCHED;
 }
 
 function vouchedPrincipal(
-  { principals }: Pick<Caller, 'principals'>,
+  { principals }: Vouches,
   given: GivenPrincipal | undefined,
-  people: People,
+  people: NamedAgents,
 ): Principal | null | undefined | typeof NOT_VOUCHED {
   if (isToken(principals)) return tokenPrincipal(principals, given, people);
   if (given === undefined) return null;
@@ -96,7 +94,7 @@ export function unknownPersonFault(path: string): FieldFault {
 function tokenPrincipal(
   token: TokenPrincipal,
   given: GivenPrincipal | undefined,
-  people: People,
+  people: NamedAgents,
 ): Principal | null | typeof NOT_VOUCHED {
   const { claim, roles } = token;
   if (claim === null && given === undefined) return null;
@@ -109,14 +107,14 @@ function tokenPrincipal(
   return principal;
 }
 
-function isSame({ onBehalfOf, person }: Principal, given: GivenPrincipal, people: People): boolean {
+function isSame({ onBehalfOf, person }: Principal, given: GivenPrincipal, people: NamedAgents): boolean {
   const name = personNamedBy(given);
   if (name !== undefined) return person !== null && people.get(name)?.id === person.id;
   const named = otherPrincipal(given.subject, given.roles ?? onBehalfOf.roles ?? []).onBehalfOf;
   return JSON.stringify(named) === JSON.stringify(onBehalfOf);
 }
 
-function personAmong(people: People, idOrName: string): Agent | undefined {
+function personAmong(people: NamedAgents, idOrName: string): Agent | undefined {
   const agent = people.get(idOrName);
   return agent?.kind === 'human' ? agent : undefined;
 }

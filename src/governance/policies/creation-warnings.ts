@@ -11,7 +11,6 @@ import { type Agent, AGENT } from '../agents/agent.entity';
 import { IssuedKeys } from '../../http/authentication/authentication';
 import { findAgents } from '../agents/find-agent';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { RecordHistory } from '../../ledger/record-history';
 import type { Condition } from '../../ledger/record-page';
 import { PasskeyHolders } from '../passkeys/passkeys.service';
 import { type ApproverGroup, PRINCIPAL } from './approval/approval-requirement';
@@ -45,7 +44,6 @@ const UNSIGNED =
 export class CreationWarnings {
   constructor(
     private readonly records: RecordReader,
-    private readonly history: RecordHistory,
     private readonly holders: PasskeyHolders,
     private readonly keys: IssuedKeys,
   ) {}
@@ -58,7 +56,7 @@ export class CreationWarnings {
       for (const name of subjects.flatMap((subject) => mistakenName(subject) ?? [])) mistaken.add(name);
       for (const { subjects: named } of approval?.approvers ?? []) for (const subject of named) approvers.add(subject);
     }
-    const agents = new Set((await findAgents(this.history, mistaken)).keys());
+    const agents = new Set((await findAgents(this.records, mistaken)).keys());
     const isWriting = policies.some(hasClaim) && (await this.keys.someBoundHas(BOTH));
     const found = await this.found(approvers);
     const unheld = await this.unheld(policies.flatMap(({ approval }) => approval?.approvers ?? []));
@@ -87,9 +85,8 @@ export class CreationWarnings {
   private async found(subjects: ReadonlySet<string>): Promise<ReadonlyMap<string, Found>> {
     const patterns = Array.from(subjects, parseSubject);
     const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
-    const agents = await findAgents(this.history, new Set(idsOrNames));
-    const named = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
-    const roles = await this.records.listedAmong(AGENT, 'roles', named, { kind: 'human', status: 'active' });
+    const agents = await findAgents(this.records, new Set(idsOrNames));
+    const held = await this.held(new Set(patterns.flatMap((pattern) => (pattern.kind === 'role' ? pattern.role : []))));
     const isMatched = async (pattern: SubjectPattern): Promise<boolean> => {
       switch (pattern.kind) {
         case 'agent':
@@ -97,7 +94,7 @@ export class CreationWarnings {
         case 'agentKind':
           return this.isAny(pattern.agentKind === 'machine' ? MACHINE : PERSON);
         case 'role':
-          return roles.has(pattern.role);
+          return held.has(pattern.role);
         case 'anyRole':
           return this.isAny(PERSON, ({ roles }) => roles.length > 0);
         case 'everyone':
@@ -117,6 +114,18 @@ export class CreationWarnings {
         found.set(subject, { isMatched: await isMatched(pattern), byMachines: isNamed || subject === 'kind:machine' });
     }
     return found;
+  }
+
+  /** Those of the roles that some active person has. */
+  private async held(roles: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const held = new Set<string>();
+    if (roles.size === 0) return held;
+    const people = { conditions: [PERSON, ACTIVE], order: 'asc', position: null, atOnce: CHUNK } as const;
+    for await (const chunk of this.records.columns(AGENT, ['roles'], people)) {
+      for (const role of chunk.flatMap((person) => person.roles)) if (roles.has(role)) held.add(role);
+      if (held.size === roles.size) break;
+    }
+    return held;
   }
 
   /** The signed groups that nobody with a passkey belongs to. */

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldFault, present } from '../../core/errors/domain-error';
 import {
-  type Agents,
   agentsOf,
   unknownFaults,
   askedPermission,
   type AskedPermission,
   requireMayAsk,
 } from '../permissions/evaluation/questions';
+import type { NamedAgents } from '../agents/find-agent';
 import { Asking, type Basis } from '../permissions/evaluation/evaluations.service';
 import type { AnswerResponse } from '../permissions/evaluation/dto/evaluation.response';
 import { Configuration } from '../../core/config/configuration';
@@ -24,7 +24,7 @@ import type { PlannedPolicy } from './effects/planned-match';
 /** Tests as questions, and the agents that they are about. */
 interface AskedTests {
   readonly questions: readonly AskedPermission[];
-  readonly agents: Agents;
+  readonly agents: NamedAgents;
   /** Of tests that are about agents that do not exist: they have no results. */
   readonly faults: readonly FieldFault[];
 }

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LedgerService } from '../../ledger/ledger.service';
-import { type FollowingRows, LiveRows } from '../../ledger/live-rows';
+import { LiveRows } from '../../ledger/live-rows';
 import { RecordHistory } from '../../ledger/record-history';
 import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 
@@ -11,9 +11,9 @@ import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 @Injectable()
 export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
-  private changed = 0;
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
-  private readonly rows = new LiveRows<Stop>({
+  /** What is to be caught up with other processes before a question is answered. */
+  readonly memory = new LiveRows<Stop>({
     kind: STOP,
     status: 'active',
     actions: STOP_ACTIONS,
@@ -26,27 +26,17 @@ export class ActiveStops implements OnModuleInit {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    await this.ledger.follow(this.rows);
+    await this.ledger.follow(this.memory);
   }
 
-  /** The oldest first. To be asked inside a command, so that no stop comes between the decision and its commit. */
+  /** The oldest first, in another list after each change. To be asked inside a command, so that no stop comes between the decision and its commit. */
   get active(): readonly Stop[] {
     return this.stops;
   }
 
-  /** How often stops have changed. */
-  get changes(): number {
-    return this.changed;
-  }
-
-  /** What is to be caught up with other processes before a question is answered. */
-  get memory(): FollowingRows {
-    return this.rows;
-  }
-
   /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
   catchUp(): Promise<void> {
-    return this.ledger.catchUp(this.rows);
+    return this.ledger.catchUp(this.memory);
   }
 
   /** Those that were active after the entry with the sequence, the oldest first. */
@@ -68,7 +58,6 @@ export class ActiveStops implements OnModuleInit {
       if (stop.status === 'active') active.set(stop.id, stop);
       else active.delete(stop.id);
     this.stops = [...active.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-    this.changed += 1;
     const added = stops.filter(({ status }) => status === 'active');
     if (added.length > 0) for (const listener of this.listeners) listener(added);
   }

@@ -14,7 +14,7 @@ import { AdmittedBy, AnyScope, RateLimitBucket, RequiresScope, Marked } from '..
 import { Waits } from '../../http/waiting/waits';
 import { ActiveStops } from './active-stops';
 import { CreateStopRequest, LiftStopRequest, StopListQuery, StopResponse } from './dto/stop.dto';
-import { STOP } from './stop.entity';
+import { STOP, type Stop } from './stop.entity';
 import { StoppingCallers, StopsService } from './stops.service';
 
 /** An agent that uses up the limit of its address must not keep a person there from stopping it. */
@@ -76,18 +76,19 @@ export class StopsController {
     const request = list.request(equalities(list.filters));
     const page = async (): Promise<StopList> =>
       list.answer(await this.service.page(caller, request), StopResponse.from);
-    let [tag, readAt] = ['', -1];
+    let tag = '';
+    let readOf: readonly Stop[] | null = null;
     /** What differs from the copy that the client has; undefined while nothing does. */
     const read = async (): Promise<StopList | undefined> => {
       await this.stops.catchUp();
-      const { changes } = this.stops;
+      const { active } = this.stops;
       // Memory says whether there is anything to read.
-      if (changes === readAt) return undefined;
+      if (active === readOf) return undefined;
       // A request that waits holds up no list: it takes a place among those being read for each reading.
       const newest = await this.gates.of('lists').run(client, page, { leaving });
       const { data, total } = newest;
       // A cursor differs each time.
-      [tag, readAt] = [entityTagOf({ data, total }), changes];
+      [tag, readOf] = [entityTagOf({ data, total }), active];
       return isCurrentCopy(copies, tag) ? undefined : newest;
     };
     const isOpen = (answer: StopList | undefined): boolean => answer === undefined;

@@ -11,8 +11,6 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
-const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
-
 /** Reads the counters that move with the head, and sums: their cost does not grow with what they count. */
 @Injectable()
 export class CounterReader {
@@ -28,8 +26,7 @@ export class CounterReader {
 
   /** Sequence of the last entry; 0 when there is none. */
   async headSequence(): Promise<number> {
-    const [head] = await this.database.points.all<{ sequence: number }>(SELECT_HEAD_SEQUENCE);
-    return head?.sequence ?? 0;
+    return (await this.read([])).entries;
   }
 
   async read(counters: readonly string[]): Promise<LedgerCounts> {

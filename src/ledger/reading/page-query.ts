@@ -262,11 +262,6 @@ export interface CountedList {
   readonly leaving: AbortSignal | undefined;
 }
 
-interface Extent {
-  readonly first: number;
-  readonly last: number;
-}
-
 interface FoundPlace {
   readonly place: number | null;
 }
@@ -298,7 +293,10 @@ export async function totalInChunks(
 }
 
 /** The range of sequences that contains all rows of the list: times translate to places in its order. */
-async function extentOf(lists: Database['lists'], { source, conditions, upTo }: CountedList): Promise<Extent> {
+async function extentOf(
+  lists: Database['lists'],
+  { source, conditions, upTo }: CountedList,
+): Promise<{ first: number; last: number }> {
   // An altered head may claim anything: counting ends with the table.
   const lastSql = `SELECT max(${columnOf(source.table, source.orderColumn)}) AS "place" FROM ${quoted(source.table)}`;
   const [end] = await lists.all<FoundPlace>(lastSql);

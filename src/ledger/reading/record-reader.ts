@@ -3,7 +3,6 @@ import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
 import {
   ANY_SIZE,
-  columnOf,
   HEAD_COLUMN,
   pageQuery,
   type PageSource,
@@ -20,17 +19,14 @@ import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
-import { counterName } from '../records/counters';
-import { arraysOfOne, LIST_ITEMS } from '../records/statements';
+import { arraysOfOne } from '../records/statements';
 import { chunksOf } from './chunks';
 import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
-import { type ColumnDefinition, type Dialect, quoted } from '../database/dialect';
+import { quoted } from '../database/dialect';
 
 /** Keys by which one statement reads records, however large these are. */
 const READ_AT_ONCE = 50;
-/** Values that one statement looks for: each may be in the lists of many records that the other columns rule out. */
-const LISTED_AT_ONCE = 100;
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
@@ -123,65 +119,35 @@ export class RecordReader {
     limit: number,
     viewer?: Viewer,
   ): AsyncGenerator<readonly Row[]> {
+    const names = this.catalog.codec(kind).columns.map(({ name }) => name as ColumnOf<Row>);
     const range = { conditions, order: 'asc', position: null, atOnce: limit } as const;
-    return this.scan<Row>(kind, this.catalog.codec(kind).columns, range, viewer);
+    return this.columns(kind, names, range, viewer) as AsyncGenerator<readonly Row[]>;
   }
 
   /**
    * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
    * which few are wanted. Each chunk is read when it is asked for.
    */
-  columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+  async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
     names: readonly Name[],
-    range: RecordRange,
+    { conditions, order, position: from, atOnce: limit }: RecordRange,
     viewer?: Viewer,
   ): AsyncGenerator<readonly (Pick<Row, Name> & GovernedRow)[]> {
-    return this.scan(kind, this.catalog.codec(kind).columnsNamed(names), range, viewer);
-  }
-
-  private async *scan<Found extends GovernedRow>(
-    kind: AnyRecordKind,
-    columns: readonly ColumnDefinition[],
-    { conditions, order, position: from, atOnce: limit }: RecordRange,
-    viewer: Viewer | undefined,
-  ): AsyncGenerator<readonly Found[]> {
     const codec = this.catalog.codec(kind);
+    const columns = codec.columnsNamed(names);
     // The total is not needed here, so it is set and not counted.
     const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
     for (let position = from, more = true; more;) {
       const request: PageRequest = { conditions, limit, offset: 0, order, position, ...total };
       const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
-      const rows = page.rows.map((row) => codec.decodeColumns(row, columns) as unknown as Found);
+      const rows = page.rows.map(
+        (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
+      );
       yield rows;
       position = rows.at(-1)?.createdSequence ?? null;
       more = page.more;
     }
-  }
-
-  /**
-   * @internal Those of the values that are in the list of some record whose other columns have the given values, in few
-   * statements.
-   * @param column one of the kind's `listColumns`.
-   */
-  async listedAmong<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    column: ColumnOf<Row>,
-    values: readonly string[],
-    others: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
-  ): Promise<ReadonlySet<string>> {
-    visibilityOf(kind, undefined);
-    const { lists, dialect } = this.database;
-    const wanted = others as Readonly<Record<string, string>>;
-    const sql = listedQuery(dialect, this.catalog.codec(kind).table, Object.keys(wanted));
-    const found = new Set<string>();
-    for (let start = 0; start < values.length; start += LISTED_AT_ONCE) {
-      const some = values.slice(start, start + LISTED_AT_ONCE);
-      const items = some.map((value, index) => [counterName(kind.counter, column, value), index]);
-      const rows = await lists.all<{ place: number }>(sql, [JSON.stringify(items), ...Object.values(wanted)]);
-      for (const { place } of rows) found.add(some[place] ?? '');
-    }
-    return found;
   }
 
   /** The ids of the records that are due, the earliest first, in chunks; each is read when it is asked for. */
@@ -241,18 +207,6 @@ function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer |
   const isSame = (request.totalOf ?? null) === onlyAgentSeen(kind, viewer);
   const conditions = [...request.conditions, ...visibilityOf(kind, viewer)];
   return { ...request, conditions, total: isSame ? request.total : null };
-}
-
-/** The place of each item that some record lists. A scalar subquery, of which the first row found is enough. */
-function listedQuery(dialect: Dialect, table: string, others: readonly string[]): string {
-  const asked = dialect.jsonAt(0, { name: 'item', type: 'text' });
-  const place = dialect.jsonAt(1, { name: 'place', type: 'integer' });
-  const conditions = others.map((name, index) => `${dialect.unindexed(columnOf(table, name))} = $${index + 2}`);
-  const record =
-    `SELECT 1 FROM ${quoted(LIST_ITEMS)} AS listed JOIN ${quoted(table)} ` +
-    `ON ${columnOf(table, 'createdSequence')} = listed."createdSequence" ` +
-    `WHERE ${[`listed."item" = ${asked}`, ...conditions].join(' AND ')} LIMIT 1`;
-  return `SELECT ${place} AS "place" FROM ${dialect.jsonElements('$1')} WHERE (${record}) = 1`;
 }
 
 /** A record that is due. */

@@ -41,8 +41,6 @@ export class RecordCodec {
   /** Both statements take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
-  /** Updates rows of which columns change that otherwise never do. */
-  readonly rewriteRows: string;
   readonly deleteRows: string;
   /** Selects which of the ids in a JSON array of one-element arrays exist. */
   readonly selectIds: string;
@@ -64,7 +62,6 @@ export class RecordCodec {
     const time = timeColumn === undefined ? [] : [timeColumn];
     this.fixed = new Set(['id', 'createdSequence', ...time, ...uniqueKeys.flat(), ...fixed]);
     this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed);
-    this.rewriteRows = updateRows(dialect, this.table, this.columns, new Set(['id', 'createdSequence']));
     this.deleteRows = deleteRows(dialect, this.table);
     this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
     this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);

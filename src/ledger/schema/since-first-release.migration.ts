@@ -3,7 +3,6 @@ import {
   type QueryRunner,
   Table,
   type TableColumnOptions,
-  type TableForeignKey,
   TableIndex,
   type TableIndexOptions,
 } from 'typeorm';
@@ -235,8 +234,7 @@ function among(column: string): TableIndexOptions {
 /** An entity is removed at once; its claims, which nothing shows any more, are deleted later. */
 async function releaseClaims(queryRunner: QueryRunner): Promise<void> {
   const table = await queryRunner.getTable('claims');
-  const keys: TableForeignKey[] = [...(table?.foreignKeys ?? [])];
-  for (const key of keys) await queryRunner.dropForeignKey('claims', key);
+  for (const key of [...(table?.foreignKeys ?? [])]) await queryRunner.dropForeignKey('claims', key);
 }
 
 /** By what conditions find claims, in whichever Unicode form their predicates were sent. Of those in ASCII there is one. */

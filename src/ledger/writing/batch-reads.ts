@@ -58,11 +58,6 @@ export class BatchReads {
     await Promise.all(Array.from(groups.values(), (group) => this.prefetchGroup(group)));
   }
 
-  /** Rows have been removed that nobody has named. */
-  forget(): void {
-    this.found.clear();
-  }
-
   private async prefetchGroup(group: readonly [Lookup, ...Lookup[]]): Promise<void> {
     const [{ kind, column, isExistence }] = group;
     const values = [...new Set(group.map(({ value }) => value))];
@@ -110,22 +105,12 @@ export function nameOf({ subjectType }: AnyRecordKind, key: Where): string {
   return JSON.stringify([subjectType, ...Object.entries(key).sort()]);
 }
 
-interface Known extends Pick<RowsAsked, 'dependsOn'> {
-  readonly rows: readonly unknown[];
-}
-
-interface ChangedRow {
-  readonly codec: { readonly kind: AnyRecordKind };
-  /** Null once it is removed. */
-  readonly row: GovernedRow | null;
-  readonly isErased: boolean;
-}
-
 /** What the commands of a batch have asked, until a command changes a row that it depends on. */
 export class AskedRows {
-  private readonly known = new Map<string, Known>();
-  /** The names of what depends on rows of a kind. */
-  private readonly dependents = new Map<AnyRecordKind, Set<string>>();
+  /** The rows that were found, by name. */
+  private readonly known = new Map<string, readonly unknown[]>();
+  /** What was asked that depends on rows of a kind, by name. */
+  private readonly dependents = new Map<AnyRecordKind, Map<string, RowsAsked>>();
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
@@ -138,21 +123,19 @@ export class AskedRows {
     const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
     const found = await readAsked(this.connection, [...missing.values()]);
-    for (const [index, [name, { dependsOn }]] of [...missing].entries()) {
-      this.known.set(name, { rows: found[index] ?? [], dependsOn });
-      for (const { kind } of dependsOn)
-        this.dependents.set(kind, (this.dependents.get(kind) ?? new Set<string>()).add(name));
+    for (const [index, [name, one]] of [...missing].entries()) {
+      this.known.set(name, found[index] ?? []);
+      for (const { kind } of one.dependsOn)
+        this.dependents.set(kind, (this.dependents.get(kind) ?? new Map<string, RowsAsked>()).set(name, one));
     }
-    return asked.map((one) => (this.known.get(nameOfAsked(one))?.rows ?? []) as readonly Found[]);
+    return asked.map((one) => (this.known.get(nameOfAsked(one)) ?? []) as readonly Found[]);
   }
 
-  /** A command has changed a row. What it was before is not known here. */
-  forget({ codec: { kind }, row, isErased }: ChangedRow): void {
-    for (const name of this.dependents.get(kind) ?? []) {
-      const isTouched = this.known
-        .get(name)
-        ?.dependsOn.some((on) => on.kind === kind && (row === null || isErased || hasValues(row, on.values)));
-      if (isTouched === true) this.known.delete(name);
+  /** A command has changed a row. What it was before is not known here. @param row null if it was removed or erased. */
+  forget(kind: AnyRecordKind, row: GovernedRow | null): void {
+    for (const [name, { dependsOn }] of this.dependents.get(kind) ?? []) {
+      const isTouched = dependsOn.some((on) => on.kind === kind && (row === null || hasValues(row, on.values)));
+      if (isTouched) this.known.delete(name);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
-import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
+import { ENTRY_COLUMNS, type LedgerLeftover, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
@@ -13,7 +13,6 @@ import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows, BatchReads, nameOf, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
-import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
 const FULL = 16 * 1024 * 1024;
@@ -35,13 +34,13 @@ export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): B
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
-  rows = new RowChanges();
+  readonly rows = new RowChanges();
   readonly ulids: UlidSequence;
   /** Those that its commands have changed, by name. */
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SqlStatement[] = [];
-  /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
+  /** True when dependent rows of removed records, or what was erased, are to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
   private asked: AskedRows | null = null;
@@ -50,8 +49,7 @@ export class Batch {
   private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
-  private removals: OwnedRemoval[] = [];
-  private erased: ErasedSubject[] = [];
+  private leftovers: LedgerLeftover[] = [];
   private flushing: Promise<void> | null = null;
   /** Characters of the states of its entries. */
   private stateSize = 0;
@@ -94,15 +92,14 @@ export class Batch {
     }
     for (const change of command.rows.all) {
       this.rows.put(change);
-      this.asked?.forget(change);
+      this.asked?.forget(change.codec.kind, change.isErased ? null : change.row);
     }
     this.counts.addAll(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
     for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
-    this.erased.push(...command.erased);
-    this.leavesRows ||= command.erased.length > 0;
-    if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
+    this.leftovers.push(...command.leftovers);
+    this.leavesRows ||= command.leftovers.length > 0;
   }
 
   /**
@@ -142,42 +139,20 @@ export class Batch {
     await this.means.connection.runAll([...statements, ...kept, ...this.sideWrites]);
   }
 
-  private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
-    this.removals.push(...removals);
-    this.leavesRows ||= removals.some(({ count }) => count > LEFTOVER_CHUNK);
-    await this.flush();
-    // Dependent rows that are known here are gone.
-    this.rows = new RowChanges();
-    this.means.reads.forget();
-  }
-
   private async unwritten(): Promise<SqlStatement[]> {
-    const { entries, nodes, removals, erased } = this;
+    const { entries, nodes, leftovers } = this;
     const changes = this.rows.takeUnwritten();
-    [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
+    [this.entries, this.nodes, this.leftovers] = [[], [], []];
     const statements: SqlStatement[] = [];
     const turn = new Turn(true);
     const { catalog } = this.means;
-    const unwritten = { changes, removals, erased, entries, nodes };
+    const unwritten = { changes, leftovers, entries, nodes };
     for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
       if (statements.length > 0 && turn.isOver) await turn.next();
       statements.push(statement);
     }
     return statements;
   }
-}
-
-/** Rows that are removed with their owner. */
-export interface OwnedRemoval {
-  readonly codec: RecordCodec;
-  readonly ownerId: string;
-  readonly count: number;
-}
-
-/** A record whose contents are to be taken from the entries about it. */
-export interface ErasedSubject {
-  readonly subjectType: string;
-  readonly id: string;
 }
 
 /** What follows from a commit; a promise is waited for. */
@@ -253,8 +228,7 @@ class RowChanges {
 export class PendingChanges {
   readonly rows = new RowChanges();
   readonly entries: UnsealedEntry[] = [];
-  readonly ownedRemovals: OwnedRemoval[] = [];
-  readonly erased: ErasedSubject[] = [];
+  readonly leftovers: LedgerLeftover[] = [];
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
@@ -274,8 +248,7 @@ const AT_ONCE = 1_000;
 /** What the transaction of a batch writes besides its head, counters and kept answers. */
 interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
-  readonly removals: readonly OwnedRemoval[];
-  readonly erased: readonly ErasedSubject[];
+  readonly leftovers: readonly LedgerLeftover[];
   readonly entries: readonly StoredEntry[];
   /** The subtrees that the entries have completed. */
   readonly nodes: readonly TreeNode[];
@@ -283,34 +256,32 @@ interface UnwrittenBatch {
 
 /**
  * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little. Removes before it adds; removes dependent rows first, and adds owners first. One by one: there may be
- * thousands of rows.
+ * little. Removes before it adds, and adds owners first. One by one: there may be thousands of rows.
  */
 function* batchStatements(
   sql: LedgerSql,
-  { changes, removals, erased, entries, nodes }: UnwrittenBatch,
+  { changes, leftovers, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
 ): Generator<SqlStatement> {
-  for (const { codec, ownerId, count } of removals) {
-    yield { sql: deleteChunkSql(codec), parameters: [ownerId] };
-    if (count > LEFTOVER_CHUNK) yield { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
-  }
-  for (const { subjectType, id } of erased) {
-    yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
-  }
+  yield* rowStatements(
+    sql.insertLeftovers,
+    leftovers.map(({ subjectType, ownerId }) => [subjectType, ownerId]),
+  );
   const rows = new Map<string, (readonly SqlValue[])[]>();
-  for (const change of changes) {
-    const written = writingSql(change);
-    const others = rows.get(written);
-    const values = change.encoded?.values ?? [change.id];
-    if (others === undefined) rows.set(written, [values]);
-    else others.push(values);
+  const add = (written: string, values: readonly SqlValue[]): void => {
+    const others = rows.get(written) ?? [];
+    others.push(values);
+    rows.set(written, others);
+  };
+  for (const { codec, id, encoded, isNew, isErased } of changes) {
+    // What is erased is replaced: an update leaves some columns as they are.
+    const isReplaced = isErased && !isNew;
+    if (encoded === null || isReplaced) add(codec.deleteRows, [id]);
+    if (encoded !== null) add(isNew || isReplaced ? codec.insertRows : codec.updateRows, encoded.values);
   }
   for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
-  // A kind may have one text for two of them.
-  for (const { updateRows, rewriteRows, insertRows } of order)
-    for (const written of new Set([updateRows, rewriteRows, insertRows]))
-      yield* rowStatements(written, rows.get(written));
+  for (const { updateRows, insertRows } of order)
+    for (const written of [updateRows, insertRows]) yield* rowStatements(written, rows.get(written));
   yield* listItemStatements(sql, changes);
   yield* rowStatements(sql.insertEntries, entries.map(entryValues));
   yield* rowStatements(
@@ -357,11 +328,4 @@ function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[] = []
 
 function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
-}
-
-/** The statement that writes a changed row, together with others. */
-function writingSql({ codec, encoded, isNew, isErased }: RowChange): string {
-  if (encoded === null) return codec.deleteRows;
-  if (isNew) return codec.insertRows;
-  return isErased ? codec.rewriteRows : codec.updateRows;
 }

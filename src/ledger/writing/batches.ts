@@ -3,14 +3,13 @@ import { Batch, type BatchMeans, batchMeans } from './batch';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
-import type { Foreseen, Foresight } from '../ledger-transaction';
+import type { Foresight } from '../ledger-transaction';
 import type { LiveMemory } from '../live-rows';
-import { sumAsked } from '../records/sum-key';
+import type { RowsAsked } from '../records/rows-asked';
 import type { RecordCatalog } from '../records/record-catalog';
 import { type CommandOutcome, Commands, type QueuedCommand } from './commands';
-import type { WriterConnection } from './writer-connection';
+import { proofOf, type WriterConnection } from './writer-connection';
 
-const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
 /**
  * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
  * session that holds a lock and is idle for some seconds.
@@ -70,13 +69,12 @@ export class Batches {
   private async finish(batch: Batch): Promise<CommitProof | null> {
     const { means, hasEntries, sideWrites, position } = batch;
     const { kept } = means;
-    const { sequence, hash, timestamp } = position;
     if (!hasEntries && kept.isEmpty && sideWrites.length === 0) return null;
-    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : kept.proof(timestamp);
+    const proof = hasEntries ? proofOf(position) : kept.proof(position.timestamp);
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(timestamp) : []);
+    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(position.timestamp) : []);
     return proof;
   }
 
@@ -84,14 +82,11 @@ export class Batches {
   private async readForeseen(batch: Batch, queued: readonly QueuedCommand[]): Promise<void> {
     // A single one reads no less at once.
     if (queued.length === 1) return;
-    const all: Foreseen[] = [];
+    const asked: RowsAsked[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued)
-      if (foresight !== null) all.push(await foreseenBy(foresight, new CommandDraft(batch, caller, now)));
-    const { dialect } = this.catalog;
-    await batch.askedRows.read(
-      all.flatMap(({ rows, sums }) => [...rows, ...sums.map((key) => sumAsked(dialect, key))]),
-    );
+      if (foresight !== null) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+    if (asked.length > 0) await batch.askedRows.read(asked);
   }
 
   private async run(batch: Batch, queued: readonly QueuedCommand[]): Promise<CommandOutcome[]> {
@@ -114,12 +109,12 @@ function mustCommit({ sideWrites, isFull }: Batch, outcomes: readonly CommandOut
 }
 
 /** None where it fails: the command will fail as well, and say so. */
-async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<Foreseen> {
+async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<readonly RowsAsked[]> {
   try {
     return await foresight(draft);
   } catch (error) {
     if (error instanceof DatabaseFault) throw error;
-    return { sums: [], rows: [] };
+    return [];
   }
 }
 
@@ -127,5 +122,5 @@ async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<Fo
 async function prefetch(commands: readonly QueuedCommand[], { reads, kept }: BatchMeans): Promise<void> {
   const lookups = commands.flatMap(({ lookups: own }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  if (lookups.length > 0 || writes.length > 0) await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
+  await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
 }

@@ -15,6 +15,7 @@ import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
+import { ERASED } from './leftover-statements';
 
 const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
 const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
@@ -22,23 +23,14 @@ const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'clai
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 
-/** A row before and after a change: null where there is none. */
-interface Change {
-  readonly codec: RecordCodec;
-  readonly id: string;
-  readonly previous: GovernedRow | null;
-  readonly row: GovernedRow | null;
-}
-
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no other command of the batch has seen them.
  */
 export class CommandDraft implements LedgerTransaction {
   readonly pending = new PendingChanges();
-  private readonly seen = new Map<string, GovernedRow>();
-  /** Ids of rows that are known to exist. */
-  private readonly present = new Set<string>();
+  /** By id; null: all that is known of it is that it exists. */
+  private readonly seen = new Map<string, GovernedRow | null>();
   /** Reads and entries so far: the number grows as long as the command makes progress. */
   steps = 0;
   private reads = 0;
@@ -78,7 +70,7 @@ export class CommandDraft implements LedgerTransaction {
       change === undefined
         ? await this.reading(() => this.batch.means.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
-    if (isPresent) this.present.add(id);
+    if (isPresent && !this.seen.has(id)) this.seen.set(id, null);
     return isPresent;
   }
 
@@ -163,45 +155,38 @@ export class CommandDraft implements LedgerTransaction {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
-    const codec = this.codec(kind);
-    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
-    this.change({ codec, id: created.id, previous: null, row: created }, note);
+    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId));
+    this.change(kind, created.id, created, note, { isNew: true });
     return created;
   }
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
-    const previous = this.previous(kind, row.id);
-    const codec = this.codec(kind);
-    codec.requireUnchanged(previous, row);
-    this.change({ codec, id: row.id, previous, row }, note);
+    this.change(kind, row.id, row, note);
     return row;
   }
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
-    const previous = this.previous(kind, row.id);
-    this.change({ codec: this.codec(kind), id: row.id, previous, row: null }, note);
+    this.change(kind, row.id, null, note);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const count = await this.count(kind, { [ownerColumn(kind)]: ownerId } as Partial<Row>);
-    this.pending.ownedRemovals.push({ codec: this.codec(kind), ownerId, count });
+    if (count > 0) this.pending.leftovers.push({ subjectType: kind.subjectType, ownerId });
     this.pending.counts.add(kind.counter, -count);
     return count;
   }
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
-    const previous = this.previous(kind, row.id);
-    this.change({ codec: this.codec(kind), id: row.id, previous, row }, note, true);
-    this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
+    this.change(kind, row.id, row, note, { isErased: true });
+    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: row.id });
     return row;
   }
 
   eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
-    const { subjectType } = kind;
-    this.addEntry(subjectType, id, null, note);
-    this.pending.erased.push({ subjectType, id });
+    this.addEntry(kind.subjectType, id, null, note);
+    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: id });
   }
 
   async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
@@ -273,27 +258,36 @@ export class CommandDraft implements LedgerTransaction {
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
-    return this.pending.entries
+    const { entries, leftovers } = this.pending;
+    const erased = leftovers.filter(({ subjectType }) => subjectType.startsWith(ERASED));
+    return entries
       .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
-      .filter((recorded) => !this.pending.erased.some(({ id }) => id === recorded));
+      .filter((recorded) => !erased.some(({ ownerId }) => ownerId === recorded));
   }
 
   get headSequence(): number {
     return this.batch.position.sequence + this.pending.entries.length;
   }
 
-  /** @param isErased whether columns change that otherwise never do. */
-  private change({ codec, id, previous, row }: Change, note: EntryNote, isErased = false): void {
-    const { kind } = codec;
+  /** @param row null: it is removed. @param options.isErased columns change that otherwise never do. */
+  private change(
+    kind: AnyRecordKind,
+    id: string,
+    row: GovernedRow | null,
+    note: EntryNote,
+    { isNew = false, isErased = false } = {},
+  ): void {
+    const codec = this.codec(kind);
+    const previous = isNew ? null : this.previous(kind, id);
+    if (previous !== null && row !== null && !isErased) codec.requireUnchanged(previous, row);
     const encoded = row === null ? null : codec.encode(row);
     // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
     this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
     if (previous !== null) this.pending.counts.addRow(kind, previous, -1);
     if (row !== null) this.pending.counts.addRow(kind, row, 1);
-    this.pending.rows.put({ codec, id, row, encoded, isNew: previous === null, isErased });
+    this.pending.rows.put({ codec, id, row, encoded, isNew, isErased });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
-    if (row === null) this.present.delete(id);
   }
 
   private async reading<Found>(read: () => Promise<Found>): Promise<Found> {
@@ -363,8 +357,8 @@ export class CommandDraft implements LedgerTransaction {
 
   /** A change must start from what this command has read; anything else would overwrite another command's change. */
   private previous(kind: AnyRecordKind, id: string): GovernedRow {
-    const previous = this.seen.get(id);
-    if (previous === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
+    const previous = this.seen.get(id) ?? null;
+    if (previous === null) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
     return previous;
   }
 

@@ -1,43 +1,47 @@
-import { quoted } from '../database/dialect';
+import { type Dialect, quoted } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
 import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { LEFTOVERS } from '../schema/ledger-tables';
 
 /** Most dependent rows deleted in one transaction: takes some milliseconds. */
-export const LEFTOVER_CHUNK = 1_000;
+const LEFTOVER_CHUNK = 1_000;
+/** Most owners whose rows are deleted in one transaction. */
+const MOST_OWNERS = 100;
 
 /** Before the kind of a record whose entries still hold what was erased. */
 export const ERASED = 'erased ';
 
-export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-
 /** Has entries about an erased record emptied once more: somebody may have put back what they held. */
 export function emptyAgain(subjectType: string, id: string): SqlStatement {
-  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
+  const sql = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+  return { sql, parameters: [`${ERASED}${subjectType}`, id] };
 }
 
-/** Deletes the first rows of the owner `$1`. */
-export function deleteChunkSql({ kind, table }: RecordCodec): string {
-  const chunk =
-    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
-    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
+/** Deletes rows of the owners in the JSON array of one-element arrays `$1`. */
+export function deleteChunkSql({ kind, table }: RecordCodec, dialect: Dialect): string {
+  const owned = `${quoted(ownerColumn(kind))} IN ${ownersSql(dialect)}`;
+  const chunk = `SELECT "id" FROM ${quoted(table)} WHERE ${owned} LIMIT ${LEFTOVER_CHUNK}`;
   return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
 }
 
-/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
-export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
+function ownersSql(dialect: Dialect): string {
+  return `(SELECT ${dialect.jsonAt(0, { name: 'ownerId', type: 'text' })} FROM ${dialect.jsonElements('$1')})`;
+}
+
+/** Removed owners with rows to delete. If an owner still exists, nothing is deleted, whoever put it in the table. */
+export function selectLeftoversSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (
-    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
+    `SELECT "ownerId" FROM "${LEFTOVERS}" AS gone WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = gone."ownerId") LIMIT ${MOST_OWNERS}`
   );
 }
 
-/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
-export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
+/** Removes those of the owners `$1` from the table that have no rows left. */
+export function forgetLeftoversSql({ kind, table }: RecordCodec, dialect: Dialect): string {
   return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
+    `DELETE FROM "${LEFTOVERS}" AS gone WHERE "subjectType" = '${kind.subjectType}' AND "ownerId" IN ${ownersSql(dialect)} ` +
+    `AND NOT EXISTS (SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = gone."ownerId")`
   );
 }
 
@@ -70,33 +74,24 @@ export interface ErasedRecord {
   readonly sequence: number;
 }
 
-/** Entries about the record before the one that erased it, which stays itself; of an entity also those about its claims. */
-function leftOf({ subjectType }: ErasedRecord, id: string, sequence: string): string {
-  const isEntity = subjectType === `${ERASED}entity`;
-  const about = isEntity
-    ? `("subjectId" = ${id} OR ("entityId" = ${id} AND "subjectType" = 'claim'))`
-    : `"subjectId" = ${id}`;
-  return `SELECT "sequence" FROM "ledger_entries" WHERE ${about} AND "sequence" < ${sequence} AND ${holdsContentsSql()}`;
-}
+/**
+ * Entries about the record `$1` before `$2`, the one that erased it, which stays itself; of an entity also those about its
+ * claims. No other record has claims.
+ */
+const LEFT_OF_ERASED =
+  `SELECT "sequence" FROM "ledger_entries" WHERE ("subjectId" = $1 OR ("entityId" = $1 AND "subjectType" = 'claim')) ` +
+  `AND "sequence" < $2 AND ${holdsContentsSql()}`;
 
 /**
  * The only statement that takes anything from an entry, or changes one. Its hashes stay, and so do its place, its time,
  * and who did what to which record. The emptied entry names the first later entry that records the erasure, so emptying
  * it again gives the same row.
  */
-export function eraseContentsSql(record: ErasedRecord): string {
-  return (
-    `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
-    `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
-    `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND said."action" LIKE '%.erased') ` +
-    `WHERE "sequence" IN (${leftOf(record, '$1', '$2')} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`
-  );
-}
+export const ERASE_CONTENTS =
+  `UPDATE "ledger_entries" SET "details" = 'null', "ip" = NULL, "reason" = NULL, "requestId" = NULL, "state" = NULL, ` +
+  `"detailsSalt" = NULL, "stateSalt" = NULL, "erased" = (SELECT min(said."sequence") FROM "ledger_entries" AS said ` +
+  `WHERE said."subjectId" = $1 AND said."sequence" > "ledger_entries"."sequence" AND said."action" LIKE '%.erased') ` +
+  `WHERE "sequence" IN (${LEFT_OF_ERASED} ORDER BY "sequence" LIMIT ${LEFTOVER_CHUNK})`;
 
-/** Removes the record from the table once its entries hold nothing more. */
-export function forgetErasedSql(record: ErasedRecord): string {
-  return (
-    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 ` +
-    `AND NOT EXISTS (${leftOf(record, '$1', '$2')})`
-  );
-}
+/** Removes the record, of the kind `$3`, from the table once its entries hold nothing more. */
+export const FORGET_ERASED = `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $3 AND "ownerId" = $1 AND NOT EXISTS (${LEFT_OF_ERASED})`;

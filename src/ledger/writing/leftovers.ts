@@ -4,13 +4,14 @@ import type { CommitProof, SqlConnection, SqlStatement } from '../database/sql-c
 import {
   deleteChunkSql,
   type ErasedRecord,
-  eraseContentsSql,
-  forgetErasedSql,
-  forgetLeftoverSql,
+  ERASE_CONTENTS,
+  FORGET_ERASED,
+  forgetLeftoversSql,
   SELECT_ERASED,
-  selectLeftoverSql,
+  selectLeftoversSql,
 } from './leftover-statements';
 import type { RecordCatalog } from '../records/record-catalog';
+import { arraysOfOne } from '../records/statements';
 import type { WriterConnection } from './writer-connection';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
@@ -84,23 +85,22 @@ export class Leftovers {
     this.truncateAt = performance.now();
     const { subjectType, ownerId, sequence } = record;
     return [
-      { sql: eraseContentsSql(record), parameters: [ownerId, sequence] },
-      { sql: forgetErasedSql(record), parameters: [ownerId, sequence, subjectType] },
+      { sql: ERASE_CONTENTS, parameters: [ownerId, sequence] },
+      { sql: FORGET_ERASED, parameters: [ownerId, sequence, subjectType] },
     ];
   }
 
   /** Leftovers of a module that is no longer loaded are ignored. */
   private async removal(connection: SqlConnection): Promise<SqlStatement[] | null> {
-    for (const codec of this.catalog.all) {
-      const { owner, subjectType } = codec.kind;
+    const { all, dialect } = this.catalog;
+    for (const codec of all) {
+      const { owner } = codec.kind;
       if (owner === undefined) continue;
-      const sql = selectLeftoverSql(codec, this.catalog.codec(owner.kind));
-      const [found] = await connection.all<{ ownerId: string }>(sql);
-      if (found === undefined) continue;
-      return [
-        { sql: deleteChunkSql(codec), parameters: [found.ownerId] },
-        { sql: forgetLeftoverSql(codec), parameters: [subjectType, found.ownerId] },
-      ];
+      const sql = selectLeftoversSql(codec, this.catalog.codec(owner.kind));
+      const found = await connection.all<{ ownerId: string }>(sql);
+      const parameters = [arraysOfOne(found.map(({ ownerId }) => ownerId))];
+      const statements = [deleteChunkSql(codec, dialect), forgetLeftoversSql(codec, dialect)];
+      if (found.length > 0) return statements.map((text) => ({ sql: text, parameters }));
     }
     return null;
   }

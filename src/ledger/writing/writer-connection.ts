@@ -15,7 +15,7 @@ import { messageOf } from '../../core/errors/domain-error';
 import { SYSTEM_CALLER } from '../caller';
 import { CommandDraft } from './command-draft';
 
-const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
+const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds between attempts to find out whether a commit took place. */
 const LOOK_UP_INTERVAL = 500;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
@@ -60,7 +60,8 @@ export class WriterConnection {
   private open(): Promise<SqlConnection> {
     return this.database.openWriter(async (connection) => {
       const { sound: known } = this.known;
-      if (known !== null && !(await holds(connection, known))) await this.stop(known);
+      if (known === null || known.sequence === 0) return;
+      if (!(await holds(connection, proofOf(known)))) await this.stop(known);
     });
   }
 
@@ -122,12 +123,11 @@ export class WriterConnection {
     return failStop('It cannot be found out whether a commit took place.');
   }
 
-  private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {
+  private async isCommitted(proof: CommitProof): Promise<boolean> {
     const connection = await this.current();
     // Waits for a transaction of the lost connection that the server has not ended yet.
     const head = await lockHead(connection, this.database.dialect);
-    const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
-    if (row?.found !== found) {
+    if (!(await holds(connection, proof))) {
       await connection.run('ROLLBACK');
       return false;
     }
@@ -214,13 +214,15 @@ async function firstOf<Result>(first: Promise<Result>, ...others: (Promise<void>
   return first;
 }
 
-async function holds(connection: SqlConnection, { sequence, hash }: LedgerPosition): Promise<boolean> {
-  if (sequence === 0) return true;
-  const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
-  return entry?.hash === hash;
+/** That the last entry is there, with its hash. */
+export function proofOf({ sequence, hash }: LedgerPosition): CommitProof {
+  return { sql: SELECT_HASH, parameters: [sequence], found: hash };
 }
 
-const LEDGER = { type: 'ledger', id: 'ledger' };
+async function holds(connection: SqlConnection, { sql, parameters, found }: CommitProof): Promise<boolean> {
+  const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
+  return row?.found === found;
+}
 
 /**
  * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
@@ -229,7 +231,7 @@ const LEDGER = { type: 'ledger', id: 'ledger' };
 async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
   const batch = new Batch(means, head);
   const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
-  command.recordAccessDenied(LEDGER, {});
+  command.recordAccessDenied({ type: 'ledger', id: 'ledger' }, {});
   await batch.join(command.pending);
   await means.connection.run('SAVEPOINT "dry_run"');
   await batch.finish([]);

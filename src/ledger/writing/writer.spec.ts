@@ -1,7 +1,7 @@
 import type { CommittedBatch } from './batches';
 import type { QueuedCommand } from './commands';
 import { SYSTEM_CALLER } from '../caller';
-import { Writer, type WriterMeans } from './writer';
+import { Writer } from './writer';
 
 const LONGEST_WAIT = 10_000;
 
@@ -28,15 +28,15 @@ describe('The writer', () => {
           } as unknown as CommittedBatch);
         begun.push({ commands, end });
       });
-    const means = {
-      batches: { commit },
-      connection: { needsProbe: false, hasFailed: false },
-      leftovers: { areDue: false },
-      stops: { refusal: null },
-      known: { moved: () => undefined },
-      memory: { applied: () => undefined },
-    };
-    writer = new Writer(means as unknown as WriterMeans);
+    const means = [
+      { needsProbe: false, hasFailed: false },
+      { commit },
+      { applied: () => undefined },
+      { areDue: false },
+      { moved: () => undefined },
+      { refusal: null },
+    ];
+    writer = new Writer(...(means as unknown as ConstructorParameters<typeof Writer>));
   });
   afterEach(() => jest.restoreAllMocks());
 

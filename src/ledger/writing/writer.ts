@@ -22,16 +22,6 @@ const MAXIMUM_BATCH = 512;
 /** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
 const LONGEST_BATCH = 10_000;
 
-/** What the writer writes with. */
-export interface WriterMeans {
-  readonly connection: WriterConnection;
-  readonly batches: Pick<Batches, 'commit'>;
-  readonly memory: LiveMemory;
-  readonly leftovers: Leftovers;
-  readonly known: KnownHead;
-  readonly stops: WriteStops;
-}
-
 /** Takes the commands in order of arrival, one batch at a time, and reports to each caller the result of its command. */
 export class Writer {
   observer: LedgerObserver | null = null;
@@ -46,7 +36,14 @@ export class Writer {
   private batchBegan: number | null = null;
   private isReportedStuck = false;
 
-  constructor(private readonly means: WriterMeans) {}
+  constructor(
+    private readonly connection: WriterConnection,
+    private readonly batches: Batches,
+    private readonly memory: LiveMemory,
+    private readonly leftovers: Leftovers,
+    private readonly known: KnownHead,
+    private readonly stops: WriteStops,
+  ) {}
 
   /** How many commands wait. */
   get waiting(): number {
@@ -78,12 +75,12 @@ export class Writer {
         `A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`,
       );
     }
-    if (this.means.connection.needsProbe || this.means.leftovers.areDue) this.begin();
+    if (this.connection.needsProbe || this.leftovers.areDue) this.begin();
   }
 
   /** Resolves when the queue is empty. Leftovers wait for the next start. */
   async finished(): Promise<void> {
-    this.means.leftovers.stop();
+    this.leftovers.stop();
     await this.working;
   }
 
@@ -109,15 +106,14 @@ export class Writer {
   }
 
   private async work(): Promise<void> {
-    const { connection, leftovers, stops } = this.means;
-    if (connection.needsProbe) await connection.probe();
+    if (this.connection.needsProbe) await this.connection.probe();
     let isDeleting;
     do {
       // Commands that arrive in the same turn of the event loop share the batch.
       await nextTurn();
-      if (stops.refusal !== null) this.refuse(stops.refusal);
+      if (this.stops.refusal !== null) this.refuse(this.stops.refusal);
       else if (this.queue.length > 0) await this.watched(() => this.nextBatch());
-      isDeleting = leftovers.areDue && !connection.hasFailed && stops.refusal === null;
+      isDeleting = this.leftovers.areDue && !this.connection.hasFailed && this.stops.refusal === null;
       if (isDeleting) await this.watched(() => this.deleteChunk());
     } while (isDeleting || this.queue.length > 0);
     this.working = null;
@@ -132,13 +128,12 @@ export class Writer {
   }
 
   private async deleteChunk(): Promise<void> {
-    const { connection, leftovers } = this.means;
     try {
-      await leftovers.deleteChunk(await connection.current());
+      await this.leftovers.deleteChunk(await this.connection.current());
     } catch (error) {
-      if (isFault(error, 'unavailable', 'storage')) return connection.failed(error);
-      if (!isFault(error, 'busy')) leftovers.stopAfter(error);
-      await connection.rollBack();
+      if (isFault(error, 'unavailable', 'storage')) return this.connection.failed(error);
+      if (!isFault(error, 'busy')) this.leftovers.stopAfter(error);
+      await this.connection.rollBack();
     }
   }
 
@@ -147,7 +142,7 @@ export class Writer {
     const commands = this.take(this.batchLimit);
     let batch;
     try {
-      batch = await this.means.batches.commit(commands, () => this.take(this.batchLimit - commands.length));
+      batch = await this.batches.commit(commands, () => this.take(this.batchLimit - commands.length));
     } catch (error) {
       return this.onFailedBatch(commands, error);
     }
@@ -163,36 +158,34 @@ export class Writer {
   }
 
   private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
-    const { connection, known, leftovers, memory } = this.means;
     this.putBack(rest);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    known.moved(position);
+    this.known.moved(position);
     // A batch without an entry does not prove that one would reach the disk.
-    if (hasEntries && connection.hasFailed) connection.succeeded();
-    if (leavesRows) leftovers.added();
+    if (hasEntries && this.connection.hasFailed) this.connection.succeeded();
+    if (leavesRows) this.leftovers.added();
     const effects = outcomes.flatMap(({ effects: own }) => own);
     for (const effect of effects) await applied(effect);
-    if (effects.length > 0) memory.applied(position);
+    if (effects.length > 0) this.memory.applied(position);
     for (const { answer } of outcomes) answer();
   }
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
-    const { connection, stops } = this.means;
     // Kept: the stop may be lifted during the rollback.
-    const { refusal: stopped } = stops;
+    const { refusal: stopped } = this.stops;
     if (stopped !== null) {
-      await connection.rollBack();
+      await this.connection.rollBack();
       for (const { reject } of commands) reject(stopped);
       return;
     }
     const refusal = unavailable('The database cannot take writes now.');
     if (isFault(error, 'unavailable', 'storage')) {
-      await connection.failed(error);
+      await this.connection.failed(error);
       commands.forEach((command) => command.reject(refusal));
       this.observer?.onFailedBatch();
       return;
     }
-    await connection.rollBack();
+    await this.connection.rollBack();
     const [only, ...others] = commands;
     if (isFault(error, 'busy') || others.length > 0) {
       if (!isFault(error, 'busy')) this.batchLimit = Math.ceil(commands.length / 2);
@@ -202,8 +195,8 @@ export class Writer {
     }
     this.logger.error(`A command failed and was not written: ${String(error)}`);
     // Either the command itself is at fault, or the tables no longer accept anything.
-    await connection.probe();
-    if (connection.hasFailed) only?.reject(refusal);
+    await this.connection.probe();
+    if (this.connection.hasFailed) only?.reject(refusal);
     else only?.reject(error instanceof Error ? error : new Error(String(error)));
   }
 }

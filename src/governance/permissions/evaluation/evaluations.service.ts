@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isObserved } from '../../agents/find-agent';
+import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
 import { isVouched, principalOf } from '../principals';
 import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
@@ -18,15 +18,7 @@ import { ActiveStops } from '../../stops/active-stops';
 import type { Stop } from '../../stops/stop.entity';
 import { Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
-import {
-  type Agents,
-  agentsOf,
-  type AskedPermission,
-  type Asker,
-  requireMayAsk,
-  requireOwnAgent,
-  unknownFaults,
-} from './questions';
+import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
 import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 
@@ -60,13 +52,13 @@ interface Answers<Answer> {
   readonly answers: readonly Answer[];
   readonly policySet: string;
   /** Those that the questions are about. */
-  readonly agents: Agents;
+  readonly agents: NamedAgents;
 }
 
 /** What the answers to questions depend on. */
 export interface Basis {
   readonly policies: PolicySet;
-  readonly agents: Agents;
+  readonly agents: NamedAgents;
   /** On whose behalf may be asked. */
   readonly principals: Vouching;
   readonly defaultEffect: PolicyDefaultEffect;
@@ -80,6 +72,11 @@ export interface Basis {
   readonly at: string;
   /** The member of the request that is at fault if the answers are too long; absent: they may be long. */
   readonly field?: string;
+}
+
+/** What is read for questions, and where the rest is read that policies ask for. */
+interface Standing extends Pick<Basis, 'agents' | 'stops' | 'guards' | 'at'> {
+  readonly source: FactSource;
 }
 
 /** Answers whether somebody may do something, as execute would, without any effect. */
@@ -102,17 +99,13 @@ export class Evaluations {
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
    */
   async ask<Answer>(list: QuestionList<Answer>): Promise<Answers<Answer>> {
-    const { caller, questions, field } = list;
-    const { principals } = caller;
-    const { inForce: policies } = this.policies;
-    const { policyDefaultEffect: defaultEffect } = this.configuration;
-    return this.answered(list, policies, async () => {
+    const { caller, questions } = list;
+    return this.answered(list, this.policies.inForce, async () => {
       const agents = await agentsOf(this.history, caller, questions);
       requireOwnAgent(caller, questions, agents);
       await this.policies.catchUp(this.stops.memory);
-      const basis = { policies, agents, principals, defaultEffect, guards: this.guards, at: this.history.now, field };
-      const facts = await this.gathered(questions, basis, this.facts.at());
-      return { ...basis, stops: this.stops.active, facts };
+      const { active: stops } = this.stops;
+      return { agents, stops, guards: this.guards, at: this.history.now, source: this.facts.at() };
     });
   }
 
@@ -125,17 +118,12 @@ export class Evaluations {
     const { sequence, time } = await this.past.wholeChangeAt(asOf, 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw new DomainError('NOT_FOUND', 'There were no entries yet at that time.');
-    const { caller, questions, field } = list;
+    const { caller, questions } = list;
     requireMayAsk(caller, questions, await agentsOf(this.history, caller, questions));
     const agents = await agentsOf(this.history, caller, questions, sequence);
     const stops = await this.stops.activeAfter(sequence);
-    const source = this.facts.at(sequence);
-    const work = (policies: PolicySet): Promise<Answers<Answer>> =>
-      this.answered(list, policies, async () => {
-        const { policyDefaultEffect: defaultEffect } = this.configuration;
-        const basis = { policies, agents, principals: caller.principals, defaultEffect, stops, at: time, field };
-        return { ...basis, facts: await this.gathered(questions, basis, source) };
-      });
+    const then = { agents, stops, at: time, source: this.facts.at(sequence) };
+    const work = (policies: PolicySet): Promise<Answers<Answer>> => this.answered(list, policies, async () => then);
     return this.past.inForceAfter(caller, sequence, work, leaving);
   }
 
@@ -146,7 +134,7 @@ export class Evaluations {
   async withGrants(
     caller: Caller,
     questions: readonly AskedPermission[],
-    agents: Agents,
+    agents: NamedAgents,
     answers: readonly AnswerResponse[],
   ): Promise<readonly AnswerResponse[]> {
     const asked = questions.map((question, index): GrantedAction | null => {
@@ -185,22 +173,25 @@ export class Evaluations {
    * read before a policy change could be allowed what neither the policies before nor those after would have allowed.
    */
   private async answered<Answer>(
-    { answers }: QuestionList<Answer>,
+    { caller, questions, field, answers }: QuestionList<Answer>,
     policies: PolicySet,
-    basis: () => Promise<Basis>,
+    stands: () => Promise<Standing>,
   ): Promise<Answers<Answer>> {
+    const { principals } = caller;
+    const { policyDefaultEffect: defaultEffect } = this.configuration;
     for (let start = 1; ; start += 1) {
       const { version } = policies;
-      const asked = await basis();
+      const { source, ...standing } = await stands();
+      const basis = { ...standing, policies, principals, defaultEffect, field };
+      const asking = new Asking({ ...basis, facts: await this.gathered(questions, basis, source) });
       const turn = new Turn();
       const all: Answer[] = [];
-      const asking = new Asking(asked);
       for (const answer of answers(asking)) {
         all.push(answer);
         if (turn.isOver && start < MOST_STARTS) await turn.next();
         if (policies.version !== version) break;
       }
-      if (policies.version === version) return { answers: all, policySet: asking.policySet, agents: asked.agents };
+      if (policies.version === version) return { answers: all, policySet: asking.policySet, agents: basis.agents };
     }
   }
 
@@ -310,7 +301,7 @@ export function* answersTo(
   for (const question of asked) yield isOpen ? asking.openAnswer(question) : asking.answer(question, explains);
 }
 
-function resolved({ who }: AskedPermission, agents: Agents): Somebody {
+function resolved({ who }: AskedPermission, agents: NamedAgents): Somebody {
   if (!('agent' in who)) return { agent: null, subject: who };
   const agent = present(agents.get(who.agent), `agent ${who.agent}, which was not refused as unknown,`);
   return { agent, subject: subjectOf(agent) };

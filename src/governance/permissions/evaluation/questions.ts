@@ -1,11 +1,18 @@
 import type { RequestedAction } from '../permissions';
-import { type GivenPrincipal, ON_BEHALF_OF, RUN, namedPeople, principalOf, unknownPersonFault } from '../principals';
+import {
+  type GivenPrincipal,
+  ON_BEHALF_OF,
+  RUN,
+  namedPeople,
+  principalOf,
+  unknownPersonFault,
+  type Vouches,
+} from '../principals';
 import type { AgentSubject, EvaluationSubject } from '../../policies/patterns/subjects';
 import { type AgentKind, AGENT_KINDS, agentNameFault, normaliseAgentName } from '../../agents/agent-name';
 import { NAMED_AGENT } from '../../agents/dto/agent.dto';
 import type { JsonObject } from '../../../core/json/json-value';
-import type { Agent } from '../../agents/agent.entity';
-import { findAgents } from '../../agents/find-agent';
+import { agentsAsOf, findAgents, type NamedAgents } from '../../agents/find-agent';
 import { callerRefused, type FieldFault } from '../../../core/errors/domain-error';
 import type { Moment, RecordHistory } from '../../../ledger/record-history';
 import type { Caller } from '../../../ledger/caller';
@@ -46,9 +53,6 @@ export interface GivenQuestion {
   readonly resourceId?: string | null | undefined;
   readonly parameters?: JsonObject | null | undefined;
 }
-
-/** A caller, as far as it matters for whom it may ask. */
-type Vouches = Pick<Caller, 'principals'>;
 
 /** An agent that is not registered. */
 export interface GivenSubject {
@@ -107,26 +111,23 @@ export function isGiven<Value>(value: Value | null | undefined): value is Value 
   return value !== null && value !== undefined;
 }
 
-/** Agents by id or name, where there is such an agent. */
-export type Agents = ReadonlyMap<string, Agent>;
-
 /** The agents that questions are about, and the people for whom they act, as they are now or were at a moment. */
 export async function agentsOf(
   history: RecordHistory,
   caller: Vouches,
   everybody: readonly Asker[],
   asOf?: Moment,
-): Promise<Agents> {
+): Promise<NamedAgents> {
   const named = new Set<string>();
   for (const { who, onBehalfOf } of everybody) {
     if ('agent' in who) named.add(who.agent);
     for (const name of namedPeople(caller, onBehalfOf)) named.add(name);
   }
-  return findAgents(history, named, asOf);
+  return findAgents(agentsAsOf(history, asOf), named);
 }
 
 /** Faults of a question about an agent, or on behalf of a person, who does not exist. */
-export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agents: Agents): FieldFault[] {
+export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agents: NamedAgents): FieldFault[] {
   const faults: FieldFault[] = [];
   if ('agent' in who && !agents.has(who.agent))
     faults.push({ field: who.field, message: 'must be the id or the name of an existing agent' });
@@ -140,13 +141,13 @@ export function unknownFaults(caller: Vouches, { who, onBehalfOf }: Asker, agent
  * @param agents of the questions.
  * @throws PERMISSION_DENIED
  */
-export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
+export function requireMayAsk(caller: Caller, everybody: readonly Asker[], agents: NamedAgents): void {
   requireOwnAgent(caller, everybody, agents);
   for (const { onBehalfOf } of everybody) principalOf(caller, onBehalfOf, agents);
 }
 
 /** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
-export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: Agents): void {
+export function requireOwnAgent(caller: Caller, everybody: readonly Asker[], agents: NamedAgents): void {
   const { agentId, grants } = caller;
   const isOwn = ({ who }: Asker): boolean => 'agent' in who && agents.get(who.agent)?.id === agentId;
   if (agentId !== null && !grants.has('read') && !everybody.every(isOwn)) throw callerRefused('not_this_agent');

@@ -35,7 +35,7 @@ export interface Asks {
   readonly facts: readonly AskedFact[];
 }
 
-export const NOTHING_ASKED: Asks = { uses: [], facts: [] };
+const NOTHING_ASKED: Asks = { uses: [], facts: [] };
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -96,9 +96,14 @@ export class PolicyEvaluator {
     this.knownSet = null;
   }
 
+  /** Whether no policy asks more than the request, whatever is requested. */
+  get asksNothing(): boolean {
+    return this.asking.isEmpty;
+  }
+
   /** What has to be known besides the request for {@link evaluate}. Mostly nothing. */
   asks(request: EvaluationRequest): Asks {
-    if (this.asking.isEmpty) return NOTHING_ASKED;
+    if (this.asksNothing) return NOTHING_ASKED;
     const asked = this.asked(request, null);
     const policies = this.asking.offered(asked, matchesBesidesPath).sort(compareByAge);
     return {
@@ -113,7 +118,7 @@ export class PolicyEvaluator {
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: Asks): Evaluation {
     const asked = this.asked(request, facts);
-    if (facts === undefined || this.asking.isEmpty) return verdictOn(asked, this.index);
+    if (facts === undefined || this.asksNothing) return verdictOn(asked, this.index);
     const known = asks ?? this.asks(request);
     const uses = this.usesNow(known, asked, facts);
     const reached = reachedBy(uses);
