@@ -42,12 +42,16 @@ export function serializeError(error: unknown): unknown {
   };
 }
 
+/** Bytes that are written together, and the milliseconds after which fewer are, too. */
+const GATHERED = { minLength: 4096, periodicFlush: 100 };
+
 /**
- * Standard output: JSON for machines, readable lines on a terminal. JSON is written without waiting for the disk; what is
- * logged meanwhile follows in one write, at the end of the process at the latest.
+ * Standard output: JSON for machines, readable lines on a terminal. JSON is gathered, and written without waiting for the
+ * disk: a line for each request has its price. What is left is written when the process ends.
  */
 export function standardOutput(): DestinationStream {
-  return process.stdout.isTTY ? readableLines(process.stdout.fd) : destination(process.stdout.fd);
+  const { fd, isTTY } = process.stdout;
+  return isTTY ? readableLines(fd) : destination({ dest: fd, ...GATHERED });
 }
 
 /** One line of text each, and stack traces: what is logged adds no lines of its own. @param target a file descriptor. */
