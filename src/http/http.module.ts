@@ -55,7 +55,7 @@ async function throttlerOptions(configuration: Configuration, opened: OpenedPart
   const { rateLimit, rateWindow } = configuration;
   const counter = await opened.open(
     () => counterFor(configuration),
-    (part) => part.close(),
+    (part) => part.close?.(),
   );
   return {
     throttlers: [{ limit: rateLimit, ttl: rateWindow }],

@@ -199,7 +199,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * succeed.
    */
   async check(): Promise<void> {
-    await this.probes.call(0);
+    await this.probes.call();
   }
 
   /** Writes what was accepted, refuses new writes, and closes the database. */

@@ -162,7 +162,7 @@ export class LiveMemory {
 
   /** Resolves when everything that was committed before the call is known to these memories. */
   async now(memories: readonly FollowingRows[]): Promise<void> {
-    const head = await this.heads.call(0);
+    const head = await this.heads.call();
     if (head === undefined) return;
     await Promise.all(memories.map((memory) => memory.catchUp(head, this.reading(this.connection))));
   }
@@ -181,7 +181,7 @@ export class LiveMemory {
 
   /** Each at its own pace: what takes one long does not hold up the others, such as revoked keys. */
   private async poll(): Promise<void> {
-    const head = await this.heads.call(0);
+    const head = await this.heads.call();
     if (head === undefined) return;
     const behind = this.all.filter((memory) => memory.isBehind(head));
     for (const memory of behind)

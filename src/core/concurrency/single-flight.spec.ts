@@ -1,10 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SingleFlight } from './single-flight';
 
-const ORDINARY = 0;
-
 interface Begun {
-  readonly from: number;
   readonly wishes: readonly string[];
   readonly abandoned: AbortSignal;
   readonly end: (result: string) => void;
@@ -17,16 +14,13 @@ describe('SingleFlight', () => {
   beforeEach(() => {
     begun = [];
     runs = new SingleFlight(
-      ({ from, wishes, abandoned }) =>
+      ({ wishes, abandoned }) =>
         new Promise((end, fail) => {
           abandoned.addEventListener('abort', () => fail(new Error('abandoned')));
-          begun.push({ from, wishes: [...wishes], abandoned, end });
+          begun.push({ wishes: [...wishes], abandoned, end });
         }),
-      ORDINARY,
     );
   });
-
-  const beginnings = (): number[] => begun.map(({ from }) => from);
 
   /** Ends the current run, so that the next one begins. */
   async function endRun(): Promise<void> {
@@ -35,12 +29,12 @@ describe('SingleFlight', () => {
   }
 
   it('runs one at a time, shared by all callers that came before it began', async () => {
-    const first = runs.call(7, { wishes: ['a'] });
-    const others = [runs.call(7, { wishes: ['b'] }), runs.call(7, { wishes: ['c'] })];
-    expect(beginnings()).toEqual([7]);
+    const first = runs.call({ wishes: ['a'] });
+    const others = [runs.call({ wishes: ['b'] }), runs.call({ wishes: ['c'] })];
+    expect(begun).toHaveLength(1);
     await endRun();
     expect(begun.map(({ wishes }) => wishes)).toEqual([['a'], ['b', 'c']]);
-    const late = runs.call(7);
+    const late = runs.call();
     await endRun();
     await endRun();
     expect(await Promise.all([first, ...others, late])).toEqual(['run 1', 'run 2', 'run 2', 'run 3']);
@@ -49,61 +43,47 @@ describe('SingleFlight', () => {
 
   it('stops the run that is under way, and those that wait: their callers get the reason', async () => {
     const reason = new Error('The service is stopping.');
-    const calls = [runs.call(7), runs.call(8)].map((call) => call.catch((error: unknown) => error));
+    const calls = [runs.call(), runs.call()].map((call) => call.catch((error: unknown) => error));
     await runs.stop(reason);
     expect(await Promise.all(calls)).toEqual([reason, reason]);
-    expect(beginnings()).toEqual([7]);
+    expect(begun).toHaveLength(1);
     expect(begun[0]?.abandoned.reason).toBe(reason);
-  });
-
-  it('lets the ordinary run wait for at most one other, and every other for one ordinary run', async () => {
-    const calls = [5, 6, 7, ORDINARY].map((from) => runs.call(from));
-    await endRun();
-    calls.push(runs.call(ORDINARY));
-    await endRun();
-    calls.push(runs.call(ORDINARY));
-    for (let times = 0; times < 4; times += 1) await endRun();
-    await Promise.all(calls);
-    expect(beginnings()).toEqual([5, ORDINARY, 6, ORDINARY, 7]);
-  });
-
-  it('refuses a fifth waiting run, but never the ordinary one', async () => {
-    const calls = [1, 2, 3, 4, 5, 5, ORDINARY, ORDINARY].map((from) => runs.call(from));
-    await expect(runs.call(6)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    await endRun();
-    await endRun();
-    // The ordinary run and the first waiting one have begun, so there is a free place.
-    expect(beginnings()).toEqual([1, ORDINARY, 2]);
-    calls.push(runs.call(6));
-    await expect(runs.call(7)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    for (let times = 0; times < 6; times += 1) await endRun();
-    await Promise.all(calls);
   });
 
   it('continues for the remaining callers, and ends when the last one has left', async () => {
     const [one, two] = [new AbortController(), new AbortController()];
-    const running = runs.call(5, { leaving: one.signal });
-    const waiting = [runs.call(6, { leaving: one.signal }), runs.call(6, { leaving: two.signal })];
-    const alone = runs.call(7, { leaving: one.signal });
+    const running = runs.call({ leaving: one.signal });
+    const waiting = [runs.call({ leaving: one.signal }), runs.call({ leaving: two.signal })];
     one.abort(new Error('left'));
-    for (const call of [running, waiting[0], alone]) await expect(call).rejects.toThrow('left');
+    for (const call of [running, waiting[0]]) await expect(call).rejects.toThrow('left');
     expect(begun[0]?.abandoned.aborted).toBe(true);
     await nextTurn();
-    expect(beginnings()).toEqual([5, 6]);
+    expect(begun).toHaveLength(2);
     await endRun();
     expect(await waiting[1]).toBe('run 2');
-    two.abort();
-    await expect(runs.call(5, { leaving: one.signal })).rejects.toThrow('left');
+    await expect(runs.call({ leaving: one.signal })).rejects.toThrow('left');
     await runs.ended();
-    expect(beginnings()).toEqual([5, 6]);
+    expect(begun).toHaveLength(2);
+  });
+
+  it('begins no run that everybody has left before', async () => {
+    const leaving = new AbortController();
+    const running = runs.call();
+    const alone = runs.call({ leaving: leaving.signal });
+    leaving.abort(new Error('left'));
+    await expect(alone).rejects.toThrow('left');
+    await endRun();
+    await running;
+    expect(begun).toHaveLength(1);
   });
 
   it('rejects all callers of a failed run, and continues', async () => {
-    const failing = new SingleFlight<never, never>(({ from }) => Promise.reject(new Error(`failed ${from}`)));
-    const calls = [1, 2, 2, 3].map((from) => failing.call(from));
+    let runs = 0;
+    const failing = new SingleFlight<never, never>(() => Promise.reject(new Error(`failed ${(runs += 1)}`)));
+    const calls = [failing.call(), failing.call(), failing.call()];
     expect(
       (await Promise.allSettled(calls)).map((call) => (call.status === 'rejected' ? String(call.reason) : '')),
-    ).toEqual(['Error: failed 1', 'Error: failed 2', 'Error: failed 2', 'Error: failed 3']);
+    ).toEqual(['Error: failed 1', 'Error: failed 2', 'Error: failed 2']);
     await failing.ended();
   });
 });

@@ -1,45 +1,30 @@
-import { unavailable } from '../errors/domain-error';
-
-/** The most runs that may wait, each from another beginning; the ordinary run does not count. */
-const MOST_WAITING = 4;
-/** Seconds after which a call that found no place may retry. */
-const RETRY_AFTER = 5;
-
 /** What a call wants from a run. */
 interface CallOptions<Wish> {
   /** Additional results it needs; a run produces those of all callers that share it. */
   readonly wishes?: readonly Wish[];
   /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
-  readonly leaving?: AbortSignal;
+  readonly leaving?: AbortSignal | undefined;
 }
 
 /** What a run is to do. */
-type Run<Wish> = Pick<SingleFlightRun<Wish, unknown>, 'from' | 'wishes' | 'abandoned'>;
+type Run<Wish> = Pick<SingleFlightRun<Wish, unknown>, 'wishes' | 'abandoned'>;
 
 /**
  * Runs a long task, one run at a time. Calls that arrive during a run share the next one: a run that began before the
  * call might miss what the caller has just written.
  */
 export class SingleFlight<Wish, Result> {
-  /** The runs that have not started, by where they begin, in the order in which they were first asked for. */
-  private readonly waiting = new Map<number, SingleFlightRun<Wish, Result>>();
+  /** The run that has not started. */
+  private waiting: SingleFlightRun<Wish, Result> | null = null;
   private running: Promise<void> | null = null;
   private current: SingleFlightRun<Wish, Result> | null = null;
-  private latest: number | null = null;
 
-  /** @param ordinary the beginning that most calls ask for: its run waits for at most one other. */
-  constructor(
-    private readonly work: (run: Run<Wish>) => Promise<Result>,
-    private readonly ordinary = 0,
-  ) {}
+  constructor(private readonly work: (run: Run<Wish>) => Promise<Result>) {}
 
-  /**
-   * @param from where the run begins; calls with the same beginning share a run.
-   * @throws UNAVAILABLE when too many runs wait; the reason of `leaving`.
-   */
-  async call(from: number, { wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
+  /** @throws the reason of `leaving`. */
+  async call({ wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
     leaving?.throwIfAborted();
-    const run = this.waiting.get(from) ?? this.added(from);
+    const run = this.waiting ?? this.added();
     for (const wish of wishes) run.wishes.add(wish);
     const result = run.join(leaving);
     this.beginNext();
@@ -51,29 +36,25 @@ export class SingleFlight<Wish, Result> {
     while (this.running !== null) await this.running;
   }
 
-  /** Abandons all runs: their callers get the reason. Resolves when nothing is running. */
+  /** Abandons both runs: their callers get the reason. Resolves when nothing is running. */
   async stop(reason: Error): Promise<void> {
-    for (const run of [...this.waiting.values()]) run.abandon(reason);
+    this.waiting?.abandon(reason);
     this.current?.abandon(reason);
     await this.ended();
   }
 
-  private added(from: number): SingleFlightRun<Wish, Result> {
-    if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
-      throw unavailable('Too many other runs are waiting.', RETRY_AFTER);
-    }
-    const run = new SingleFlightRun<Wish, Result>(from, () => {
-      if (this.waiting.get(from) === run) this.waiting.delete(from);
+  private added(): SingleFlightRun<Wish, Result> {
+    const run = new SingleFlightRun<Wish, Result>(() => {
+      if (this.waiting === run) this.waiting = null;
     });
-    this.waiting.set(from, run);
+    this.waiting = run;
     return run;
   }
 
   private beginNext(): void {
-    const run = this.running === null ? this.next() : undefined;
-    if (run === undefined) return;
-    this.waiting.delete(run.from);
-    this.latest = run.from;
+    const run = this.waiting;
+    if (this.running !== null || run === null) return;
+    this.waiting = null;
     this.current = run;
     this.running = run
       .perform(() => this.work(run))
@@ -81,17 +62,6 @@ export class SingleFlight<Wish, Result> {
         this.running = null;
         this.beginNext();
       });
-  }
-
-  /** The ordinary run goes first, but after each of them one other run does, so that none waits for ever. */
-  private next(): SingleFlightRun<Wish, Result> | undefined {
-    const ordinary = this.waiting.get(this.ordinary);
-    const [other] = this.others();
-    return this.latest === this.ordinary ? (other ?? ordinary) : (ordinary ?? other);
-  }
-
-  private others(): SingleFlightRun<Wish, Result>[] {
-    return [...this.waiting.values()].filter(({ from }) => from !== this.ordinary);
   }
 }
 
@@ -108,10 +78,7 @@ class SingleFlightRun<Wish, Result> {
   /** Made when it is needed, as it costs more than a short run. */
   private abandonment: AbortController | null = null;
 
-  constructor(
-    readonly from: number,
-    private readonly onAbandoned: () => void,
-  ) {}
+  constructor(private readonly onAbandoned: () => void) {}
 
   /** Aborted when nobody waits for it any more. */
   get abandoned(): AbortSignal {

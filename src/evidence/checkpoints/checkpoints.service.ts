@@ -88,7 +88,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
    * kept.
    */
   issue(): Promise<IssuedCheckpoint> {
-    return this.runs.call(0);
+    return this.runs.call();
   }
 
   /** The last one that was kept; null if there is none, or another key has signed it. */

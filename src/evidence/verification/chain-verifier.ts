@@ -2,6 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../../core/errors/domain-error';
 import { Database } from '../../ledger/database/database';
 import { CHUNK_NAMES, EntryReader } from '../../ledger/reading/entry-reader';
+import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
 import { SingleFlight } from '../../core/concurrency/single-flight';
 import { TreeReader } from '../../ledger/reading/tree-reader';
 import { CHAIN_START, type ChainVerdict } from './chain-check';
@@ -44,10 +45,10 @@ export interface VerificationOptions {
 /** Verifies the chain in chunks, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
-  private readonly runs = new SingleFlight<number, TimedVerdict>(
-    ({ from, wishes, abandoned }) => this.run(from, wishes, abandoned),
-    BEGINNING,
-  );
+  /** Between two runs that begin elsewhere, one from the beginning has its turn. */
+  private readonly gate = new Gate({ ...ONE_AT_A_TIME, what: 'verifications', mostWaiting: 4 });
+  /** By where they begin. */
+  private readonly runs = new Map<number, SingleFlight<number, TimedVerdict>>();
   private reached = 0;
 
   constructor(
@@ -57,8 +58,14 @@ export class ChainVerifier implements OnModuleDestroy {
   ) {}
 
   /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
-  verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
-    return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
+  async verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+    const runs = this.runs.get(from) ?? this.runsFrom(from);
+    this.runs.set(from, runs);
+    try {
+      return await runs.call({ wishes: sizes, leaving });
+    } finally {
+      void runs.ended().then(() => this.runs.delete(from));
+    }
   }
 
   /** The last entry that the run under way has hashed; 0 while none runs. */
@@ -67,8 +74,16 @@ export class ChainVerifier implements OnModuleDestroy {
   }
 
   /** Runs end at their next chunk, before the database is closed. */
-  onModuleDestroy(): Promise<void> {
-    return this.runs.stop(unavailable('The service is stopping.'));
+  async onModuleDestroy(): Promise<void> {
+    const reason = unavailable('The service is stopping.');
+    await Promise.all(Array.from(this.runs.values(), (runs) => runs.stop(reason)));
+  }
+
+  private runsFrom(from: number): SingleFlight<number, TimedVerdict> {
+    const who = from === BEGINNING ? 'the beginning' : 'elsewhere';
+    return new SingleFlight(({ wishes, abandoned }) =>
+      this.gate.run(who, () => this.run(from, wishes, abandoned), { leaving: abandoned }),
+    );
   }
 
   /** While one chunk is hashed, the next is read. */

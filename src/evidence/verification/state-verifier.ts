@@ -58,7 +58,7 @@ export class StateVerifier implements OnModuleDestroy {
 
   /** @param leaving aborted when the caller leaves; a run that nobody waits for ends. */
   verify(leaving: AbortSignal): Promise<TimedStateVerdict> {
-    return this.runs.call(0, { leaving });
+    return this.runs.call({ leaving });
   }
 
   /** A run ends at its next chunk, before the database is closed. */

@@ -24,11 +24,8 @@ export class AccessDenials {
 
   constructor(private readonly ledger: LedgerService) {}
 
-  /**
-   * Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded.
-   * Synchronous if the refusal is only counted.
-   */
-  note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error> {
+  /** Resolves with the error to answer: the refusal itself, once it is recorded, or that it could not be recorded. */
+  async note(request: ServiceRequest, refusal: CallerRefusal): Promise<unknown> {
     const { caller } = request;
     const { reason } = refusal.extras;
     if (caller === undefined || reason === undefined) return refusal;
@@ -39,11 +36,10 @@ export class AccessDenials {
     if (before !== undefined && now - before < INTERVAL) return refusal;
     if (this.recordedAt.size >= REMEMBERED) this.forget(now);
     this.recordedAt.set(key, now);
-    return this.record(request, caller, refusal).catch((error: unknown) => {
-      // It was not recorded, so the next one has to be.
-      if (error !== refusal) this.recordedAt.delete(key);
-      return error instanceof Error ? error : new Error(String(error));
-    });
+    const error: unknown = await this.record(request, caller, refusal).catch((thrown: unknown) => thrown);
+    // It was not recorded, so the next one has to be.
+    if (error !== refusal) this.recordedAt.delete(key);
+    return error;
   }
 
   /** Rejects with the refusal itself, once its entry is written. */

@@ -65,11 +65,9 @@ export class AllExceptionsFilter implements ExceptionFilter {
   constructor(private readonly denials: AccessDenials) {}
 
   /** If a caller is refused because of its identity, that is recorded first. */
-  catch(thrown: unknown, host: ArgumentsHost): void {
+  async catch(thrown: unknown, host: ArgumentsHost): Promise<void> {
     const [request] = host.getArgs<Exchange>();
-    const reported = thrown instanceof CallerRefusal ? this.denials.note(request, thrown) : thrown;
-    if (reported instanceof Promise) void reported.then((error: unknown) => this.answer(error, host));
-    else this.answer(reported, host);
+    this.answer(thrown instanceof CallerRefusal ? await this.denials.note(request, thrown) : thrown, host);
   }
 
   private answer(thrown: unknown, host: ArgumentsHost): void {

@@ -5,7 +5,7 @@ import { DomainError, invalidField } from '../../core/errors/domain-error';
 import { errorBody, errorStatus } from './exception.filter';
 import { countedClient, requestIdFor, unmapped } from '../request/arrival';
 import { SHARED_BUCKET } from '../request/routes';
-import type { RateLimits, RateLimitStatus } from '../rate-limit/rate-limits';
+import type { RateLimits } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
 import { isAheadOfBody, pendingOn } from '../server/http-server';
 
@@ -17,7 +17,7 @@ const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 /** Answers what Node refuses before there is a request, in our shape, counted like any other. */
 export function answerRefusedRequests(server: Server, limits: RateLimits): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    if (pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
+    if (pendingOn(socket) === null) void refuse(socket, NO_TUNNELS, limits);
     // Node has detached the socket, and with it the answer that was being written.
     else socket.destroy();
   });
@@ -26,14 +26,13 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
     if (isUnused(socket) || isAheadOfBody(socket)) {
       socket.destroy();
     } else if (pending === null) {
-      refuse(socket, errorFor(fault), limits);
+      void refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
       // The fault is in its body, so the code that reads the body answers.
       cut(pending.req as ServiceRequest, fault);
     } else {
       // The client is still owed the answer to what it sent before.
-      pending.once('finish', () => refuse(socket, errorFor(fault), limits));
-      pending.once('close', () => socket.destroy());
+      pending.once('close', () => void refuse(socket, errorFor(fault), limits));
     }
   });
 }
@@ -60,18 +59,14 @@ function errorFor({ code }: NodeJS.ErrnoException): DomainError {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? TOO_SLOW : MALFORMED;
 }
 
-function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
+async function refuse(socket: Duplex, error: DomainError, limits: RateLimits): Promise<void> {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
   const client = countedClient(unmapped((socket as Socket).remoteAddress ?? ''));
-  const answer = (status: RateLimitStatus): void => {
-    if (socket.writable) socket.end(refusal(error, status.headers), () => socket.destroy());
-  };
-  const status = limits.count(SHARED_BUCKET, client);
-  if (status instanceof Promise) void status.then(answer);
-  else answer(status);
+  const { headers } = await limits.count(SHARED_BUCKET, client);
+  socket.end(refusal(error, headers), () => socket.destroy());
 }
 
 function refusal(error: DomainError, rateHeaders: readonly (readonly [string, string])[]): string {

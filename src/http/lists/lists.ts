@@ -27,11 +27,11 @@ export interface ListAnswer<Item> {
 /** Opens lists: turns a client's request into a page to read, and the page into the answer. */
 @Injectable()
 export class Lists {
-  private readonly cursors: CursorCodec;
+  private readonly seals: Seals;
 
   /** @internal */
   constructor({ apiKey, apiKeyPrevious }: Configuration) {
-    this.cursors = new CursorCodec(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
+    this.seals = new Seals('list cursor', apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }
 
   /**
@@ -49,11 +49,11 @@ export class Lists {
       cursor === undefined
         ? { list: name, filters, order: order ?? defaults.order, position: null, total: null, totalOf: null }
         : await this.continued(name, cursor, { offset, order, ...filters });
-    return new OpenList(this.cursors, start, { limit, offset: offset ?? 0, leaving });
+    return new OpenList(this.seals, start, { limit, offset: offset ?? 0, leaving });
   }
 
   private async continued(name: string, cursor: string, others: object): Promise<ListPlace> {
-    const start = await this.cursors.decode(cursor);
+    const start = await placeIn(cursor, this.seals);
     if (start?.list !== name) {
       throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
     }
@@ -68,7 +68,7 @@ export class Lists {
 export class OpenList<Filtered extends object> {
   /** @internal */
   constructor(
-    private readonly cursors: CursorCodec,
+    private readonly seals: Seals,
     private readonly start: ListPlace,
     private readonly part: Pick<PageRequest, 'limit' | 'offset' | 'leaving'>,
   ) {}
@@ -90,7 +90,7 @@ export class OpenList<Filtered extends object> {
     const last = rows.at(-1);
     if (!more || last === undefined) return { data, total };
     const position = 'createdSequence' in last ? last.createdSequence : last.sequence;
-    return { data, total, nextCursor: await this.cursors.encode({ ...this.start, total, totalOf, position }) };
+    return { data, total, nextCursor: await cursorOf({ ...this.start, total, totalOf, position }, this.seals) };
   }
 }
 
@@ -107,25 +107,17 @@ export interface ListPlace {
   readonly position: number | null;
 }
 
-/** Seals cursors, so that only this service can have made one and its content can be trusted. */
-export class CursorCodec {
-  private readonly seals: Seals;
+/** A cursor is sealed, so that only this service can have made it and its content can be trusted. */
+export async function cursorOf(place: ListPlace, seals: Seals): Promise<string> {
+  const content = Buffer.from(JSON.stringify(place), 'utf8');
+  return Buffer.concat([await seals.of(content), content]).toString('base64url');
+}
 
-  constructor(secret: string, previousSecrets: readonly string[] = []) {
-    this.seals = new Seals('list cursor', secret, previousSecrets);
-  }
-
-  async encode(place: ListPlace): Promise<string> {
-    const content = Buffer.from(JSON.stringify(place), 'utf8');
-    return Buffer.concat([await this.seals.of(content), content]).toString('base64url');
-  }
-
-  /** Undefined when the text is not a cursor of this service. */
-  async decode(text: string): Promise<ListPlace | undefined> {
-    const bytes = Buffer.from(text, 'base64url');
-    const content = bytes.subarray(SEAL_BYTES);
-    if (bytes.toString('base64url') !== text) return undefined;
-    if (!(await this.seals.isOf(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
-    return JSON.parse(content.toString('utf8')) as ListPlace;
-  }
+/** Undefined when the text is not a cursor of this service. */
+export async function placeIn(cursor: string, seals: Seals): Promise<ListPlace | undefined> {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const content = bytes.subarray(SEAL_BYTES);
+  if (bytes.toString('base64url') !== cursor) return undefined;
+  if (!(await seals.isOf(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
+  return JSON.parse(content.toString('utf8')) as ListPlace;
 }

@@ -42,16 +42,16 @@ export function serializeError(error: unknown): unknown {
   };
 }
 
-/** One per process, however many applications it runs. */
-let lines: GatheredLines | null = null;
+/** Bytes that are written together, and the milliseconds after which fewer are, too. */
+const GATHERED = { minLength: 4096, periodicFlush: 100 };
 
-/** Standard output: JSON for machines, readable lines on a terminal. */
+/**
+ * Standard output: JSON for machines, readable lines on a terminal. JSON is gathered, and written without waiting for the
+ * disk: a line for each request has its price. What is left is written when the process ends.
+ */
 export function standardOutput(): DestinationStream {
-  if (process.stdout.isTTY) {
-    return readableLines(process.stdout.fd);
-  }
-  lines ??= gatheredOutput();
-  return lines;
+  const { fd, isTTY } = process.stdout;
+  return isTTY ? readableLines(fd) : destination({ dest: fd, ...GATHERED });
 }
 
 /** One line of text each, and stack traces: what is logged adds no lines of its own. @param target a file descriptor. */
@@ -59,40 +59,6 @@ export function readableLines(target: number): DestinationStream {
   const { build } = createRequire(__filename)('pino-pretty') as typeof pretty;
   const lines = build({ destination: target, sync: true, translateTime: 'SYS:HH:MM:ss.l' });
   return { write: (line) => lines.write(withShownEscapes(line)) };
-}
-
-function gatheredOutput(): GatheredLines {
-  const gathered = new GatheredLines(destination(process.stdout.fd));
-  process.on('exit', () => gathered.flush());
-  return gathered;
-}
-
-/** Every line begins with its level. */
-const URGENT = /^\{"level":"(?:warn|error|fatal)"/;
-
-/**
- * Writes the lines of one turn of the event loop together: a request has only one, but a commit answers hundreds, and
- * each write may have to wait for the disk that is syncing the next commit. Warnings and errors are written at once,
- * after the lines buffered before them.
- */
-export class GatheredLines implements DestinationStream {
-  private gathered = '';
-
-  constructor(private readonly target: DestinationStream) {}
-
-  write(line: string): void {
-    if (this.gathered === '') setImmediate(() => this.flush());
-    this.gathered += line;
-    if (URGENT.test(line)) this.flush();
-  }
-
-  /** To be called when the process ends. */
-  flush(): void {
-    if (this.gathered === '') return;
-    const text = this.gathered;
-    this.gathered = '';
-    this.target.write(text);
-  }
 }
 
 /**

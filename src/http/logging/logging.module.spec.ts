@@ -212,30 +212,12 @@ describe('LoggingModule', () => {
     expect(JSON.stringify(lines)).not.toContain(KEY);
   });
 
-  it.each([
-    ['as it is', KEY],
-    ['encoded', [...KEY].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')],
-    ['encoded twice', [...KEY].map((character) => `%25${character.charCodeAt(0).toString(16)}`).join('')],
-  ])('writes the beginning of a long path, with no part of a key that is cut (%s)', async (_, form) => {
-    const url = await start({});
-    for (let length = 0; length < form.length; length += 7) {
-      const begun = `/nothing/${'n'.repeat(1024 - '/nothing/'.length - length)}`;
-      await request(url)
-        .get(`${begun}${form}${'n'.repeat(5000)}`)
-        .expect(404);
-      await settled();
-      const path = String(lines.at(-1)?.['path']);
-      expect(path.length).toBeLessThanOrEqual(1025);
-      expect(path.replace(begun, '')).toMatch(/^(\[key\]|(\[key\]n*|\[?k?e?y?)…)$/);
-    }
-  });
-
-  it('writes nothing of a long path that is encoded repeatedly', async () => {
+  it('leaves out a long path, which would take long to search for keys', async () => {
     await request(await start({}))
-      .get(`/nothing/${'%252525252525252541'.repeat(700)}`)
+      .get(`/nothing/${'n'.repeat(1024)}`)
       .expect(404);
     await settled();
-    expect(lines.at(-1)).toMatchObject({ path: '[key]' });
+    expect(lines.at(-1)).toMatchObject({ path: null, status: 404 });
   });
 
   it.each([

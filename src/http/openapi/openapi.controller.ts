@@ -3,7 +3,8 @@ import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public, routeNotFound, Marked } from '../request/routes';
 import { FOR_EVERYBODY } from '../answers/common-headers';
-import { UI_PATHS, uiFile } from './swagger-ui';
+import { staticFile } from '../answers/static-file';
+import { UI_FILES } from './swagger-ui';
 
 /**
  * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
@@ -46,13 +47,13 @@ export class OpenApiController {
   }
 
   /** The page, and the files that it loads. */
-  @Get([...UI_PATHS])
+  @Get([...UI_FILES.keys()])
   @Marked({ isUncounted: true })
   @Header('Cache-Control', FOR_EVERYBODY)
-  async file(@Req() { path }: Request): Promise<StreamableFile> {
-    const found = await uiFile(path);
+  file(@Req() { path }: Request): StreamableFile {
+    const found = UI_FILES.get(path.replaceAll(/^\/|\/$/g, ''));
     if (found === undefined) throw routeNotFound();
-    return new StreamableFile(found.content, { type: found.type });
+    return staticFile(found);
   }
 
   /** Public like the document, but counted. */

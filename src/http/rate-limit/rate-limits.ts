@@ -18,7 +18,8 @@ export interface RequestCounter {
    * memory, otherwise a promise that never rejects.
    */
   hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
-  close(): void;
+  /** Memory needs no closing. */
+  close?(): void;
 }
 
 /** Clients remembered per bucket: about 10 MB if full. */
@@ -35,10 +36,6 @@ export class ProcessCounter implements RequestCounter {
     const windows = this.buckets.get(bucket) ?? new FixedWindows(this.window, REMEMBERED_CLIENTS);
     this.buckets.set(bucket, windows);
     return windows.hit(client, requests);
-  }
-
-  close(): void {
-    // Memory needs no closing.
   }
 }
 
@@ -126,7 +123,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.counter.close();
+    this.counter.close?.();
   }
 
   private statusOf({ hits, resetsAt }: RateWindow): RateLimitStatus {

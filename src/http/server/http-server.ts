@@ -27,6 +27,8 @@ const MOST_HEADERS = 0;
 
 /** The server's event when it is a request's turn on its connection; listeners get the request and its response. */
 export const TURN = 'turn';
+/** When the client has the answer, or has left: listeners also get the milliseconds since the request's turn came. */
+export const OVER = 'over';
 
 /** A server that limits how long its clients may take. It serves their requests by its event `TURN`. */
 export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {}): Server {
@@ -34,7 +36,12 @@ export function createHttpServer(classes: Pick<ServerOptions, 'IncomingMessage' 
   server.maxHeadersCount = MOST_HEADERS;
   server.setTimeout(STALLED_TIMEOUT, endStalled);
   server.on('connection', (socket: Socket) => socket.on('error', outliveReset));
-  const take = inTurn((request, response) => server.emit(TURN, request, response));
+  const take = inTurn((request, response) => {
+    const began = performance.now();
+    // Node emits `close` once, so `once` would only cost more.
+    response.on('close', () => server.emit(OVER, request, response, performance.now() - began));
+    server.emit(TURN, request, response);
+  });
   server.on('request', take);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     (request as ServiceRequest).expectsContinue = true;

@@ -25,7 +25,7 @@ export class PointReader {
     const name = `${codec.table} ${column}`;
     const reads = this.reads.get(name) ?? new SingleFlight(({ wishes }) => this.readAmong(codec, column, wishes));
     this.reads.set(name, reads);
-    return (await reads.call(0, { wishes: [value] })).get(value);
+    return (await reads.call({ wishes: [value] })).get(value);
   }
 
   /** Small rows in few statements; each large one is the promise of its own read. */

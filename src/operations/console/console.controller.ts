@@ -1,20 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { Controller, Get, Header, Req, Res, StreamableFile } from '@nestjs/common';
+import { join } from 'node:path';
+import { Controller, Get, Header, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
 import { FOR_EVER } from '../../http/answers/common-headers';
+import { staticFile } from '../../http/answers/static-file';
 import { Public, routeNotFound, Marked } from '../../http/request/routes';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
 const FOLDER = join(__dirname, 'assets');
 const PAGE = 'index.html';
-const TYPES: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
 
 /** The placeholder in the page for settings of the service. */
 const SETTINGS_PLACE = '<!-- settings -->';
@@ -22,21 +18,8 @@ const SETTINGS_PLACE = '<!-- settings -->';
 /** The page as built: it refers to its files by names that contain their hashes. */
 const CONSOLE_PAGE = readFileSync(join(FOLDER, PAGE), 'utf8');
 
-/**
- * The files of the page, under names that change with their content. They are few and small: one copy in memory serves
- * all clients.
- */
-const CONSOLE_FILES: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }> = new Map(
-  readdirSync(FOLDER)
-    .filter((name) => name !== PAGE)
-    .map((name) => [name, { type: typeOf(name), content: readFileSync(join(FOLDER, name)) }]),
-);
-
-function typeOf(name: string): string {
-  const type = TYPES[extname(name)];
-  if (type === undefined) throw new Error(`The console has a file of an unknown type: ${name}`);
-  return type;
-}
+/** The files of the page, under names that change with their content. */
+const CONSOLE_FILES = readdirSync(FOLDER).filter((name) => name !== PAGE);
 
 /**
  * Nothing from other origins, nothing inline, no framing; if people sign in at an issuer, requests to it are allowed.
@@ -57,13 +40,11 @@ const POLICY: readonly string[] = [
 export class ConsoleController {
   constructor(private readonly issuer: OidcIssuer) {}
 
-  @Get([...CONSOLE_FILES.keys()].map((name) => `assets/${name}`))
+  @Get(CONSOLE_FILES.map((name) => `assets/${name}`))
   @Marked({ isUncounted: true })
   @Header('Cache-Control', FOR_EVER)
   file(@Req() request: Request): StreamableFile {
-    const found = CONSOLE_FILES.get(basename(request.path));
-    if (found === undefined) throw routeNotFound();
-    return new StreamableFile(found.content, { type: found.type });
+    return staticFile(join(FOLDER, basename(request.path)));
   }
 
   /** Public like the API document's assets, but counted. */

@@ -1,6 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import { within } from '../../core/concurrency/within';
 import { Checkpoints } from '../../evidence/checkpoints/checkpoints.service';
@@ -8,7 +7,7 @@ import { ChainVerifier } from '../../evidence/verification/chain-verifier';
 import { AccessDenials } from '../../http/authentication/access-denials';
 import { Gates } from '../../http/gates';
 import type { ServiceRequest } from '../../http/request/service-request';
-import { TURN } from '../../http/server/http-server';
+import { OVER } from '../../http/server/http-server';
 import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
@@ -41,11 +40,9 @@ export class Metrics implements LedgerObserver, OnModuleInit {
   onModuleInit(): void {
     this.ledger.observe(this);
     const server = this.host.httpAdapter.getHttpServer() as Server;
-    // Before Express, so that its part of the work is included in the time.
-    server.prependListener(TURN, (request: ServiceRequest, response: ServerResponse) => {
-      const began = performance.now();
-      response.on('close', () => this.closed(request, response as Response, performance.now() - began));
-    });
+    server.on(OVER, (request: ServiceRequest, response: ServerResponse, duration: number) =>
+      this.over(request, response, duration),
+    );
   }
 
   /** All metrics in Prometheus' text format. */
@@ -73,7 +70,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     return this.made;
   }
 
-  private closed({ method, template }: ServiceRequest, response: Response, duration: number): void {
+  private over({ method, template }: ServiceRequest, response: ServerResponse, duration: number): void {
     const { requests, refusedKeys, limited } = this.instruments;
     const status = response.headersSent ? String(response.statusCode) : NOT_ANSWERED;
     requests.observe({ method, route: template ?? NO_ROUTE, status }, duration / MILLISECONDS);

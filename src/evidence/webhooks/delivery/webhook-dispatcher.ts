@@ -35,7 +35,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new Repeated(
     RENEWAL,
-    () => this.polls.call(0),
+    () => this.polls.call(),
     (error) => this.logger.warn(`Webhooks cannot be delivered now: ${String(error)}`),
   );
 
@@ -67,7 +67,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       now: () => ledger.clockTime.getTime(),
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
-      write: async (progress) => (await writes.call(0, { wishes: [progress] })).has(progress.webhookId),
+      write: async (progress) => (await writes.call({ wishes: [progress] })).has(progress.webhookId),
       fail: (progress, attempt) => this.fail(progress, attempt),
     };
   }
@@ -89,12 +89,12 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
   pollSoon(): void {
     if (this.repeated.isStopping) return;
-    this.polls.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
+    this.polls.call().catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
   }
 
   /** No delivery begins any more when the service stops. */
   private async refresh(leaving: AbortSignal): Promise<void> {
-    if (!this.repeated.isStopping) await this.polls.call(0, { leaving });
+    if (!this.repeated.isStopping) await this.polls.call({ leaving });
   }
 
   private async poll(): Promise<void> {

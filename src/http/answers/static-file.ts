@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { StreamableFile } from '@nestjs/common';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+};
+
+/** One copy in memory for all clients, so that slow ones hold no copy of their own. */
+const contents = new Map<string, Buffer>();
+
+/** A file that the service is installed with, read when it is first asked for. Its name says its type. */
+export function staticFile(path: string): StreamableFile {
+  const type = TYPES[extname(path)];
+  if (type === undefined) throw new Error(`A file of an unknown type cannot be served: ${path}`);
+  const content = contents.get(path) ?? readFileSync(path);
+  contents.set(path, content);
+  return new StreamableFile(content, { type });
+}
