@@ -20,6 +20,11 @@ export class DatabaseFault extends Error {
   }
 }
 
+/** For a database that is not in place: see `Database.isInPlace`. */
+export function movedAway(): DatabaseFault {
+  return new DatabaseFault('unavailable', 'MOVED', 'The database this process began with is no longer at its place.');
+}
+
 /** Whether it is a failed statement of one of the kinds. */
 export function isFault(error: unknown, ...kinds: readonly FaultKind[]): error is DatabaseFault {
   return error instanceof DatabaseFault && kinds.includes(error.kind);

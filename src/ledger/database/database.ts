@@ -1,6 +1,5 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Gate, ONE_AT_A_TIME } from '../../core/concurrency/gate';
-import { DatabaseFault } from './database-fault';
 import type { Dialect } from './dialect';
 import { type ReplacedTable, replacedTables } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
@@ -62,12 +61,6 @@ export abstract class Database {
   abstract truncateLog(writer: SqlConnection): Promise<boolean>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
-
-  /** @throws DatabaseFault unless it is in place. */
-  requirePlace(): void {
-    if (this.isInPlace()) return;
-    throw new DatabaseFault('unavailable', 'MOVED', 'The database this process began with is no longer at its place.');
-  }
 
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {

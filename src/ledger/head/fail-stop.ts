@@ -3,21 +3,19 @@ import { unavailable, type DomainError } from '../../core/errors/domain-error';
 
 /** Why nothing may be written although the database would accept it. Causes are independent of each other. */
 export class WriteStops {
+  /** The error with which writes are refused; null while they are accepted. Each write looks at it. */
+  refusal: DomainError | null = null;
   private readonly refusals = new Map<string, DomainError>();
-
-  /** The error with which writes are refused; null while they are accepted. */
-  get refusal(): DomainError | null {
-    const [first = null] = this.refusals.values();
-    return first;
-  }
 
   /** @param message for the callers that are refused. */
   stop(cause: string, message: string): void {
     this.refusals.set(cause, unavailable(message));
+    [this.refusal = null] = this.refusals.values();
   }
 
   lift(cause: string): void {
     this.refusals.delete(cause);
+    [this.refusal = null] = this.refusals.values();
   }
 }
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database';
-import { DatabaseFault, isFault } from '../database/database-fault';
+import { DatabaseFault, isFault, movedAway } from '../database/database-fault';
 import type { CommitProof, SqlConnection, SqlValue } from '../database/sql-connection';
 import { failStop, stopContradicted } from '../head/fail-stop';
 import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
@@ -50,7 +50,7 @@ export class WriterConnection {
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();
     if (this.connection === null) {
-      this.database.requirePlace();
+      if (!this.database.isInPlace()) throw movedAway();
       this.connection = await this.open();
     }
     return this.connection;
@@ -90,7 +90,7 @@ export class WriterConnection {
 
   /** Throws if nothing was committed, and only then. */
   async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
-    this.database.requirePlace();
+    if (!this.database.isInPlace()) throw movedAway();
     try {
       await connection.run('COMMIT');
     } catch (error) {
@@ -179,7 +179,7 @@ export class WriterConnection {
       await dryRun(batchMeans(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
-      this.database.requirePlace();
+      if (!this.database.isInPlace()) throw movedAway();
       this.succeeded();
     } catch (error) {
       await this.recoverFrom(error);

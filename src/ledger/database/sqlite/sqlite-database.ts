@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
 import { Database } from '../database';
+import { movedAway } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
 import { preparedConnection, type SqlConnection } from '../sql-connection';
 import { SqliteConnection, typeOrmOptions } from './sqlite-connection';
@@ -90,7 +91,7 @@ export class SqliteDatabase extends Database {
   }
 
   async openReader(): Promise<SqlConnection> {
-    this.requirePlace();
+    if (!this.isInPlace()) throw movedAway();
     return openReader(this.location, PASSING_CACHE_SIZE);
   }
 
