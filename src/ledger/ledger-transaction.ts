@@ -89,7 +89,7 @@ export interface LedgerTransaction {
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /**
    * Removes the rows that belong to an owner, without entries of their own; returns their number for the owner's entry.
-   * The command must remove the owner, too: the rows are deleted after it, which only the removed owner triggers.
+   * The command must remove the owner, too: of many rows most are deleted later, which only the removed owner triggers.
    */
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
   /**

@@ -92,7 +92,7 @@ export class LedgerListItem {
 /** The table of `LedgerLeftover`. */
 export const LEFTOVERS = 'ledger_leftovers';
 
-/** A removed record whose dependent rows are still to be deleted. Nothing shows these rows. */
+/** A removed record whose dependent rows are still to be deleted: too many for one batch. Nothing shows these rows. */
 @Entity(LEFTOVERS)
 export class LedgerLeftover {
   /** The kind of the rows to delete. */

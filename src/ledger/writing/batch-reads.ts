@@ -58,6 +58,11 @@ export class BatchReads {
     await Promise.all(Array.from(groups.values(), (group) => this.prefetchGroup(group)));
   }
 
+  /** Rows have been removed that nobody has named. */
+  forget(): void {
+    this.found.clear();
+  }
+
   private async prefetchGroup(group: readonly [Lookup, ...Lookup[]]): Promise<void> {
     const [{ kind, column, isExistence }] = group;
     const values = [...new Set(group.map(({ value }) => value))];

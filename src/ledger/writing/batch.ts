@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
 import { seal, type UnsealedEntry } from '../chain/hash-chain';
 import type { StoredEntry } from '../chain/stored-entry';
-import { ENTRY_COLUMNS, type LedgerLeftover, type LedgerPosition } from '../schema/ledger-tables';
+import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
@@ -13,6 +13,7 @@ import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
 import { AskedRows, BatchReads, nameOf, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
+import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
 const FULL = 16 * 1024 * 1024;
@@ -34,13 +35,13 @@ export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): B
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
-  readonly rows = new RowChanges();
+  rows = new RowChanges();
   readonly ulids: UlidSequence;
   /** Those that its commands have changed, by name. */
   readonly keptSums = new Map<string, KeptSum>();
   /** Changes of rows that are not records. */
   readonly sideWrites: SqlStatement[] = [];
-  /** True when dependent rows of removed records, or what was erased, are to be deleted after the commit. */
+  /** True when dependent rows of removed records, or what was erased, are left to be deleted after the commit. */
   leavesRows = false;
   /** Null until a command asks. */
   private asked: AskedRows | null = null;
@@ -49,7 +50,8 @@ export class Batch {
   private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
-  private leftovers: LedgerLeftover[] = [];
+  private removals: OwnedRemoval[] = [];
+  private erased: ErasedSubject[] = [];
   private flushing: Promise<void> | null = null;
   /** Characters of the states of its entries. */
   private stateSize = 0;
@@ -98,8 +100,9 @@ export class Batch {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
     for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
-    this.leftovers.push(...command.leftovers);
-    this.leavesRows ||= command.leftovers.length > 0;
+    this.erased.push(...command.erased);
+    this.leavesRows ||= command.erased.length > 0;
+    if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
   }
 
   /**
@@ -139,20 +142,42 @@ export class Batch {
     await this.means.connection.runAll([...statements, ...kept, ...this.sideWrites]);
   }
 
+  private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
+    this.removals.push(...removals);
+    this.leavesRows ||= removals.some(({ count }) => count > LEFTOVER_CHUNK);
+    await this.flush();
+    // Dependent rows that are known here are gone.
+    this.rows = new RowChanges();
+    this.means.reads.forget();
+  }
+
   private async unwritten(): Promise<SqlStatement[]> {
-    const { entries, nodes, leftovers } = this;
+    const { entries, nodes, removals, erased } = this;
     const changes = this.rows.takeUnwritten();
-    [this.entries, this.nodes, this.leftovers] = [[], [], []];
+    [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
     const statements: SqlStatement[] = [];
     const turn = new Turn(true);
     const { catalog } = this.means;
-    const unwritten = { changes, leftovers, entries, nodes };
+    const unwritten = { changes, removals, erased, entries, nodes };
     for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
       if (statements.length > 0 && turn.isOver) await turn.next();
       statements.push(statement);
     }
     return statements;
   }
+}
+
+/** Rows that are removed with their owner. */
+export interface OwnedRemoval {
+  readonly codec: RecordCodec;
+  readonly ownerId: string;
+  readonly count: number;
+}
+
+/** A record whose contents are to be taken from the entries about it. */
+export interface ErasedSubject {
+  readonly subjectType: string;
+  readonly id: string;
 }
 
 /** What follows from a commit; a promise is waited for. */
@@ -228,7 +253,8 @@ class RowChanges {
 export class PendingChanges {
   readonly rows = new RowChanges();
   readonly entries: UnsealedEntry[] = [];
-  readonly leftovers: LedgerLeftover[] = [];
+  readonly ownedRemovals: OwnedRemoval[] = [];
+  readonly erased: ErasedSubject[] = [];
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
@@ -248,7 +274,8 @@ const AT_ONCE = 1_000;
 /** What the transaction of a batch writes besides its head, counters and kept answers. */
 interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
-  readonly leftovers: readonly LedgerLeftover[];
+  readonly removals: readonly OwnedRemoval[];
+  readonly erased: readonly ErasedSubject[];
   readonly entries: readonly StoredEntry[];
   /** The subtrees that the entries have completed. */
   readonly nodes: readonly TreeNode[];
@@ -256,17 +283,21 @@ interface UnwrittenBatch {
 
 /**
  * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little. Removes before it adds, and adds owners first. One by one: there may be thousands of rows.
+ * little. Removes before it adds; removes dependent rows first, and adds owners first. One by one: there may be
+ * thousands of rows.
  */
 function* batchStatements(
   sql: LedgerSql,
-  { changes, leftovers, entries, nodes }: UnwrittenBatch,
+  { changes, removals, erased, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
 ): Generator<SqlStatement> {
-  yield* rowStatements(
-    sql.insertLeftovers,
-    leftovers.map(({ subjectType, ownerId }) => [subjectType, ownerId]),
-  );
+  for (const { codec, ownerId, count } of removals) {
+    yield { sql: deleteChunkSql(codec), parameters: [ownerId] };
+    if (count > LEFTOVER_CHUNK) yield { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
+  }
+  for (const { subjectType, id } of erased) {
+    yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
+  }
   const rows = new Map<string, (readonly SqlValue[])[]>();
   const add = (written: string, values: readonly SqlValue[]): void => {
     const others = rows.get(written) ?? [];

@@ -15,7 +15,6 @@ import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
-import { ERASED } from './leftover-statements';
 
 const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
 const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
@@ -173,20 +172,21 @@ export class CommandDraft implements LedgerTransaction {
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const count = await this.count(kind, { [ownerColumn(kind)]: ownerId } as Partial<Row>);
-    if (count > 0) this.pending.leftovers.push({ subjectType: kind.subjectType, ownerId });
+    this.pending.ownedRemovals.push({ codec: this.codec(kind), ownerId, count });
     this.pending.counts.add(kind.counter, -count);
     return count;
   }
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     this.change(kind, row.id, row, note, { isErased: true });
-    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: row.id });
+    this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
     return row;
   }
 
   eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
-    this.addEntry(kind.subjectType, id, null, note);
-    this.pending.leftovers.push({ subjectType: `${ERASED}${kind.subjectType}`, ownerId: id });
+    const { subjectType } = kind;
+    this.addEntry(subjectType, id, null, note);
+    this.pending.erased.push({ subjectType, id });
   }
 
   async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
@@ -258,11 +258,9 @@ export class CommandDraft implements LedgerTransaction {
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
-    const { entries, leftovers } = this.pending;
-    const erased = leftovers.filter(({ subjectType }) => subjectType.startsWith(ERASED));
-    return entries
+    return this.pending.entries
       .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
-      .filter((recorded) => !erased.some(({ ownerId }) => ownerId === recorded));
+      .filter((recorded) => !this.pending.erased.some(({ id }) => id === recorded));
   }
 
   get headSequence(): number {

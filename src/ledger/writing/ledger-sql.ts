@@ -2,7 +2,7 @@ import { StoredEntry } from '../chain/stored-entry';
 import type { Dialect } from '../database/dialect';
 import { columnsOf, tableName } from '../records/record-codec';
 import { deleteRows, insertRows, LIST_ITEMS, oncePerDialect, SUMS, upsertRows } from '../records/statements';
-import { LedgerCounter, LedgerLeftover, LedgerListItem, LedgerSum, LedgerTreeNode } from '../schema/ledger-tables';
+import { LedgerCounter, LedgerListItem, LedgerSum, LedgerTreeNode } from '../schema/ledger-tables';
 
 export type LedgerSql = ReturnType<typeof ledgerSql>;
 
@@ -18,7 +18,6 @@ export const ledgerSql = oncePerDialect((dialect: Dialect) => {
     deleteCounters: `${deleteRows(dialect, 'ledger_counters', 'name')} AND "value" = 0`,
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
     insertItems: insertInto(LedgerListItem),
-    insertLeftovers: `${insertInto(LedgerLeftover)} WHERE true ON CONFLICT DO NOTHING`,
     insertNodes: insertInto(LedgerTreeNode),
     keepSums: upsertRows(dialect, SUMS, columnsOf(LedgerSum), ['sum', 'window', 'key']),
   };

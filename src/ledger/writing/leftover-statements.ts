@@ -1,47 +1,43 @@
-import { type Dialect, quoted } from '../database/dialect';
+import { quoted } from '../database/dialect';
 import type { SqlStatement } from '../database/sql-connection';
 import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { LEFTOVERS } from '../schema/ledger-tables';
 
 /** Most dependent rows deleted in one transaction: takes some milliseconds. */
-const LEFTOVER_CHUNK = 1_000;
-/** Most owners whose rows are deleted in one transaction. */
-const MOST_OWNERS = 100;
+export const LEFTOVER_CHUNK = 1_000;
 
 /** Before the kind of a record whose entries still hold what was erased. */
 export const ERASED = 'erased ';
 
+export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+
 /** Has entries about an erased record emptied once more: somebody may have put back what they held. */
 export function emptyAgain(subjectType: string, id: string): SqlStatement {
-  const sql = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-  return { sql, parameters: [`${ERASED}${subjectType}`, id] };
+  return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
 }
 
-/** Deletes rows of the owners in the JSON array of one-element arrays `$1`. */
-export function deleteChunkSql({ kind, table }: RecordCodec, dialect: Dialect): string {
-  const owned = `${quoted(ownerColumn(kind))} IN ${ownersSql(dialect)}`;
-  const chunk = `SELECT "id" FROM ${quoted(table)} WHERE ${owned} LIMIT ${LEFTOVER_CHUNK}`;
+/** Deletes the first rows of the owner `$1`. */
+export function deleteChunkSql({ kind, table }: RecordCodec): string {
+  const chunk =
+    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
+    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
   return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
 }
 
-function ownersSql(dialect: Dialect): string {
-  return `(SELECT ${dialect.jsonAt(0, { name: 'ownerId', type: 'text' })} FROM ${dialect.jsonElements('$1')})`;
-}
-
-/** Removed owners with rows to delete. If an owner still exists, nothing is deleted, whoever put it in the table. */
-export function selectLeftoversSql({ kind }: RecordCodec, owners: RecordCodec): string {
+/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
+export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (
-    `SELECT "ownerId" FROM "${LEFTOVERS}" AS gone WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
-    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = gone."ownerId") LIMIT ${MOST_OWNERS}`
+    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
   );
 }
 
-/** Removes those of the owners `$1` from the table that have no rows left. */
-export function forgetLeftoversSql({ kind, table }: RecordCodec, dialect: Dialect): string {
+/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
+export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
   return (
-    `DELETE FROM "${LEFTOVERS}" AS gone WHERE "subjectType" = '${kind.subjectType}' AND "ownerId" IN ${ownersSql(dialect)} ` +
-    `AND NOT EXISTS (SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = gone."ownerId")`
+    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
   );
 }
 

@@ -6,12 +6,11 @@ import {
   type ErasedRecord,
   ERASE_CONTENTS,
   FORGET_ERASED,
-  forgetLeftoversSql,
+  forgetLeftoverSql,
   SELECT_ERASED,
-  selectLeftoversSql,
+  selectLeftoverSql,
 } from './leftover-statements';
 import type { RecordCatalog } from '../records/record-catalog';
-import { arraysOfOne } from '../records/statements';
 import type { WriterConnection } from './writer-connection';
 
 /** Whether a chunk was committed does not matter: what is left is found again. */
@@ -92,15 +91,16 @@ export class Leftovers {
 
   /** Leftovers of a module that is no longer loaded are ignored. */
   private async removal(connection: SqlConnection): Promise<SqlStatement[] | null> {
-    const { all, dialect } = this.catalog;
-    for (const codec of all) {
-      const { owner } = codec.kind;
+    for (const codec of this.catalog.all) {
+      const { owner, subjectType } = codec.kind;
       if (owner === undefined) continue;
-      const sql = selectLeftoversSql(codec, this.catalog.codec(owner.kind));
-      const found = await connection.all<{ ownerId: string }>(sql);
-      const parameters = [arraysOfOne(found.map(({ ownerId }) => ownerId))];
-      const statements = [deleteChunkSql(codec, dialect), forgetLeftoversSql(codec, dialect)];
-      if (found.length > 0) return statements.map((text) => ({ sql: text, parameters }));
+      const sql = selectLeftoverSql(codec, this.catalog.codec(owner.kind));
+      const [found] = await connection.all<{ ownerId: string }>(sql);
+      if (found === undefined) continue;
+      return [
+        { sql: deleteChunkSql(codec), parameters: [found.ownerId] },
+        { sql: forgetLeftoverSql(codec), parameters: [subjectType, found.ownerId] },
+      ];
     }
     return null;
   }

@@ -122,20 +122,6 @@ describe('The plan on PostgreSQL of', () => {
     },
   );
 
-  it('the search for people with roles reads no table from end to end, for a hundred roles at once', async () => {
-    const subjects = Array.from({ length: 250 }, (_, index) => `role:role-${index}`);
-    const approvers = [0, 100, 200].map((start) => ({ subjects: subjects.slice(start, start + 100) }));
-    const policy = { effect: 'require_approval', approval: { approvers } };
-    const statements = await listStatements(app, () => createPolicy(app, policy));
-    const ofRoles = statements.filter(([sql]) => sql.includes('ledger_list_items'));
-    expect(ofRoles.map(([, [items]]) => (JSON.parse(String(items)) as unknown[]).length)).toEqual([100, 100, 50]);
-    for (const [sql, parameters] of ofRoles) {
-      const nodes = nodesOf(await planIn(planner, sql, parameters));
-      expect(nodes.filter(isScan)).toEqual([]);
-      expect(nodes.filter((node) => node['Index Name'] !== undefined).length).toBeGreaterThan(1);
-    }
-  });
-
   it('a table without a suitable index is read from end to end, which this test would notice', async () => {
     const plan = await planIn(planner, `SELECT * FROM "entities" WHERE "properties" = 'x'`);
     expect(nodesOf(plan).filter(isScan)).toHaveLength(1);
