@@ -34,7 +34,7 @@ describe('Connections that read', () => {
   it('of the service cannot write either, whatever the statement', async () => {
     const database = app.application.get(Database);
     for (const connection of [database.points, database.lists, database.chain]) {
-      if (!onPostgres) await connection.run('PRAGMA query_only = OFF');
+      if (!onPostgres) await connection.all('PRAGMA query_only = OFF');
       for (const sql of [
         `UPDATE notes SET text = 'changed'`,
         'DELETE FROM ledger_entries',
@@ -42,7 +42,7 @@ describe('Connections that read', () => {
         'CREATE TABLE more (id text)',
         onPostgres ? 'DROP INDEX notes' : 'PRAGMA user_version = 7',
       ]) {
-        await expect(connection.run(sql)).rejects.toMatchObject({
+        await expect(connection.all(sql)).rejects.toMatchObject({
           driverCode: onPostgres ? '25006' : 'SQLITE_READONLY',
         });
       }

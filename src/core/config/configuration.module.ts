@@ -68,12 +68,11 @@ function readAll(service: ConfigService<Found, true>, discovery: DiscoveryServic
  * precedence. For programs that need nothing else: other variables are ignored. Rejects with a ConfigurationError.
  */
 export async function configuredDatabase(): Promise<ConfiguredDatabase> {
-  const found = await new Promise<Environment>((resolve, reject) => {
-    const validate = (environment: Environment): Record<string, never> => {
-      resolve(environment);
-      return {};
-    };
-    ConfigModule.forRoot({ validate }).catch(reject);
-  });
+  let found: Environment = {};
+  const validate = (environment: Environment): Record<string, never> => {
+    found = environment;
+    return {};
+  };
+  await ConfigModule.forRoot({ validate });
   return readDatabase(found);
 }

@@ -55,12 +55,11 @@ export abstract class Database {
    */
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
   /**
-   * Removes from the write-ahead log what was overwritten in the database since. False while somebody reads it. Not
-   * within a transaction.
+   * Folds the write-ahead log into the database, and removes from it what was overwritten there since. Not within a
+   * transaction. False if somebody reads it for longer.
+   * @param patience milliseconds to wait for them; all writes wait, too.
    */
-  abstract truncateLog(writer: SqlConnection): Promise<boolean>;
-  /** Tidies up for the next start; the last operation on the writing connection. */
-  abstract finishWriting(writer: SqlConnection): Promise<void>;
+  abstract truncateLog(writer: SqlConnection, patience: number): Promise<boolean>;
 
   /** Tables that something else has replaced, or whose rows are hidden from this process. */
   replacedTables(): Promise<readonly ReplacedTable[]> {

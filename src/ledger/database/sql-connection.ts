@@ -14,7 +14,6 @@ export interface SqlStatement {
  */
 export interface SqlSessions {
   all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
-  run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,6 +21,7 @@ export interface SqlSessions {
 export interface SqlConnection extends SqlSessions {
   /** True once the connection is known to be broken; its owner opens another. */
   readonly isLost: boolean;
+  run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
   /** Runs all of them, in order; rejects with the failure of the first that failed. */
   runAll(statements: readonly SqlStatement[]): Promise<void>;
 }

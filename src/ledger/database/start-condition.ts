@@ -3,13 +3,12 @@ import type { Dialect } from './dialect';
 import type { SqlConnection } from './sql-connection';
 import type { MigrationInterface } from 'typeorm';
 
-type TableClass = new () => object;
 export type MigrationClass = new () => MigrationInterface;
 
 /** What a module adds to the schema. Provided as a value; the database module finds it before it opens anything. */
 export class SchemaContribution {
   constructor(
-    readonly tables: readonly TableClass[],
+    readonly tables: readonly (new () => object)[],
     readonly migrations: readonly MigrationClass[],
   ) {}
 }

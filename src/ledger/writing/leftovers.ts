@@ -74,7 +74,7 @@ export class Leftovers {
 
   /** Contents of an entry are in the log as they were written, until it is truncated. */
   private async truncateLog(connection: SqlConnection): Promise<void> {
-    const isDone = await this.database.truncateLog(connection);
+    const isDone = await this.database.truncateLog(connection, 0);
     this.truncateAt = isDone ? null : performance.now() + TRUNCATE_AGAIN;
   }
 

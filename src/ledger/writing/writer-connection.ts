@@ -20,6 +20,8 @@ const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "seque
 const LOOK_UP_INTERVAL = 500;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
 const LONGEST_FAREWELL = 2_000;
+/** Milliseconds for which the end waits for those who still read. */
+const LONGEST_READ = 2_000;
 
 /**
  * The only connection that writes. Its transactions hold the head while they run, and it always finds out whether they
@@ -188,7 +190,7 @@ export class WriterConnection {
 
   /** At the end of the process, with nothing left to write. */
   async finish(): Promise<void> {
-    if (this.connection !== null && !this.hasFailed) await this.database.finishWriting(this.connection);
+    if (this.connection !== null && !this.hasFailed) await this.database.truncateLog(this.connection, LONGEST_READ);
     await this.close();
   }
 

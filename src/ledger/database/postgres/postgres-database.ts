@@ -123,11 +123,6 @@ export class PostgresDatabase extends Database {
     return true;
   }
 
-  /** The server needs no tidying up. */
-  async finishWriting(): Promise<void> {
-    return Promise.resolve();
-  }
-
   /** The server keeps its files; a working connection writes to them. */
   isInPlace(): boolean {
     return true;

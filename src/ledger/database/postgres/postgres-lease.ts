@@ -69,7 +69,7 @@ export class PostgresLease {
 
   /** Throws when the server cannot be reached. */
   async begin(): Promise<void> {
-    await this.session.run(TIDY_UP);
+    await this.session.all(TIDY_UP);
     await this.renew();
     this.renewals.begin();
   }
@@ -92,7 +92,7 @@ export class PostgresLease {
   async end(): Promise<void> {
     await this.renewals.stop();
     try {
-      await this.session.run(GIVE_UP, [this.processId]);
+      await this.session.all(GIVE_UP, [this.processId]);
     } catch (error) {
       this.logger.warn(`Other processes learn of this one's end only when its lease lapses: ${String(error)}`);
     }

@@ -20,10 +20,6 @@ export class PostgresSessions implements SqlSessions {
     return session.all<Row>(sql, parameters);
   }
 
-  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
-    await this.all(sql, parameters);
-  }
-
   async close(): Promise<void> {
     await Promise.all(this.sessions.map((session) => session.close()));
   }

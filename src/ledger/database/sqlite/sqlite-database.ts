@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { closeToOthers, makePrivateFile, warnWhereOthersMayWrite } from '../../../core/files/private-file';
+import { OpenedParts } from '../../../core/lifecycle/opened-parts';
 import { Database } from '../database';
 import { movedAway } from '../database-fault';
 import type { Opening, SchemaContribution } from '../start-condition';
@@ -32,11 +33,11 @@ export class SqliteDatabase extends Database {
   private constructor(
     readonly location: string,
     protected readonly schema: SchemaContribution,
-    private readonly lock: SqlConnection,
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
     readonly chain: SqlConnection,
     readonly aside: SqlConnection,
+    private readonly parts: OpenedParts,
   ) {
     super();
   }
@@ -54,27 +55,23 @@ export class SqliteDatabase extends Database {
   }
 
   private static async openFile(path: string, opening: Opening): Promise<SqliteDatabase> {
-    const lock = await lockedDatabase(path);
-    const opened: SqlConnection[] = [];
-    const kept = async (opening: Promise<SqlConnection>): Promise<SqlConnection> => {
-      const connection = await opening;
-      opened.push(connection);
-      return connection;
-    };
+    const parts = new OpenedParts();
+    const open = (connect: () => Promise<SqlConnection>): Promise<SqlConnection> =>
+      parts.open(connect, (connection) => connection.close());
     try {
+      await open(() => lockedDatabase(path));
       // SQLite gives sibling files the permissions of the database.
       for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
       await checkFound(path, opening);
-      const { schema } = opening;
       makePrivateFile(path);
-      await migrate(path, schema);
-      const aside = await kept(openWriter(path));
-      const [points, lists] = [await kept(openReader(path)), await kept(openReader(path))];
-      const chain = await kept(openReader(path, PASSING_CACHE_SIZE));
-      return new SqliteDatabase(path, schema, lock, points, lists, chain, aside);
+      await migrate(path, opening.schema);
+      const points = await open(() => openReader(path));
+      const lists = await open(() => openReader(path));
+      const chain = await open(() => openReader(path, PASSING_CACHE_SIZE));
+      const aside = await open(() => openWriter(path));
+      return new SqliteDatabase(path, opening.schema, points, lists, chain, aside, parts);
     } catch (error) {
-      await Promise.all(opened.map((connection) => connection.close()));
-      await lock.close();
+      await parts.close();
       throw error;
     }
   }
@@ -100,16 +97,11 @@ export class SqliteDatabase extends Database {
     return names.filter((name) => name !== this.processId);
   }
 
-  /** Without waiting for readers, as all writes would wait with it. */
-  async truncateLog(writer: SqlConnection): Promise<boolean> {
-    await writer.run('PRAGMA busy_timeout = 0');
+  async truncateLog(writer: SqlConnection, patience: number): Promise<boolean> {
+    await writer.run(`PRAGMA busy_timeout = ${patience}`);
     const [row] = await writer.all<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
     await writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
     return row?.busy === 0;
-  }
-
-  finishWriting(writer: SqlConnection): Promise<void> {
-    return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   isInPlace(): boolean {
@@ -129,9 +121,9 @@ export class SqliteDatabase extends Database {
     return { ...typeOrmOptions(this.location, 'read'), entities: [...this.schema.tables] };
   }
 
-  protected async release(): Promise<void> {
-    for (const connection of [this.aside, this.points, this.lists, this.chain]) await connection.close();
-    await this.lock.close();
+  /** The lock last. */
+  protected release(): Promise<void> {
+    return this.parts.close();
   }
 }
 
