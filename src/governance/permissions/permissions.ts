@@ -57,7 +57,8 @@ export interface PermissionAnswer extends Evaluation {
 
 /** The rules by which it is decided. */
 interface DecidingRules {
-  readonly evaluate: (request: EvaluationRequest) => Evaluation;
+  /** By the policies, for the same request. */
+  readonly evaluate: () => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
   /** Those that are active, the oldest first. */
   readonly stops: readonly Pick<Stop, 'id' | keyof StopScope>[];
@@ -89,15 +90,16 @@ export function answerFor(
   const stop = stopCovering(rules.stops, stoppable, requested.action);
   if (stop !== undefined) return { ...refused('stopped'), stopId: stop.id };
   if (principal?.person?.status === 'suspended') return refused('principal_suspended');
-  if (agent === null) return answerOfPolicies(subject, requested, principal, rules);
+  if (agent === null) return answerOfPolicies(principal, rules);
   if (!hasCapability(agent, requested.action)) return refused('capability_missing');
-  const answer = observed(agent, answerOfPolicies(subject, requested, principal, rules), rules.at);
+  const answer = observed(agent, answerOfPolicies(principal, rules), rules.at);
   const { effect: verdict, policies } = answer;
   if (verdict === 'deny' || rules.guards === undefined) return answer;
-  const { action, resourceType, resourceId, parameters, run = null } = requested;
-  const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
-  const asked = { ...who, action, resourceType, resourceId, parameters };
-  const refusal = rules.guards.refusalOf(() => ({ ...asked, verdict, policies }));
+  const refusal = rules.guards.refusalOf(() => {
+    const { action, resourceType, resourceId, parameters, run = null } = requested;
+    const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
+    return { ...who, action, resourceType, resourceId, parameters, verdict, policies };
+  });
   return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
 }
 
@@ -116,13 +118,8 @@ function refused(reason: AnswerReason): PermissionAnswer {
   return { effect: 'deny', reason, policies: [], requirement: null };
 }
 
-function answerOfPolicies(
-  subject: EvaluationSubject,
-  requested: RequestedAction,
-  principal: Principal | null,
-  { evaluate, defaultEffect, at }: DecidingRules,
-): PermissionAnswer {
-  const evaluation = evaluate({ ...requested, subject, principal: principal?.subject ?? null, at });
+function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionAnswer {
+  const evaluation = evaluate();
   const { effect, requirement, limited } = evaluation;
   const denied = (reason: AnswerReason): PermissionAnswer => {
     return { ...evaluation, effect: 'deny', reason, requirement: null };
@@ -281,7 +278,7 @@ export class Permissions {
     const exceptions = { besides: replayed?.id, limitsAside };
     const facts = await gatheredFacts([asks], this.facts.within(transaction, exceptions));
     const { policyDefaultEffect: defaultEffect } = this.configuration;
-    const evaluate = (request: EvaluationRequest): Evaluation => inForce.evaluate(request, facts, asks);
+    const evaluate = (): Evaluation => inForce.evaluate(question, facts, asks);
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = answerFor({ agent, subject: question.subject }, question, principal, rules);

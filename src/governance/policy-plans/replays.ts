@@ -127,7 +127,7 @@ export class Replays {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const answer = (policies: PolicyEvaluator, asks: Asks): PermissionAnswer =>
       answerFor({ agent, subject: request.subject }, execution, principal, {
-        evaluate: (asked) => policies.evaluate(asked, facts, asks),
+        evaluate: () => policies.evaluate(request, facts, asks),
         defaultEffect,
         at,
         // Policies are compared, not what stood above them.

@@ -269,10 +269,10 @@ export class Asking {
     const who = resolved(question, agents);
     const { agent, subject } = who;
     const principal = principalOf(this.basis, question.onBehalfOf, agents) ?? null;
-    const evaluate = (request: EvaluationRequest): Evaluation => policies.evaluate(request, facts);
+    const request = { ...question, subject, principal: principal?.subject ?? null, at };
+    const evaluate = (): Evaluation => policies.evaluate(request, facts);
     const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
     const answer = answerFor(who, question, principal, rules);
-    const request = { ...question, subject, principal: principal?.subject ?? null, at };
     return { answer, request, otherwise: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
   }
 
