@@ -1,5 +1,6 @@
 import { shownJson } from './output.js';
 import type { Schemas } from '../../typescript/src/index.js';
+import { POLICY_PARTS } from '../../typescript/src/policy-parts.js';
 
 type Condition = Schemas['ConditionResponse'];
 type Part = Schemas['PolicyPart'];
@@ -10,21 +11,12 @@ type Rules = Partial<
   >
 >;
 
-const PARTS = {
-  subject: 'subjects',
-  action: 'actions',
-  resource: 'resources',
-  resourceType: 'resource types',
-  conditions: 'conditions',
-  onBehalfOf: 'principals',
-} as const satisfies Readonly<Record<Part, string>>;
-
 /** Such as "refunds 1 would change this to allow if its actions matched". */
 export function nearText(
   { name, version, effect }: Pick<Schemas['CreatePolicyRequest'], 'name' | 'version' | 'effect'>,
   missing: readonly Part[],
 ): string {
-  const parts = missing.map((part) => PARTS[part]).join(' and ');
+  const parts = missing.map((part) => POLICY_PARTS[part]).join(' and ');
   return `${name} ${version} would change this to ${effect} if its ${parts} matched`;
 }
 

@@ -1,3 +1,4 @@
+import { POLICY_PARTS } from '../../../../clients/typescript/src/policy-parts.js';
 import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Execution, Me } from '../../api/types.js';
 
@@ -11,18 +12,9 @@ export function subjectText(subject: string): string {
   return kind === undefined ? `\u201c${revealed(subject)}\u201d` : `the ${kind} ${revealed(name ?? '')}`;
 }
 
-const PARTS = {
-  subject: 'subjects',
-  action: 'actions',
-  resource: 'resources',
-  resourceType: 'resource types',
-  conditions: 'conditions',
-  onBehalfOf: 'principals',
-} as const;
-
 /** What keeps a policy from matching, such as `its subjects and resource types do not match`. */
-export function missingText(missing: readonly (keyof typeof PARTS)[]): string {
-  const parts = missing.map((part) => PARTS[part]);
+export function missingText(missing: readonly (keyof typeof POLICY_PARTS)[]): string {
+  const parts = missing.map((part) => POLICY_PARTS[part]);
   return `its ${listText(parts, 'and')} do not match`;
 }
 
