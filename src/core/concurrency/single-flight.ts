@@ -31,6 +31,10 @@ export class SingleFlight<Wish, Result> {
     return result;
   }
 
+  get isIdle(): boolean {
+    return this.running === null;
+  }
+
   /** Resolves when nothing is running. */
   async ended(): Promise<void> {
     while (this.running !== null) await this.running;

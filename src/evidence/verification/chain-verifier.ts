@@ -64,7 +64,7 @@ export class ChainVerifier implements OnModuleDestroy {
     try {
       return await runs.call({ wishes: sizes, leaving });
     } finally {
-      void runs.ended().then(() => this.runs.delete(from));
+      void runs.ended().then(() => this.runs.get(from)?.isIdle === true && this.runs.delete(from));
     }
   }
 

@@ -64,10 +64,11 @@ export class AllExceptionsFilter implements ExceptionFilter {
 
   constructor(private readonly denials: AccessDenials) {}
 
-  /** If a caller is refused because of its identity, that is recorded first. */
-  async catch(thrown: unknown, host: ArgumentsHost): Promise<void> {
-    const [request] = host.getArgs<Exchange>();
-    this.answer(thrown instanceof CallerRefusal ? await this.denials.note(request, thrown) : thrown, host);
+  /** If a caller is refused because of its identity, that is recorded first. Nest waits for no filter. */
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    if (thrown instanceof CallerRefusal)
+      void this.denials.note(host.getArgs<Exchange>()[0], thrown).then((error) => this.answer(error, host));
+    else this.answer(thrown, host);
   }
 
   private answer(thrown: unknown, host: ArgumentsHost): void {

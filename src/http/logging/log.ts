@@ -42,16 +42,13 @@ export function serializeError(error: unknown): unknown {
   };
 }
 
-/** Bytes that are written together, and the milliseconds after which fewer are, too. */
-const GATHERED = { minLength: 4096, periodicFlush: 100 };
-
 /**
- * Standard output: JSON for machines, readable lines on a terminal. JSON is gathered, and written without waiting for the
- * disk: a line for each request has its price. What is left is written when the process ends.
+ * Standard output: JSON for machines, readable lines on a terminal. JSON is written 4 KiB at a time, or every 100 ms,
+ * without waiting for the disk: a line for each request has its price. What is left is written when the process ends.
  */
 export function standardOutput(): DestinationStream {
   const { fd, isTTY } = process.stdout;
-  return isTTY ? readableLines(fd) : destination({ dest: fd, ...GATHERED });
+  return isTTY ? readableLines(fd) : destination({ dest: fd, minLength: 4096, periodicFlush: 100 });
 }
 
 /** One line of text each, and stack traces: what is logged adds no lines of its own. @param target a file descriptor. */

@@ -11,7 +11,7 @@ export interface TreeHead {
  * @param index counted from 0.
  */
 export function isIncluded(index: number, leaf: TreeHash, tree: TreeHead, hashes: readonly TreeHash[]): boolean {
-  if (!Number.isSafeInteger(tree.size) || index < 0 || index >= tree.size) return false;
+  if (![index, tree.size].every(Number.isSafeInteger) || index < 0 || index >= tree.size) return false;
   return joined(leaf, index, inclusionRanges(index, tree.size), hashes) === tree.rootHash;
 }
 

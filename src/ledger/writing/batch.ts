@@ -207,6 +207,7 @@ class RowChanges {
 
   /** @param key the columns of one of the kind's unique keys. */
   findBy(kind: AnyRecordKind, key: Where): RowChange | undefined {
+    if (this.idsByKey.size === 0) return undefined;
     const id = this.idsByKey.get(nameOf(kind, key));
     return id === undefined ? undefined : this.changes.get(id);
   }
