@@ -63,7 +63,7 @@ interface DecidingRules {
   /** Those that are active, the oldest first. */
   readonly stops: readonly Pick<Stop, 'id' | keyof StopScope>[];
   /** Absent where policies alone are asked about, such as those of an earlier time. */
-  readonly guards?: ActionGuards;
+  readonly guards?: ActionGuards | undefined;
   /** The time for which it is decided. */
   readonly at: string;
 }
@@ -73,6 +73,16 @@ export interface Somebody {
   /** Null if it is not registered. */
   readonly agent: Agent | null;
   readonly subject: EvaluationSubject;
+}
+
+/** The question that policies are asked. Its members are listed, since a copy with others behind it is slow on Node.js 20. */
+export function requestOf(
+  { action, resourceType, resourceId, parameters, run }: RequestedAction,
+  subject: EvaluationSubject,
+  principal: Principal | null,
+  at: string,
+): EvaluationRequest {
+  return { action, resourceType, resourceId, parameters, run, subject, principal: principal?.subject ?? null, at };
 }
 
 /**
@@ -100,18 +110,14 @@ export function answerFor(
     const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
     return { ...who, action, resourceType, resourceId, parameters, verdict, policies };
   });
-  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, ...lookedIn(answer) };
+  // Whatever is made of it: what was looked up has led to the answer.
+  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, looked: answer.looked };
 }
 
 /** While an agent is observed, it may do what no policy decides. */
 function observed(agent: Agent, answer: PermissionAnswer, at: string): PermissionAnswer {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
-  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, ...lookedIn(answer) };
-}
-
-/** Whatever is made of it: what was looked up has led to the answer. */
-function lookedIn({ looked }: Pick<PermissionAnswer, 'looked'>): Pick<PermissionAnswer, 'looked'> {
-  return looked === undefined ? {} : { looked };
+  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, looked: answer.looked };
 }
 
 function refused(reason: AnswerReason): PermissionAnswer {
@@ -119,21 +125,18 @@ function refused(reason: AnswerReason): PermissionAnswer {
 }
 
 function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionAnswer {
-  const evaluation = evaluate();
-  const { effect, requirement, limited } = evaluation;
-  const denied = (reason: AnswerReason): PermissionAnswer => {
-    return { ...evaluation, effect: 'deny', reason, requirement: null };
+  const { effect: verdict, policies, requirement, used, limited, looked } = evaluate();
+  const answer = (effect: PolicyEffect, reason: AnswerReason | null): PermissionAnswer => {
+    const asked =
+      effect === 'require_approval' && requirement ? requirementFor(requirement, principal?.person?.id ?? null) : null;
+    return { effect, reason, policies, requirement: asked, used, limited, looked };
   };
-  if (effect === null && limited !== undefined) return denied('limit_reached');
-  if (effect === null) {
-    const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
-    return { ...evaluation, effect: defaultEffect, reason };
-  }
-  if (effect === 'allow') return { ...evaluation, effect, reason: null };
-  if (effect === 'deny') return denied('policy_denied');
-  if (requirement !== null && isTooLarge(requirement)) return denied('approval_too_large');
-  const asked = requirement && requirementFor(requirement, principal?.person?.id ?? null);
-  return { ...evaluation, effect, reason: 'approval_required', requirement: asked };
+  if (verdict === null && limited !== undefined) return answer('deny', 'limit_reached');
+  if (verdict === null) return answer(defaultEffect, defaultEffect === 'allow' ? null : 'no_policy_allows');
+  if (verdict === 'allow') return answer(verdict, null);
+  if (verdict === 'deny') return answer(verdict, 'policy_denied');
+  if (requirement !== null && isTooLarge(requirement)) return answer('deny', 'approval_too_large');
+  return answer(verdict, 'approval_required');
 }
 
 /**
@@ -271,7 +274,7 @@ export class Permissions {
   ): Promise<Permission> {
     const { inForce } = this.policies;
     const { now: at } = transaction;
-    const question = { ...asked, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
+    const question = requestOf(asked, subjectOf(agent), principal, at);
     const asks = inForce.asks(question);
     // What an approval or a grant authorised has taken nothing from limits.
     const limitsAside = replayed?.policies.every(({ effect }) => effect !== 'require_approval') ?? false;
@@ -315,7 +318,7 @@ export class Permissions {
    * @param ofLimits what is asked besides where there are limits.
    */
   foreseen(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowsAsked[]): RowsAsked[] {
-    const asks = this.policies.inForce.asks({ ...asked, subject: subjectOf(agent), principal: null, at });
+    const asks = this.policies.inForce.asks(requestOf(asked, subjectOf(agent), null, at));
     return [...this.facts.asked(asks), ...(asks.uses.length > 0 ? ofLimits() : [])];
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isObserved, type NamedAgents } from '../../agents/find-agent';
 import { ActionGuards } from '../action-guards';
 import { isVouched, principalOf } from '../principals';
-import { answerFor, type AnswerReason, type PermissionAnswer, type Somebody } from '../permissions';
+import { answerFor, type AnswerReason, type PermissionAnswer, requestOf, type Somebody } from '../permissions';
 import { Configuration } from '../../../core/config/configuration';
 import type { PolicyDefaultEffect } from '../../../core/config/variables/governance-variables';
 import { DomainError, type FieldFault, invalid, invalidField, present } from '../../../core/errors/domain-error';
@@ -196,18 +196,19 @@ export class Evaluations {
   }
 
   /** What the policies ask besides the questions, in one statement for all of them. */
-  private gathered(
+  private async gathered(
     questions: QuestionList<unknown>['questions'],
     { policies, agents, principals, at }: Pick<Basis, 'policies' | 'agents' | 'principals' | 'at'>,
     source: FactSource,
   ): Promise<Facts | undefined> {
+    if (policies.asksNothing) return undefined;
     const asked = questions.flatMap((question) => {
       if (!('action' in question)) return [];
       const isUnknown = 'agent' in question.who && !agents.has(question.who.agent);
       if (isUnknown || !isVouched({ principals }, question.onBehalfOf, agents)) return [];
       const { subject } = resolved(question, agents);
-      const principal = principalOf({ principals }, question.onBehalfOf, agents)?.subject ?? null;
-      return policies.asks({ ...question, subject, principal, at });
+      const principal = principalOf({ principals }, question.onBehalfOf, agents) ?? null;
+      return policies.asks(requestOf(question, subject, principal, at));
     });
     return gatheredFacts(asked, source);
   }
@@ -269,9 +270,9 @@ export class Asking {
     const who = resolved(question, agents);
     const { agent, subject } = who;
     const principal = principalOf(this.basis, question.onBehalfOf, agents) ?? null;
-    const request = { ...question, subject, principal: principal?.subject ?? null, at };
+    const request = requestOf(question, subject, principal, at);
     const evaluate = (): Evaluation => policies.evaluate(request, facts);
-    const rules = { evaluate, defaultEffect, at, stops, ...(guards !== undefined && { guards }) };
+    const rules = { evaluate, defaultEffect, at, stops, guards };
     const answer = answerFor(who, question, principal, rules);
     return { answer, request, otherwise: agent !== null && isObserved(agent, at) ? 'allow' : defaultEffect };
   }

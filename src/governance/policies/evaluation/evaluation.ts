@@ -40,17 +40,17 @@ export interface Evaluation {
    */
   readonly requirement: ApprovalRequirement | null;
   /** What is taken from the limits of policies that allow, the oldest policy first; present if there are such. */
-  readonly used?: readonly LimitUse[];
+  readonly used?: readonly LimitUse[] | undefined;
   /**
    * The limits that kept policies from matching whose priority is that of the deciding ones or higher; present if there
    * are such.
    */
-  readonly limited?: readonly LimitUse[];
+  readonly limited?: readonly LimitUse[] | undefined;
   /**
    * What conditions asked besides the request of policies whose priority is that of the deciding ones or higher; present
    * if they did.
    */
-  readonly looked?: readonly AskedFact[];
+  readonly looked?: readonly AskedFact[] | undefined;
 }
 
 /** What a condition of a policy asks besides the request. */
