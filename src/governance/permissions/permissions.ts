@@ -57,12 +57,12 @@ export interface PermissionAnswer extends Evaluation {
 
 /** The rules by which it is decided. */
 interface DecidingRules {
-  /** By the policies, for the same request. */
+  /** Evaluates the policies for the same request. */
   readonly evaluate: () => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
   /** Those that are active, the oldest first. */
   readonly stops: readonly Pick<Stop, 'id' | keyof StopScope>[];
-  /** Absent where policies alone are asked about, such as those of an earlier time. */
+  /** Absent where only policies count, such as those of an earlier time. */
   readonly guards?: ActionGuards | undefined;
   /** The time for which it is decided. */
   readonly at: string;
@@ -110,7 +110,6 @@ export function answerFor(
     const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
     return { ...who, action, resourceType, resourceId, parameters, verdict, policies };
   });
-  // Whatever is made of it: what was looked up has led to the answer.
   return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, looked: answer.looked };
 }
 
@@ -239,7 +238,7 @@ function allowedByNone(
   );
 }
 
-/** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
+/** Whether an agent may act: it may unless there is a refusal or a requirement. */
 export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
   /** What it takes from limits if it acts. */
   readonly used: readonly LimitUse[];
@@ -262,8 +261,8 @@ export class Permissions {
   ) {}
 
   /**
-   * By what was used of limits up to now; for the replay of what policies allowed, as if no limit had been reached.
-   * @param replayed the execution as it was first answered, which is not earlier than itself.
+   * Counts what was used of limits up to now. When an execution that policies allowed is replayed, no limit counts as reached.
+   * @param replayed the execution as it was first answered; it does not count as earlier than itself.
    */
   async of(
     transaction: Pick<LedgerTransaction, 'now' | 'sums' | 'asked'>,
@@ -308,14 +307,14 @@ export class Permissions {
     return stopCovering(this.stops.active, { agentId, roles }, action) !== undefined;
   }
 
-  /** Whether it depends on nothing but the agent, the request and the policies, whatever is requested. */
+  /** Whether every permission depends on the agent, the request and the policies alone. */
   get asksNothing(): boolean {
     return this.policies.inForce.asksNothing;
   }
 
   /**
-   * What it depends on, but for policies about principals, whom nobody has looked up yet.
-   * @param ofLimits what is asked besides where there are limits.
+   * The rows that a permission depends on, except those for policies about principals, who are not looked up yet.
+   * @param ofLimits the rows that limits depend on, in addition.
    */
   foreseen(agent: Agent, asked: RequestedAction, at: string, ofLimits: () => readonly RowsAsked[]): RowsAsked[] {
     const asks = this.policies.inForce.asks(requestOf(asked, subjectOf(agent), null, at));

@@ -24,12 +24,12 @@ import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
 
 /** How often a list may start anew before it is answered in one turn. */
 const MOST_STARTS = 5;
-/** Most characters of approvers in the answers to one request: a short question can multiply them beyond the memory. */
+/** Most characters of approvers in the answers to one request: short questions can repeat them until memory is full. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;
-/** Of a subject as JSON, besides its text. */
+/** Characters that JSON adds to each subject: its quotation marks and a comma. */
 const AROUND_SUBJECT = 3;
 
-/** A question as policies were asked it, and what they say. */
+/** A question as policies evaluate it, and the answer. */
 interface AnsweredQuestion {
   readonly answer: PermissionAnswer;
   readonly request: EvaluationRequest;
@@ -40,7 +40,7 @@ interface AnsweredQuestion {
 /** A list of questions of one request. */
 interface QuestionList<Answer> {
   readonly caller: Caller;
-  /** The questions, and who asks what is none. */
+  /** Of an item that is not a valid question, only who asks it. */
   readonly questions: readonly (AskedPermission | Asker)[];
   /** The member of the request that is at fault if the answers are too long. */
   readonly field: string;
@@ -51,7 +51,7 @@ interface QuestionList<Answer> {
 interface Answers<Answer> {
   readonly answers: readonly Answer[];
   readonly policySet: string;
-  /** Those that the questions are about. */
+  /** The agents that the questions name. */
   readonly agents: NamedAgents;
 }
 
@@ -59,7 +59,7 @@ interface Answers<Answer> {
 export interface Basis {
   readonly policies: PolicySet;
   readonly agents: NamedAgents;
-  /** On whose behalf may be asked. */
+  /** On whose behalf the caller may ask. */
   readonly principals: Vouching;
   readonly defaultEffect: PolicyDefaultEffect;
   /** Those that are active, the oldest first; absent where policies alone are asked about. */
@@ -70,11 +70,11 @@ export interface Basis {
   readonly facts?: Facts | undefined;
   /** The time for which they are answered. */
   readonly at: string;
-  /** The member of the request that is at fault if the answers are too long; absent: they may be long. */
+  /** The member of the request that is at fault if the answers are too long; absent: their length has no limit. */
   readonly field?: string;
 }
 
-/** What is read for questions, and where the rest is read that policies ask for. */
+/** What is read before the questions are answered, and the source of the facts that policies ask for. */
 interface Standing extends Pick<Basis, 'agents' | 'stops' | 'guards' | 'at'> {
   readonly source: FactSource;
 }
@@ -128,8 +128,8 @@ export class Evaluations {
   }
 
   /**
-   * Turns answers that require an approval into those of execute, where a grant takes the place of the approval. Reads nothing
-   * unless one does. @param answers in the order of the questions
+   * Allows what an answer requires an approval for, where execute would use a grant in its place. Reads nothing unless an
+   * answer requires an approval. @param answers in the order of the questions
    */
   async withGrants(
     caller: Caller,
@@ -224,7 +224,7 @@ export class Asking {
     return this.basis.policies.policySet;
   }
 
-  /** Whether the caller vouches for whom a question is asked for: if not, all else about it is refused. */
+  /** Whether the caller may name the principal of a question. If not, the question is refused whatever else it says. */
   mayName({ onBehalfOf }: Asker): boolean {
     return isVouched(this.basis, onBehalfOf, this.basis.agents);
   }
