@@ -61,18 +61,27 @@ export class HeldGrants {
   ): Promise<ServingGrant | null> {
     const { agentId, action, resourceType } = asked;
     const active = await transaction.findAll(GRANT, { agentId, action, resourceType, status: 'active' });
+    const { now } = transaction;
     const known: KnownGrant[] = [];
-    const met = meeting(
-      active.map((grant) => ({ grant })),
-      asked,
-      transaction.now,
-    );
-    for (const { grant } of met) known.push(await knownGrant(transaction, grant));
-    const serving = this.firstHolding(known, requirement, transaction.now);
-    if (serving === null || !isWider(serving.grant)) return serving;
-    // What equals it was looked at before grants.
-    const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
-    return (await this.isRejected(rejected, asked, serving, transaction.now, transaction)) ? null : serving;
+    const all = active.map((grant) => ({ grant }));
+    for (const { grant } of meeting(all, asked, now)) known.push(await knownGrant(transaction, grant));
+    return this.firstServing(known, requirement, now, async (wider) => {
+      const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
+      return this.isRejected(rejected, asked, wider, now, transaction);
+    });
+  }
+
+  /** @param isRejected of a grant for more than was asked for; what equals the request is looked at elsewhere */
+  async firstServing(
+    known: readonly KnownGrant[],
+    requirement: ApprovalRequirement,
+    now: string,
+    isRejected: (wider: ServingGrant) => Promise<boolean>,
+  ): Promise<ServingGrant | null> {
+    const first = this.firstHolding(known, requirement, now);
+    if (first === null || !isWider(first.grant) || !(await isRejected(first))) return first;
+    const exact = known.filter(({ grant }) => !isWider(grant));
+    return this.firstHolding(exact, requirement, now);
   }
 
   /** Whether a grant that has served a request would still do so, its uses aside. */
