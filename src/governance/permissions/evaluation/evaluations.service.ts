@@ -20,7 +20,8 @@ import { Turn } from '../../../core/concurrency/turn';
 import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from './dto/evaluation.response';
 import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
 import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
-import { HeldGrants, type Rejected, type ServingGrant } from '../../decisions/grants/held-grants';
+import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
+import type { Grant } from '../../decisions/grants/grant.entity';
 
 /** How often a list may start anew before it is answered in one turn. */
 const MOST_STARTS = 5;
@@ -158,13 +159,13 @@ export class Evaluations {
       const one = asked[index] ?? null;
       if (one === null || answer.approval === null) return answer;
       const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
-      const isRejected = async (serving: ServingGrant): Promise<boolean> => {
+      const isRejected = async (grant: Grant): Promise<boolean> => {
         const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
         rejections.set(key, rejected);
-        return this.grants.isRejected(await rejected, one, serving, now);
+        return this.grants.isRejected(await rejected, one, grant, now);
       };
       const serving = await this.grants.firstServing(meeting(known, one, now), answer.approval, now, isRejected);
-      if (serving === null || (await isRejected(serving))) return answer;
+      if (serving === null) return answer;
       return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
     });
     return Promise.all(answered);
