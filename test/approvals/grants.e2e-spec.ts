@@ -295,6 +295,16 @@ describe('Grants', () => {
     expect((await ask(app, people.bot, { ...asked, resourceId: 'spelled/third' })).status).toBe(200);
   });
 
+  it('for what is asked serve it behind an older one for more, which another rejected spelling keeps out', async () => {
+    const asked = { action: 'send', resourceId: 'narrow/1' };
+    await reject(app, (await pending(app, people.bot, { ...asked, resourceId: '/narrow/1' })).decisionId, people.ann);
+    const { decisionId } = await pending(app, people.bot, { ...asked, resourceId: 'narrow/2' });
+    await give(decisionId, { for: 'PT1H', resources: ['narrow/*'] });
+    const exact = await granted(asked);
+    expect((await evaluate(asked)).effect).toBe('allow');
+    expect((await ask(app, people.bot, asked)).body.grantId).toBe(exact.id);
+  });
+
   it('end when their decision is erased, and say no more what they were for', async () => {
     const place = order();
     const grant = await granted(place);

@@ -80,6 +80,8 @@ describe('A report on a period', () => {
     await isRecomputed(190, 0, 'day');
     await isRecomputed(190, 0, 'week');
     await isRecomputed(110, 20.7, 'hour');
+    // Begins and ends within hours that are kept whole, right after what happened in them.
+    await isRecomputed(60, 30, 'hour');
     await isRecomputed(3, 0, 'hour');
     await isRecomputed(0, -48, 'day');
   }

@@ -69,7 +69,7 @@ export class OversightService {
     // The head is read before anything is counted, so that all that is kept is right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), leaving);
     const spans = spansOf(period, now);
-    const found = new Map(spans.map((span) => [span, this.kept.of(span.name)]));
+    const found = new Map(spans.map((span) => [span, span.isKept ? this.kept.of(span.name) : undefined]));
     for (const gap of gapsOf(spans.filter((span) => found.get(span) === undefined))) {
       const tallies = await this.reader.count(gap, leaving);
       gap.forEach((span, index) => {

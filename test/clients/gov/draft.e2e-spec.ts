@@ -25,7 +25,7 @@ const DONE: readonly Asked[] = [
   ['fetch', 'url', 'https://other.example.com/x', { text: null }],
   ['read', 'ticket', 'stars/a*b', {}],
   ['read', 'ticket', 'c*d', {}],
-  ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21 }],
+  ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21, largest: Number.MAX_VALUE }],
 ];
 /** What it did not do. */
 const OTHERS: readonly Asked[] = [

@@ -53,10 +53,10 @@ function boundsOf(parameter: string, numbers: readonly number[]): Condition[] {
   return numbers.every((number) => number >= 0) ? [{ parameter, op: 'gte', value: 0 }, upper] : [upper];
 }
 
-/** To two significant digits, away from what is smaller. */
+/** To two significant digits, away from what is smaller; nothing is larger than the largest number. */
 export function roundedUp(number: number): number {
   const rounded = Number(number.toPrecision(2));
-  if (rounded >= number) return rounded;
+  if (rounded >= number) return Math.min(rounded, Number.MAX_VALUE);
   const [digits = '', exponent = ''] = number.toExponential(1).split('e');
   return Number(`${(Number(digits) + 0.1).toFixed(1)}e${exponent}`);
 }

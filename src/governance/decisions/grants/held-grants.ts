@@ -61,18 +61,17 @@ export class HeldGrants {
   ): Promise<ServingGrant | null> {
     const { agentId, action, resourceType } = asked;
     const active = await transaction.findAll(GRANT, { agentId, action, resourceType, status: 'active' });
+    const all = active.map((grant) => ({ grant }));
+    const { now } = transaction;
     const known: KnownGrant[] = [];
-    const met = meeting(
-      active.map((grant) => ({ grant })),
-      asked,
-      transaction.now,
-    );
-    for (const { grant } of met) known.push(await knownGrant(transaction, grant));
-    const serving = this.firstHolding(known, requirement, transaction.now);
-    if (serving === null || !isWider(serving.grant)) return serving;
-    // What equals it was looked at before grants.
-    const rejected = await transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
-    return (await this.isRejected(rejected, asked, serving, transaction.now, transaction)) ? null : serving;
+    for (const { grant } of meeting(all, asked, now)) known.push(await knownGrant(transaction, grant));
+    let rejected: Promise<readonly Rejected[]> | undefined;
+    return this.firstServing(known, requirement, now, async (grant) => {
+      // What equals it was looked at before grants.
+      if (!isWider(grant)) return false;
+      rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
+      return this.isRejected(await rejected, asked, grant, now, transaction);
+    });
   }
 
   /** Whether a grant that has served a request would still do so, its uses aside. */
@@ -86,7 +85,8 @@ export class HeldGrants {
     const { now } = transaction;
     if (grant === undefined || (grant.status !== 'active' && grant.status !== 'used_up')) return false;
     if (meeting([{ grant }], asked, now).length === 0) return false;
-    return this.firstHolding([await knownGrant(transaction, grant)], requirement, now) !== null;
+    const known = [await knownGrant(transaction, grant)];
+    return (await this.firstServing(known, requirement, now, () => Promise.resolve(false))) !== null;
   }
 
   /** Of agents and actions, the active grants with all that is needed to say whether they hold. */
@@ -120,7 +120,7 @@ export class HeldGrants {
   async isRejected(
     rejected: readonly Rejected[],
     asked: GrantedAction,
-    { grant }: ServingGrant,
+    grant: Grant,
     now: string,
     records: Records = this.reader,
   ): Promise<boolean> {
@@ -134,17 +134,22 @@ export class HeldGrants {
     return false;
   }
 
-  /** @param known the oldest first */
-  firstHolding(known: readonly KnownGrant[], requirement: ApprovalRequirement, now: string): ServingGrant | null {
+  /** The first of those known, the oldest first, that holds and that no rejection keeps out. */
+  async firstServing(
+    known: readonly KnownGrant[],
+    requirement: ApprovalRequirement,
+    now: string,
+    isRejected: (grant: Grant) => Promise<boolean>,
+  ): Promise<ServingGrant | null> {
     const { riskLevel } = requirement;
-    const found = known.find((one) => {
-      const { type } = one.decision;
+    for (const one of known) {
+      const { grant, decision, reviewers } = one;
       const isForbidden = (reviewer: Agent): boolean =>
-        denyingReview(this.policies, { riskLevel, type }, 'approve', reviewer).length > 0;
-      return holds(one, { requirement, now, isForbidden });
-    });
-    if (found === undefined) return null;
-    return { grant: found.grant, approvers: countedAgents(found.reviewers) };
+        denyingReview(this.policies, { riskLevel, type: decision.type }, 'approve', reviewer).length > 0;
+      if (holds(one, { requirement, now, isForbidden }) && !(await isRejected(grant)))
+        return { grant, approvers: countedAgents(reviewers) };
+    }
+    return null;
   }
 }
 

@@ -21,6 +21,7 @@ import { AnswerResponse, ExplainedLimitResponse, type ExplanationResponse } from
 import { agentsOf, type AskedPermission, type Asker, requireMayAsk, requireOwnAgent, unknownFaults } from './questions';
 import { type GrantedAction, meeting } from '../../decisions/grants/grant-rules';
 import { HeldGrants, type Rejected } from '../../decisions/grants/held-grants';
+import type { Grant } from '../../decisions/grants/grant.entity';
 
 /** How often a list may start anew before it is answered in one turn. */
 const MOST_STARTS = 5;
@@ -157,12 +158,14 @@ export class Evaluations {
     const answered = answers.map(async (answer, index): Promise<AnswerResponse> => {
       const one = asked[index] ?? null;
       if (one === null || answer.approval === null) return answer;
-      const serving = this.grants.firstHolding(meeting(known, one, now), answer.approval, now);
-      if (serving === null) return answer;
       const key = JSON.stringify([one.agentId, one.action, one.resourceType, one.onBehalfOf]);
-      const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
-      rejections.set(key, rejected);
-      if (await this.grants.isRejected(await rejected, one, serving, now)) return answer;
+      const isRejected = async (grant: Grant): Promise<boolean> => {
+        const rejected = rejections.get(key) ?? this.grants.rejectionsOf(one);
+        rejections.set(key, rejected);
+        return this.grants.isRejected(await rejected, one, grant, now);
+      };
+      const serving = await this.grants.firstServing(meeting(known, one, now), answer.approval, now, isRejected);
+      if (serving === null) return answer;
       return { ...answer, effect: 'allow', reason: null, approval: null, grantId: serving.grant.id };
     });
     return Promise.all(answered);
