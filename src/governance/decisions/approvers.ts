@@ -38,7 +38,7 @@ type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
 /** Whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
-/** An agent that belongs to a group, or any where the decision names none. */
+/** An agent that belongs to a group of approvers; any agent if the decision names no groups. */
 interface Candidate {
   readonly agent: ListedAgent;
   readonly groups: FillableGroups;
@@ -183,7 +183,8 @@ export class Approvers {
   private async *candidates(decision: Decision, leaving: AbortSignal): AsyncGenerator<Candidate> {
     const { approvers } = decision;
     const groups = approvers === null ? null : new ApproverGroups(approvers);
-    const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
+    const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
+    const conditions = groups === null ? [ACTIVE] : inGroups;
     const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
       leaving.throwIfAborted();
