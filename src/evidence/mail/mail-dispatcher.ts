@@ -44,7 +44,7 @@ interface Waiting {
   count: number;
 }
 
-/** How far is known of a person in this process. */
+/** What this process remembers about the mails to a person. */
 interface Place {
   readonly epoch: number;
   readonly sequence: number;
@@ -222,7 +222,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const mailedAt = new Date(this.now).toISOString();
     const { epoch } = recipient;
     this.places.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
-    // Until it is written: a failure would end the look, and what is being sent to others would be sent once more by the next.
+    // Retried until it is written: a failure would end this look, and the next one would repeat the mails that are being sent
+    // to others.
     const move = (): Promise<unknown> => this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
     await this.store.writeWhile(() => !this.repeated.isStopping, move);
   }
