@@ -57,7 +57,6 @@ export class Gate {
     return this.inside;
   }
 
-  /** How many wait. */
   get waiting(): number {
     return Array.from(this.queues.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0);
   }

@@ -84,9 +84,9 @@ export interface WatchedAgent {
 }
 
 /**
- * What is known of agents without a query. Which of them are suspended: every request with a key bound to an agent checks
- * that. And agents as long as somebody holds them: for each stream and each waiting request of a token, it is checked
- * several times a second whether the token may still act as its agent.
+ * Knows without a query which agents are suspended, which every request with a key bound to an agent checks. Keeps agents up to
+ * date while somebody holds them: for each stream and each waiting request of a token, it is checked several times a second
+ * whether the token may still act as its agent.
  */
 @Injectable()
 export class KnownAgents implements OnModuleInit {

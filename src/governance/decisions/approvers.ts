@@ -164,15 +164,17 @@ export class Approvers {
     const range = { conditions, order, position: known === null ? null : position, atOnce: DECISIONS };
     const places: number[] = [];
     const judgeOf = this.judging([agent]);
-    let [total, offset] = [0, request.offset];
+    let total = 0;
+    let toSkip = request.offset;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
       const couldApprove = await judgeOf(decisions);
       for await (const decision of inTurns(decisions)) {
         request.leaving?.throwIfAborted();
         if (!couldApprove(agent, decision)) continue;
         total += 1;
-        if (!isBeyond(decision.createdSequence, position, order) || offset-- > 0) continue;
-        if (places.length <= limit) places.push(decision.createdSequence);
+        if (!isBeyond(decision.createdSequence, position, order)) continue;
+        if (toSkip > 0) toSkip -= 1;
+        else if (places.length <= limit) places.push(decision.createdSequence);
         else if (known !== null) return { places, total: known };
       }
     }
