@@ -38,7 +38,7 @@ interface Reader {
   readonly recipient: MailRecipient;
 }
 
-/** What came to wait for a person: the first ones, and how many. */
+/** The decisions that came to wait for a person: the first ones, and how many. */
 interface Waiting {
   readonly ids: string[];
   count: number;
@@ -104,6 +104,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     if (due.length === 0) return;
     const term = await this.store.hold();
     if (term === null) return;
+    // If a renewal fails, the lease ends, and another process goes on.
     const renewal = setInterval(() => void this.store.hold().catch(() => undefined), RENEWAL);
     try {
       await this.tell(recipients, new Set(due.map(({ agentId }) => agentId)), head, term);
@@ -214,7 +215,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.repeated.isStopping) return;
       const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
       this.places.set(agent.id, { ...place, delay, notBefore: this.now + delay });
-      // The server's words may hold the address.
+      // Not the server's message, which may contain the address.
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
       return;
