@@ -3,7 +3,7 @@ import { APP_FILTER, APP_GUARD, RouterModule } from '@nestjs/core';
 import type { DestinationStream } from 'pino';
 import { AgentsModule } from './governance/agents/agents.module';
 import { ApiKeysModule } from './governance/api-keys/api-keys.module';
-import { ApprovalsModule, AuthorizationModule } from './governance/execute/authorization.module';
+import { ApprovalsModule, ExecuteModule } from './governance/execute/execute.module';
 import { AuthzenModule } from './governance/permissions/authzen/authzen.module';
 import { AuditModule } from './evidence/audit/audit.module';
 import { ConsoleModule } from './operations/console/console.module';
@@ -55,7 +55,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   PoliciesModule,
   PermissionsModule,
   PolicyPlansModule,
-  AuthorizationModule,
+  ExecuteModule,
   ExecutionsModule,
   DecisionsModule,
   ApprovalsModule,

@@ -222,7 +222,8 @@ class Governance:
             raise TypeError(f"key must be an API key, a token, or a function that returns one; it was {kind}.")
         if not patience >= 0 or not timeout > 0:
             raise TypeError("patience is seconds, 0 or more; timeout is more than 0.")
-        self._url = url.rstrip("/")
+        # The API's own address is meant for the service's.
+        self._url = url.rstrip("/").removesuffix("/api/v1")
         self._key = key
         self._patience = patience
         self._timeout = timeout

@@ -125,7 +125,9 @@ class ErrorsTest(unittest.TestCase):
     def test_goes_through_a_proxy_only_where_it_is_told_to(self):
         direct = self.service((200, {"agentId": "bot"}))
         with unittest.mock.patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}):
-            self.assertEqual(Governance(self.url, "key", patience=0).own_agent(), "bot")
+            for url in (self.url, f"{self.url}/api/v1/"):
+                self.assertEqual(Governance(url, "key", patience=0).own_agent(), "bot")
+                self.assertEqual(Service.received[-1][0], "/api/v1/me")
             self.assertEqual(direct.own_agent(), "bot")
         proxied = Governance("http://service.example", "key", patience=0, proxy=self.url)
         self.assertEqual(proxied.own_agent(), "bot")

@@ -10,16 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { type ProgramRun, run } from '../support/processes/shell';
 
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+
 // Independent of the database, so once is enough.
 describeOnSqlite('The scripts of package.json', () => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
   // A shell with `exec` is replaced by the program, so that a signal to npm reaches it; any other continues after `||`.
   const portable = Object.values(scripts).map((script) =>
     script.replace(/^exec (?:env (?:\w+=\w+ |"\w+=[^"]+" )+)?(.+) \|\| \1$/, '$1'),
@@ -87,6 +86,18 @@ describeOnSqlite('A folder of the project', () => {
       expect(await script('ensure-installed.mjs')).toMatchObject({ exitCode: 0 });
       expect(existsSync(main)).toBe(true);
     });
+
+    it('leaves those of a running service alone when its database is backed up or verified', async () => {
+      await depend('1.0.0');
+      await script('ensure-installed.mjs');
+      await depend('2.0.0');
+      const compiled = join(folder, 'dist', 'program', 'backup');
+      mkdirSync(compiled, { recursive: true });
+      writeFileSync(join(compiled, 'main.js'), '');
+      for (const before of [scripts['prebackup'], scripts['preverify']])
+        expect(await script(basename(before ?? ''))).toEqual({ exitCode: 0, output: '', errors: '' });
+      expect(installed()).toMatchObject({ version: '1.0.0' });
+    });
   });
 
   it('that has a client installs what it needs when it is packed', async () => {
@@ -100,8 +111,8 @@ describeOnSqlite('A folder of the project', () => {
     writeFileSync(join(folder, 'needed', 'package.json'), JSON.stringify({ name: 'needed', version: '1.0.0' }));
     mkdirSync(client, { recursive: true });
     const manifest = { name, version: '1.0.0', dependencies: { needed: 'file:../../needed' } };
-    const scripts = { prepack: prepack(name), build: 'node build.mjs' };
-    writeFileSync(join(client, 'package.json'), JSON.stringify({ ...manifest, scripts }));
+    const prepacked = { prepack: prepack(name), build: 'node build.mjs' };
+    writeFileSync(join(client, 'package.json'), JSON.stringify({ ...manifest, scripts: prepacked }));
     writeFileSync(join(client, 'build.mjs'), "import.meta.resolve('needed/package.json');\n");
     await run('npm', ['install', '--package-lock-only', '--offline', '--no-audit'], { folder: client });
     expect(await run('npm', ['pack', '--silent'], { folder: client })).toMatchObject({ exitCode: 0 });

@@ -60,7 +60,8 @@ export class Transport {
   /** @throws TypeError for options that no request could succeed with. */
   constructor(private readonly options: TransportOptions) {
     requireUsable(options);
-    this.url = options.url.replace(/\/+$/, '');
+    // The API's own address is meant for the service's.
+    this.url = options.url.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   }
 
   /** The parsed body; null if there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */

@@ -16,7 +16,7 @@ export interface GateSettings {
   readonly longest: number;
 }
 
-/** For what belongs to no client, and has to wait however long it takes. */
+/** For work that belongs to no client, and waits however long it takes. */
 export const ONE_AT_A_TIME = { most: 1, mostEach: 1, mostWaiting: Infinity, longest: Infinity };
 
 /** The permission to be inside, until it leaves. */
@@ -57,7 +57,6 @@ export class Gate {
     return this.inside;
   }
 
-  /** How many wait. */
   get waiting(): number {
     return Array.from(this.queues.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0);
   }

@@ -102,7 +102,7 @@ export class ConfigurationError extends Error {
 /** Shorter names, such as `Host`, may belong to other programs. */
 const LONG = 7;
 
-/** A warning for each variable that is set and not read, and whose name is but for one letter that of one that is read. */
+/** A warning for each variable that is set but not read, and whose name differs in one letter from one that is read. */
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
   const unread = Object.keys(environment).filter((name) => (environment[name] ?? '') !== '' && !names.includes(name));
   return unread.flatMap((name) => {
@@ -112,7 +112,7 @@ export function nearMissWarnings(environment: Environment, names: readonly strin
   });
 }
 
-/** One edit leaves the first or the last letter as it was: comparing all names with all costs 20 ms of each start. */
+/** One edit leaves the first or the last letter as it was; comparing every pair of names would add 20 ms to each start. */
 function mayBeNear(given: string, read: string): boolean {
   return (
     Math.abs(read.length - given.length) <= 1 && (read.startsWith(given.charAt(0)) || read.endsWith(given.slice(-1)))

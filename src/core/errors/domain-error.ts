@@ -156,7 +156,7 @@ const CALLER_REFUSALS = {
   agent_suspended: 'The agent that the key or token acts as is suspended. Somebody else has to resume it first.',
   // A token names an agent that does not exist, or for which its issuer is not trusted.
   agent_unknown: 'The token names no agent that its issuer may speak for.',
-  // What is asked is asked for the caller's own agent, and it has none.
+  // The request is about the caller's own agent, and the caller has none.
   caller_not_bound: 'This takes a key or token that is bound to the agent that acts.',
   not_this_agent: 'The key or token acts as one agent, and this is another.',
   not_this_principal: 'The key or token may not act on behalf of this principal, or not with these roles.',
@@ -168,7 +168,7 @@ export function callerRefused(reason: keyof typeof CALLER_REFUSALS): CallerRefus
   return new CallerRefusal(reason, CALLER_REFUSALS[reason]);
 }
 
-/** Of whatever was thrown. A host name with several addresses fails with an error that has only messages inside. */
+/** The message of whatever was thrown. The error of a host name with several addresses has messages only inside. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 
 /**
- * What a name that rules refer to has to be, or undefined if it is valid: two names must not look alike because their
- * difference is invisible.
+ * What is wrong with a name that rules refer to; undefined if nothing is. Two names must not differ only in invisible
+ * characters.
  */
 export function labelFault(text: string): string | undefined {
   if (text.trim() !== text) return 'must not begin or end with white space';

@@ -23,11 +23,11 @@ import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
 import { evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
 
-/** Everything that a file has, but for what is read when it is sent. */
+/** What a file is made from; entries and policies are read as it is sent. */
 interface Contents {
   readonly id: string;
   readonly checkpoint: IssuedCheckpoint;
-  /** Of the entries, in order. */
+  /** The sequences of its entries, in order. */
   readonly sequences: readonly number[];
   readonly rules: PastRuleSets;
 }
@@ -82,12 +82,12 @@ export class DecisionFiles {
     return { id, checkpoint, sequences: [...sequences].sort((one, other) => one - other), rules };
   }
 
-  /** All entries about the execution and its decision up to a checkpoint: the last one, or a new one where that lacks some. */
+  /** All entries about the execution and its decision, and a checkpoint that covers them: the last one if it does. */
   private async covered(
     execution: Execution,
     leaving: AbortSignal,
   ): Promise<{ readonly entries: readonly AnsweredListedEntry[]; readonly checkpoint: IssuedCheckpoint }> {
-    // Read before the entries: none that it covers is missing then.
+    // Read before the entries, so that none that it covers is missing.
     const last = this.checkpoints.last();
     const entries = await this.entriesOf(execution, leaving);
     const isCovered = (checkpoint: IssuedCheckpoint): boolean =>
@@ -104,7 +104,7 @@ export class DecisionFiles {
     return entries.sort((one, other) => one.sequence - other.sequence);
   }
 
-  /** Of the grant that served it, and the decision that gave it. */
+  /** The entries about the grant that served it, and about the decision that gave the grant. */
   private async entriesOfGrant(
     { grantId }: Execution,
     size: number,
@@ -113,7 +113,7 @@ export class DecisionFiles {
     const grant = grantId === null ? undefined : await this.records.find(GRANT, grantId, SYSTEM_CALLER);
     if (grant === undefined) return [];
     const about = [await this.entriesAbout(grant.id, leaving), await this.entriesAbout(grant.decisionId, leaving)];
-    // That it was erased counts at once.
+    // An erasure counts at once, also after the checkpoint.
     return about.flat().filter((entry) => entry.sequence <= size || isErasing(entry));
   }
 
@@ -128,7 +128,7 @@ export class DecisionFiles {
     return entries;
   }
 
-  /** Of the last entry before, whose state is the agent as it counted. */
+  /** The sequence of the entry that left the agent as it counted. */
   private async sequenceOf({ agentId, revision, sequence }: NamedAgent): Promise<number> {
     const then = await this.past.stateAt(AGENT, agentId, sequence - 1);
     if (then?.record.revision === revision) return then.since;
@@ -137,11 +137,11 @@ export class DecisionFiles {
     );
   }
 
-  /** Of the entry by which a record came to count. */
+  /** The sequence of the entry by which a record came to count. */
   private async placeOf({ id, actions, sequence: before }: NamedRecord, leaving: AbortSignal): Promise<number> {
     const entries = await this.entriesAbout(id, leaving);
     const first = entries.find(({ action }) => actions.includes(action));
-    // Before anything is sent: later, it could only be cut short.
+    // Refused before anything is sent: later, the answer could only be cut short.
     const erased = first?.erased ?? entries.find(isErasing)?.sequence;
     if (erased !== undefined) throw contentErased(id, erased);
     if (first !== undefined && first.sequence < before) return first.sequence;

@@ -4,11 +4,11 @@ import { type DecisionBasis, USING_ACTIONS } from '../../governance/executions/e
 import type { NamedRules } from '../../governance/policies/past-policies';
 import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
-/** An agent as an entry says that it counted. */
+/** An agent that an entry names, in the revision that counted. */
 export interface NamedAgent {
   readonly agentId: string;
   readonly revision: number;
-  /** Of the entry. */
+  /** Of the entry that names it. */
   readonly sequence: number;
 }
 

@@ -10,14 +10,14 @@ import { type ErasedCounts, ERASURE } from './erasure.entity';
 /** Average milliseconds between looks for erasures under way, whichever process began them. */
 const INTERVAL = 500;
 /**
- * Most entries that an erasure adds after its own: for each of 100 subjects that an execution, its decision and the grant
- * that came of it are erased, and before that the grant's end.
+ * Most entries that an erasure adds after its own: for each of 100 subjects, the erasures of an execution, its decision and its
+ * grant, and the end of that grant.
  */
 const MOST_OWN_ENTRIES = 400;
 
 const SELECT_UNDER_WAY = `SELECT "id", "createdSequence" FROM "erasures" WHERE "completedAt" IS NULL ORDER BY "createdSequence"`;
 const SELECT_LEFT = `SELECT count(*) AS "count" FROM "ledger_leftovers" WHERE "subjectType" LIKE 'erased %'`;
-/** Of what an erasure recorded: the entries about each record, of an entity also those about its claims, that name it. */
+/** Counts the records that an erasure took, and the emptied entries about these and about the claims of entities. */
 const COUNT =
   `SELECT count(DISTINCT gone."sequence") AS "records", count(entry."sequence") AS "entries", ` +
   `count(CASE WHEN entry."v" = 1 THEN 1 END) AS "unsalted" FROM "ledger_entries" AS gone ` +
@@ -56,13 +56,13 @@ export class ErasureProgress implements OnApplicationBootstrap, OnModuleDestroy 
 
   private async look(): Promise<void> {
     if (!this.ledger.isHealthy) return;
-    // Before the leftovers, which come with the commit of their erasure: of these, none is overlooked.
+    // Read before the leftovers, which are written in the commit of their erasure: none of an erasure found here is overlooked.
     const underWay = await this.database.points.all<UnderWay>(SELECT_UNDER_WAY);
     const [left] = await this.database.points.all<{ count: number }>(SELECT_LEFT);
     const isDeleting = Number(left?.count) > 0;
     // The process that began it may have ended.
     if (isDeleting) this.ledger.deleteLeftovers();
-    // Also those of requests that were not able to, or whose process has ended before.
+    // Also the ids whose request failed to keep them, or whose process ended before it could.
     await this.ids.keepNew();
     if (isDeleting) return;
     for (const erasure of underWay) await this.complete(erasure);

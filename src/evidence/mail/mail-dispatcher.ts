@@ -38,13 +38,13 @@ interface Reader {
   readonly recipient: MailRecipient;
 }
 
-/** What came to wait for a person: the first ones, and how many. */
+/** The decisions that came to wait for a person: the first ones, and how many. */
 interface Waiting {
   readonly ids: string[];
   count: number;
 }
 
-/** How far is known of a person in this process. */
+/** What this process remembers about the mails to a person. */
 interface Place {
   readonly epoch: number;
   readonly sequence: number;
@@ -104,6 +104,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     if (due.length === 0) return;
     const term = await this.store.hold();
     if (term === null) return;
+    // If a renewal fails, the lease ends, and another process goes on.
     const renewal = setInterval(() => void this.store.hold().catch(() => undefined), RENEWAL);
     try {
       await this.tell(recipients, new Set(due.map(({ agentId }) => agentId)), head, term);
@@ -214,7 +215,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.repeated.isStopping) return;
       const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
       this.places.set(agent.id, { ...place, delay, notBefore: this.now + delay });
-      // The server's words may hold the address.
+      // Not the server's message, which may contain the address.
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
       return;
@@ -222,7 +223,8 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const mailedAt = new Date(this.now).toISOString();
     const { epoch } = recipient;
     this.places.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });
-    // Until it is written: a failure would end the look, and what is being sent to others would be sent once more by the next.
+    // Retried until it is written: a failure would end this look, and the next one would repeat the mails that are being sent
+    // to others.
     const move = (): Promise<unknown> => this.store.run(MOVE, [agent.id, sequence, mailedAt, term, epoch]);
     await this.store.writeWhile(() => !this.repeated.isStopping, move);
   }

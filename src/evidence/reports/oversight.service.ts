@@ -44,7 +44,7 @@ export class OversightService {
   async report(caller: Caller, query: OversightQuery, leaving: AbortSignal): Promise<OversightResponse> {
     const { bucket = 'day' } = query;
     const now = Date.parse(this.ledger.now);
-    // Its end is not part of a period, but what happens now is.
+    // The end of a period is not part of it, but the present moment has to be.
     const to = query.to === undefined ? now + 1 : Date.parse(query.to);
     const from = query.from === undefined ? to - THIRTY_DAYS : Date.parse(query.from);
     const period = { from, to };
@@ -64,9 +64,9 @@ export class OversightService {
     });
   }
 
-  /** What is not kept is counted: neighbouring spans together. */
+  /** Counts the spans whose counts are not kept in memory, neighbouring ones together. */
   private async counted(period: Period, now: number, leaving: AbortSignal): Promise<(readonly [Span, Tally])[]> {
-    // The head is read before anything is counted, so that all that is kept is right as of that entry.
+    // The head is read before anything is counted, so that kept counts are right as of that entry.
     await this.forgetChanged(await this.counters.headSequence(), leaving);
     const spans = spansOf(period, now);
     const found = new Map(spans.map((span) => [span, span.isKept ? this.kept.of(span.name) : undefined]));
@@ -134,12 +134,10 @@ async function summed(counted: readonly (readonly [Span, Tally])[], period: Peri
   return { all, buckets };
 }
 
-/** The ids of the agents that a report names. */
 function agentsNamed({ all }: Summed): string[] {
   return [...askingMost(all), ...reviewersIn(all)].filter((key) => key !== '');
 }
 
-/** The ids of the policies that decided. */
 function policiesNamed({ all }: Summed): string[] {
   return [...all.of('policies').keys()].map((key) => policyOf(key).id);
 }
@@ -186,7 +184,6 @@ function reported({ from, to }: Period, { all, buckets }: Summed, beside: Beside
   };
 }
 
-/** The ids of the agents that asked for most. */
 function askingMost(all: Tally): string[] {
   return mostFirst(all.sums(ANSWERS))
     .slice(0, MOST_AGENTS)

@@ -47,7 +47,7 @@ export class Tally {
     return this.sections.get(section) ?? new Map();
   }
 
-  /** What the sections have of each key together. */
+  /** For each key, the sum of its numbers in the sections. */
   sums(sections: readonly Section[]): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
     for (const section of sections) {

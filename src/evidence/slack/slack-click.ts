@@ -12,7 +12,7 @@ export interface SlackClick {
   readonly slackId: string;
   /** Null: nothing was written. */
   readonly comment: string | null;
-  /** Where Slack takes what came of it; null: nowhere of Slack's. */
+  /** Where Slack takes the reply; null if it is not one of Slack's own addresses. */
   readonly responseUrl: string | null;
 }
 
@@ -52,7 +52,7 @@ function slackUrl(text: string | undefined): string | null {
   return protocol === 'https:' && HOSTS.has(hostname) && port === '' && username === '' ? text : null;
 }
 
-/** Undefined where it is no JSON, or has texts that no record can hold. */
+/** Undefined if it is not JSON, or has texts that no record can hold. */
 function parsed(text: string): unknown {
   try {
     return toJsonValue(JSON.parse(text), 'payload');

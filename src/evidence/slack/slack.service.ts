@@ -16,7 +16,7 @@ import { escapeForSlack, plain } from '../webhooks/messages/chat-messages';
 /** Milliseconds that Slack has for each. */
 const LONGEST_REPLY = 10_000;
 
-/** For the person who clicked alone. */
+/** Shown only to the person who clicked. */
 function privately(text: string): JsonObject {
   const blocks = [{ type: 'section', text: plain(escapeForSlack(text).slice(0, 2_900)) }];
   return { response_type: 'ephemeral', replace_original: false, text: 'Nothing was decided', mrkdwn: false, blocks };
@@ -128,7 +128,7 @@ export class SlackService {
 }
 
 const SCOPES = ['review'] as const;
-/** What such a caller may see. */
+/** The caller as whom the decision of a message is read. */
 const REVIEWER = { agentId: null, grants: grantsOf(SCOPES) };
 
 /** Reviews check whether the person is suspended, and record the refusal. */

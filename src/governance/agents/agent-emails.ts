@@ -50,7 +50,7 @@ export class AgentEmails {
       if ((await this.emailOf(agent)) === email) return;
       transaction.writeAside(changeOf(agent.id, email, transaction.headSequence));
       const details = { fields: ['email'] };
-      // Its own `ETag`, for whoever has a copy with the address that was.
+      // A new `ETag`, so that copies with the previous address are outdated.
       const changed = { ...agent, ...nextRevision(agent, transaction.now) };
       transaction.update(AGENT, changed, { action: 'agent.updated', agentId: agent.id, details });
     });

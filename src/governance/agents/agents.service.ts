@@ -84,9 +84,9 @@ export interface WatchedAgent {
 }
 
 /**
- * What is known of agents without a query. Which of them are suspended: every request with a key bound to an agent checks
- * that. And agents as long as somebody holds them: for each stream and each waiting request of a token, it is checked
- * several times a second whether the token may still act as its agent.
+ * Knows without a query which agents are suspended, which every request with a key bound to an agent checks. Keeps agents up to
+ * date while somebody holds them: for each stream and each waiting request of a token, it is checked several times a second
+ * whether the token may still act as its agent.
  */
 @Injectable()
 export class KnownAgents implements OnModuleInit {
@@ -95,7 +95,7 @@ export class KnownAgents implements OnModuleInit {
   private readonly dropped = new FinalizationRegistry<string>((id) => this.forget(id));
   /** How often agents have changed. */
   private changes = 0;
-  /** What is to be caught up with other processes before a question is answered. */
+  /** Follows changes by other processes; to be caught up with before a question is answered. */
   readonly memory = new LiveRows<Agent>({
     kind: AGENT,
     status: 'suspended',
@@ -119,13 +119,13 @@ export class KnownAgents implements OnModuleInit {
     return this.suspended.has(id);
   }
 
-  /** Keeps the agent up to date while its result is held. */
+  /** The agent as it is now, kept up to date for as long as the caller holds the result. */
   async watch(idOrName: string): Promise<WatchedAgent | undefined> {
     for (;;) {
       const { changes } = this;
       const agent = await findAgent(this.reader, idOrName);
       if (agent === undefined) return undefined;
-      // Otherwise it may have been read before the change, and would be held after it.
+      // If an agent changed meanwhile, what was read may be outdated, so it is read again.
       if (changes === this.changes) return this.hold(agent);
     }
   }

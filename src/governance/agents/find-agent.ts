@@ -76,7 +76,7 @@ export async function withPersonId<Filtered extends { readonly principal?: strin
   return { ...filters, principal: `${PERSON}${agentId}` };
 }
 
-/** Whether a filter names its agent by id, or none. */
+/** False if a filter names its agent by name. */
 export function hasAgentId({ agentId }: { readonly agentId?: string }): boolean {
   return agentId === undefined || isId(agentId);
 }

@@ -9,7 +9,7 @@ export const API_KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
 
 const SAMPLE_ULID = sampleId('key').slice('key_'.length);
-/** Of the secrets in examples. */
+/** The prefix of the secrets in examples. */
 export const SAMPLE_PREFIX = `agk_${SAMPLE_ULID}`;
 
 /** A key that the service has issued, as it is stored, and as answers show it. */
@@ -39,7 +39,7 @@ export class ApiKey {
   @ApiNullableText('The agent to which it is bound; null: none.', sampleId('agt'))
   readonly agentId!: string | null;
 
-  /** Of an unbound key none, as its holder may act for anybody. */
+  /** Empty for an unbound key, whose holder may act for anybody. */
   @Column('simple-json', { default: '[]' })
   @ApiMember('Patterns of the principals on whose behalf its holder may act.', { type: [String], example: ['user:*'] })
   readonly principals!: readonly string[];

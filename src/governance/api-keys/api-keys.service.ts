@@ -15,7 +15,7 @@ import { type DueRecords, DueSettlement, dueSettlementOf } from '../../ledger/du
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LiveRows } from '../../ledger/live-rows';
 
-/** Of a secret, which has them as 43 characters of base64url. */
+/** The random part of a secret; it becomes 43 characters of base64url. */
 const RANDOM_BYTES = 32;
 
 @Injectable()
@@ -110,7 +110,7 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return agentId === null || !this.agents.isSuspended(agentId);
   }
 
-  /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
+  /** The holder of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
   private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);

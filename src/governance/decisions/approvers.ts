@@ -38,7 +38,7 @@ type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
 /** Whether an agent could approve a decision now. */
 export type Judge = (agent: ListedAgent, decision: OpenDecision) => boolean;
 
-/** An agent that belongs to a group, or any where the decision names none. */
+/** An agent that belongs to a group of approvers; any agent if the decision names no groups. */
 interface Candidate {
   readonly agent: ListedAgent;
   readonly groups: FillableGroups;
@@ -164,15 +164,17 @@ export class Approvers {
     const range = { conditions, order, position: known === null ? null : position, atOnce: DECISIONS };
     const places: number[] = [];
     const judgeOf = this.judging([agent]);
-    let [total, offset] = [0, request.offset];
+    let total = 0;
+    let toSkip = request.offset;
     for await (const decisions of this.records.columns(DECISION, JUDGED, range, caller)) {
       const couldApprove = await judgeOf(decisions);
       for await (const decision of inTurns(decisions)) {
         request.leaving?.throwIfAborted();
         if (!couldApprove(agent, decision)) continue;
         total += 1;
-        if (!isBeyond(decision.createdSequence, position, order) || offset-- > 0) continue;
-        if (places.length <= limit) places.push(decision.createdSequence);
+        if (!isBeyond(decision.createdSequence, position, order)) continue;
+        if (toSkip > 0) toSkip -= 1;
+        else if (places.length <= limit) places.push(decision.createdSequence);
         else if (known !== null) return { places, total: known };
       }
     }
@@ -183,7 +185,8 @@ export class Approvers {
   private async *candidates(decision: Decision, leaving: AbortSignal): AsyncGenerator<Candidate> {
     const { approvers } = decision;
     const groups = approvers === null ? null : new ApproverGroups(approvers);
-    const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
+    const inGroups = groups?.areOfPeople === true ? [PERSON] : [];
+    const conditions = groups === null ? [ACTIVE] : inGroups;
     const range = { conditions, order: 'asc', position: null, atOnce: AGENTS } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
       leaving.throwIfAborted();

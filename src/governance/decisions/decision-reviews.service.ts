@@ -43,12 +43,12 @@ export interface ReviewRequest {
   readonly instead?: JsonObject | undefined;
 }
 
-/** A review that nothing stands against, not yet written. */
+/** A review that has passed every check, not yet written. */
 interface AdmittedReview {
   readonly decision: Decision;
   readonly review: Review;
   readonly approver: Agent | null;
-  /** What a rejection names that would be right. */
+  /** What the reviewer who rejects would approve. */
   readonly instead: Instead | null;
 }
 
@@ -82,7 +82,7 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
-    // It takes a while, and the time of a command is short.
+    // Loading takes a while, and a command must not take long.
     if (request.signature !== undefined) loadProtocol();
     const write = await this.prefetching([decisionId], request.approver);
     return write.write(caller, async (transaction) => {
@@ -144,7 +144,7 @@ export class DecisionReviewsService {
     const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
     const approverId = approver?.id ?? null;
     if (isExpired(decision, transaction.now)) {
-      // It is recorded, and the review is refused.
+      // The expiry is recorded, and the review is refused.
       await expireDecision(transaction, decision);
       return new Refusal(conflict('The decision expired before this review; that is final.'));
     }
@@ -225,7 +225,7 @@ export class DecisionReviewsService {
   }
 }
 
-/** Whether an approval would fill nothing without a signature, or one together with others less than it could. */
+/** Whether an unsigned approval would count for no group, or, given together with others, for fewer groups than a signed one. */
 function lacksSignature({ approvers }: Decision, { groups, isSigned, isTogether }: Parties): boolean {
   if (isSigned || groups === null || approvers === null) return false;
   const unsigned = fillableBy(false, groups, approvers).length;

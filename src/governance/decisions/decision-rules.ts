@@ -23,7 +23,7 @@ export function reviewConflict(decision: Decision, approverId: string | null): D
 }
 
 /**
- * Proposing and approving take two; withdrawing one's own proposal does not.
+ * An agent must not approve its own proposal, but may reject it.
  * @param mayApproveOwn from the configuration; it never applies to decisions about executions.
  */
 export function selfApproval(
@@ -136,7 +136,7 @@ function statusAfter(decision: Decision, reviews: readonly Review[]): DecisionSt
   return areEnough(decision, fillableGroups(reviews)) ? 'approved' : 'proposed';
 }
 
-/** Whether so many approvals are enough. @param approvals for each, the groups that it may count for. */
+/** Whether these approvals are enough. @param approvals for each, the groups that it may count for. */
 export function areEnough(
   { approvers, requiredApprovals }: Pick<Decision, 'approvers' | 'requiredApprovals'>,
   approvals: readonly FillableGroups[],

@@ -280,7 +280,7 @@ export function proposedNote({
   return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
 }
 
-/** A decision that nobody has reviewed; what is not given is that of one for which no execution waits. */
+/** A decision without reviews. The defaults are those of a decision for which no execution waits. */
 export function proposedDecision(
   id: string,
   now: string,

@@ -94,7 +94,7 @@ export async function countedReviews(
   return counted;
 }
 
-/** As entries name them. */
+/** The agents as entries name them. */
 export function countedAgents(reviews: readonly CountedReview[]): CountedAgent[] {
   return reviews.map(({ agent: { id: agentId, revision } }) => ({ agentId, revision }));
 }
@@ -118,7 +118,7 @@ export async function keptApproval(
 ): Promise<PasskeySignature | null> {
   const { id: decisionId, executionId, actionHash, title, description, context, riskLevel } = decision;
   const verdict = 'approve';
-  // Of an execution's decision its hash says what is approved; any other decision says it itself.
+  // The hash of the action says what is approved for an execution; for any other decision its own contents do.
   const signed: JsonObject =
     executionId === null
       ? { agentId, context, decisionId, description, riskLevel, title, verdict }

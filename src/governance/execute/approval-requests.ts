@@ -18,10 +18,10 @@ const TITLE_LENGTH = 500;
 
 const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
 
-/** What decides which of several executions is the answer; their parameters may be large. */
+/** The members by which one of several executions is chosen as the answer: parameters, which may be large, are not read. */
 type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
-/** What policies require, what that was decided by, and what else decides the answer. */
+/** What policies require, on what basis, and what else the answer depends on. */
 export interface AskingTerms {
   readonly requirement: ApprovalRequirement;
   readonly basis: DecisionBasis;
@@ -101,13 +101,13 @@ async function allRequestsFor(
   return [...pending, ...(await requestsFor(transaction, { actionHash, outcome: 'approved' }))];
 }
 
-/** What {@link openRequestsFor} asks first: it hardly ever finds any. */
+/** The rows that {@link openRequestsFor} looks for first: usually there are none. */
 export function askedOfOpen(transaction: Pick<LedgerTransaction, 'presence'>, actionHash: string): RowsAsked[] {
   const outcomes = ['pending_approval', 'approved'] as const;
   return outcomes.map((outcome) => transaction.presence(EXECUTION, { actionHash, outcome }));
 }
 
-/** Cancels requests for approval, which nothing has to wait for any more: a pending one with its decision. */
+/** Cancels requests for approval that are no longer needed: a pending one with its decision. */
 export async function cancelRequests(transaction: LedgerTransaction, requests: readonly OpenRequest[]): Promise<void> {
   for (const { request, decision } of requests) {
     if (decision.status === 'proposed') await cancelDecision(transaction, decision, null);

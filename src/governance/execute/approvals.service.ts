@@ -57,7 +57,7 @@ export class ApprovalsService {
     const decision = await this.records.find(DECISION, decisionId, SYSTEM_CALLER);
     const executionId = decision?.executionId ?? null;
     if (decision === undefined || executionId === null) return null;
-    // One that was refused depends on the decision about an earlier one.
+    // A refused execution names the decision about an earlier one, which was rejected.
     const rejected = await this.records.find(EXECUTION, executionId, SYSTEM_CALLER);
     return rejectionWords(decision, rejected?.instead ?? null);
   }
@@ -70,7 +70,7 @@ export class ApprovalsService {
     this.permits.requireAudience(asked);
     const kept = await this.ledger
       .prefetching(byId(EXECUTION, id))
-      .write(caller, (transaction) => this.takeUp(transaction, id, asked), {
+      .write(caller, (transaction) => this.useApproval(transaction, id, asked), {
         beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
       });
     const execution = await this.runner.carriedOut(caller, kept);
@@ -89,24 +89,24 @@ export class ApprovalsService {
     });
   }
 
-  private async takeUp(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
+  private async useApproval(transaction: LedgerTransaction, id: string, asked?: AskedPermit): Promise<Kept | Refusal> {
     const execution = await ownExecution(transaction, id);
     if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
     const { outcome } = execution;
     if (outcome !== 'approved')
       throw conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
-    const held = await this.held(transaction, execution, (agent, principal) =>
+    const checked = await this.checked(transaction, execution, (agent, principal) =>
       this.permissions.of(transaction, agent, execution, principal),
     );
-    if (held.refusal !== null) return recordDenied(transaction, execution, held, held.refusal);
-    const { policies, basis, used } = held.permission;
+    if (checked.refusal !== null) return recordDenied(transaction, execution, checked, checked.refusal);
+    const { policies, basis, used } = checked.permission;
     const { actionHash } = execution;
     const open = used.length > 0 && actionHash !== null ? await openRequestsFor(transaction, { actionHash }) : [];
     const others = open.filter(({ request }) => request.id !== id);
     const started = { ...this.runner.startOf(execution.action), observed: basis.observed === true };
     const resumed = { ...execution, ...started, policies };
     const decided = { ...basis, ...audienceOf(resumed, asked) };
-    const note = decidedNote(resumed, 'execution.resumed', decided, held.approvers);
+    const note = decidedNote(resumed, 'execution.resumed', decided, checked.approvers);
     const written = transaction.update(EXECUTION, resumed, note);
     await takeUses(transaction, execution.agentId, used);
     await cancelRequests(transaction, others);
@@ -117,24 +117,24 @@ export class ApprovalsService {
     const execution = await ownExecution(transaction, first.id);
     const isStopped = this.permissions.isStopped(await requiredAgent(transaction, execution), execution);
     if (first.outcome !== 'authorized' && !isStopped) return null;
-    // What policies have allowed has taken from limits what it takes, and is another answer than what is only observed.
+    // What the first answer took from limits is not taken again. If policies allowed it, being observed is not enough now.
     const permissionNow = (agent: Agent, principal: Principal | null): Promise<Permission> => {
       const asked = first.observed ? agent : { ...agent, observeUntil: null };
       return this.permissions.of(transaction, asked, execution, principal, first);
     };
-    const held = await this.held(transaction, execution, permissionNow);
-    return held.refusal === null ? null : recordDenied(transaction, execution, held, held.refusal);
+    const checked = await this.checked(transaction, execution, permissionNow);
+    return checked.refusal === null ? null : recordDenied(transaction, execution, checked, checked.refusal);
   }
 
   /** Checks the approval against the agent and the policies as they are now. */
-  private async held(
+  private async checked(
     transaction: LedgerTransaction,
     execution: Execution,
     permissionOf: (agent: Agent, principal: Principal | null) => Permission | Promise<Permission>,
-  ): Promise<Held> {
+  ): Promise<CheckedApproval> {
     const agent = await requiredAgent(transaction, execution);
     const { onBehalfOf } = execution;
-    // Without one the resume is on nobody's behalf, whatever the caller's token says.
+    // If the execution names no principal, the one in the caller's token is ignored.
     const principal =
       onBehalfOf && (await foundPrincipal(transaction, { ...onBehalfOf, roles: onBehalfOf.roles ?? [] }));
     const permission = await permissionOf(agent, principal);
@@ -147,10 +147,10 @@ export class ApprovalsService {
   }
 }
 
-interface Held {
+interface CheckedApproval {
   readonly permission: Permission;
   readonly refusal: DomainError | null;
-  /** Whose approvals were looked at. */
+  /** The agents whose approvals were examined. */
   readonly approvers: readonly CountedAgent[];
 }
 
@@ -183,7 +183,7 @@ function refuseLate(transaction: LedgerTransaction, execution: Execution): Refus
 function recordDenied(
   transaction: LedgerTransaction,
   execution: Execution,
-  { permission: { policies, basis }, approvers }: Held,
+  { permission: { policies, basis }, approvers }: CheckedApproval,
   refusal: DomainError,
 ): Refusal {
   const note = decidedNote({ ...execution, policies }, 'execution.resume_denied', basis, approvers);

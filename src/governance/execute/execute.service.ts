@@ -98,8 +98,8 @@ export class ExecuteService {
   }
 
   /**
-   * What a grant serves, and what is allowed within limits, waits for no approval any more: its requests are cancelled, so
-   * that nothing is done twice.
+   * An action that a grant covers, or that limits allow, needs no approval: open requests for it are cancelled, so that nothing
+   * is done twice.
    */
   private async authorise(
     transaction: LedgerTransaction,
@@ -137,13 +137,13 @@ export class ExecuteService {
     const isSame = (asker.principal?.onBehalfOf.subject ?? null) === first.principal;
     const { agent, principal } = asker;
     if (isSame && first.outcome !== 'authorized' && !this.permissions.isStopped(agent, request)) return null;
-    // What policies allowed has taken from limits what it takes.
+    // What the first answer took from limits is not taken again.
     const permission = await this.permissions.of(transaction, agent, request, principal, first);
     const { refusal, requirement, basis } = permission;
-    // What policies have allowed is another answer than what is only observed.
+    // If policies allowed it at first, being observed is not enough now.
     const isAllowed = refusal === null && (first.observed || basis.observed !== true);
     const { grantId } = first;
-    // What a grant has authorised needs no approval while that still holds.
+    // What a grant authorised needs no approval for as long as that grant still holds.
     const isServed = async (required: ApprovalRequirement): Promise<boolean> => {
       const asked = { ...request, agentId: agent.id, onBehalfOf: first.principal };
       return grantId !== null && this.grants.stillServes(transaction, grantId, asked, required);

@@ -54,9 +54,6 @@ export function cancelConflict({ outcome }: Execution): DomainError | null {
   return conflict(`The execution is ${outcome}; only one that waits for approval or is approved can be cancelled.`);
 }
 
-/** What the decision of an execution always says. */
-const LENGTH = 'time for which an approval holds';
-
 /** The part of a settled decision that concerns the execution waiting for it. */
 export interface SettledDecision {
   readonly executionId: string | null;
@@ -70,7 +67,7 @@ export interface SettlementNote {
   readonly bySystem?: true;
   /** The agent whose review settled the decision. */
   readonly reviewerId?: string;
-  /** What a rejection names that would be right. */
+  /** What the reviewer who rejects would approve. */
   readonly instead?: InsteadApproved | null;
 }
 
@@ -89,7 +86,7 @@ export async function settleExecutionOf(
   const { now } = transaction;
   const settled =
     status === 'approved'
-      ? { ...execution, outcome: status, approvedUntil: endOf(present(executeWithin ?? undefined, LENGTH), now) }
+      ? { ...execution, outcome: status, approvedUntil: endOf(present(executeWithin ?? undefined, 'time limit'), now) }
       : { ...endedExecution(execution, status, now), instead };
   const note = outcomeNote(settled, status, reason);
   const details = { ...note.details, ...(reviewerId !== undefined && { reviewerId }) };

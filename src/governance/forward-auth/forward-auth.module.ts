@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
-import { ApprovalsModule, AuthorizationModule } from '../execute/authorization.module';
+import { ApprovalsModule, ExecuteModule } from '../execute/execute.module';
 import { PermissionsModule } from '../permissions/permissions.module';
 import { BoundCallers, ForwardAuthService } from './forward-auth.service';
 import { ForwardAuthController } from './forward-auth.controller';
 
 /** Gateways ask here about each request of an agent. Its route is outside `/api/v1`. */
 @Module({
-  imports: [AuthorizationModule, ApprovalsModule, PermissionsModule],
+  imports: [ExecuteModule, ApprovalsModule, PermissionsModule],
   controllers: [ForwardAuthController],
   providers: [ForwardAuthService, BoundCallers],
 })

@@ -47,7 +47,7 @@ export class ForwardAuthService {
     return null;
   }
 
-  /** Each time round, an equal request has used the approval up, or its time is over. */
+  /** The loop repeats if an equal request has used the approval meanwhile, or its time is over. */
   private async executed(caller: Caller, agentId: string, asked: Asked): Promise<Execution> {
     for (;;) {
       const { execution } = await this.executions.execute(caller, agentId, asked);
@@ -66,7 +66,7 @@ export class ForwardAuthService {
     }
   }
 
-  /** Grants do not count: asking uses none up, so it could go on for ever. */
+  /** Grants do not count: an evaluation uses none of them, so a single use would last for ever. */
   private async evaluated(caller: Caller, agent: string, asked: Asked): Promise<void> {
     const questions = [{ who: { agent, field: 'agent' }, ...asked }];
     const { answers } = await this.evaluations.ask({

@@ -80,10 +80,10 @@ function resourceAt({ scheme: given, authority, target }: Place): Pick<Forwarded
   return { url, query: queries.length === 0 ? null : queries.join('?') };
 }
 
-/** What the rules for URLs could not see in the URL as a whole. */
+/** Faults in its parts that can no longer be seen in the URL as a whole. */
 function placeFault(authority: string, target: string): string | undefined {
   if (END_OF_HOST.test(authority)) return 'must have a host, without user name and path';
   if (!target.startsWith('/')) return 'must have a path that begins with "/"';
-  // Bytes beyond ASCII are not part of a URL: a server may read others of them than we would.
+  // Bytes beyond ASCII are not part of a URL: a server may interpret them differently.
   return VISIBLE_ASCII.test(target) ? undefined : 'must be percent-encoded where it is not visible ASCII';
 }

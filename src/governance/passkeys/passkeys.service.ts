@@ -128,7 +128,7 @@ export class PasskeysService {
     });
   }
 
-  /** Who is a person never changes. */
+  /** The kind of an agent never changes, so it may be read outside the command. */
   private async person(caller: Caller, idOrName: string, requireMay: (id: string | undefined) => void): Promise<Agent> {
     const agent = agentFor(caller, await findAgent(this.records, idOrName), requireMay);
     if (agent.kind !== 'human') throw conflict(`The agent "${agent.name}" is a machine; only people have passkeys.`);

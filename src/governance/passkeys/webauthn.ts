@@ -148,12 +148,12 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
   const key = createPublicKey({ key: Buffer.from(spki, 'base64url'), format: 'der', type: 'spki' });
   const { kty, x = '', y = '', n = '', e = '' } = key.export({ format: 'jwk' });
   const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64url'));
-  const values =
-    kty === 'EC'
-      ? [2, -7, 1, bytes(x), bytes(y)]
-      : kty === 'OKP'
-        ? [1, -8, 6, bytes(x)]
-        : [3, -257, bytes(n), bytes(e)];
+  const byType: Readonly<Record<string, readonly (number | Uint8Array)[]>> = {
+    EC: [2, -7, 1, bytes(x), bytes(y)],
+    OKP: [1, -8, 6, bytes(x)],
+    RSA: [3, -257, bytes(n), bytes(e)],
+  };
+  const values = byType[kty ?? ''] ?? [];
   const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
   return Uint8Array.from(loadProtocol().helpers.isoCBOR.encode(new Map(members)));
 }
@@ -204,7 +204,7 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** Null without a public URL, and with one of which WebAuthn makes no relying party. */
+/** Null without a public URL, or if its host cannot be a relying party. */
 export function partyOf(publicUrl: string | null): RelyingParty | null {
   if (publicUrl === null) return null;
   const { origin, hostname } = new URL(publicUrl);

@@ -40,7 +40,6 @@ export function ActionGuard(name: string) {
 
 /** A refusal by an extension. */
 export interface GuardRefusal {
-  /** The guard's name. */
   readonly guard: string;
   readonly sentence: string;
 }

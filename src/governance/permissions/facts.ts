@@ -25,7 +25,7 @@ import type { Asks } from '../policies/evaluation/policy-evaluator';
 const BEHIND = '\u{10ffff}'.repeat(100);
 const EARLIER_COLUMNS = ['run', 'agentId', 'from', 'to', 'resourceKey', 'besides'];
 const ACTIONS = USING_ACTIONS.map((action) => `'${action}'`).join(', ');
-/** Of more claims of one predicate nothing is known. */
+/** If a predicate has more claims, it counts as unknown. */
 const MOST_CLAIMS = 100;
 /** Most past claims that are read for those of one predicate. */
 const MOST_PAST = 1_000;
@@ -97,7 +97,7 @@ export class FactReader {
     return { ...(!limitsAside && { sums: (keys) => transaction.sums(keys) }), ...this.readBy(read, besides) };
   }
 
-  /** What these ask the database inside a command. */
+  /** The rows that these questions look for inside a command. */
   asked({ uses, facts }: Asks): RowsAsked[] {
     const sums = uses.map(({ sum }) => sumAsked(this.database.dialect, sum));
     const others = facts.map((fact) =>

@@ -75,8 +75,8 @@ export class Permits implements OnModuleInit {
   }
 
   /**
-   * The permit for an execution, made from its record: equal ones have equal claims. Null where none was asked for, it
-   * would be over, or nobody but the service may carry the action out; what is only observed was not permitted by anybody.
+   * The permit for an execution, made from its record, so that a repeated request gets equal claims. Null if none was asked
+   * for, it would have expired, a handler of the service carries the action out, or the action was only observed.
    * @param authorisedAt ISO 8601.
    */
   async of(execution: Execution, permit: AskedPermit | undefined, authorisedAt: string): Promise<string | null> {
@@ -107,7 +107,7 @@ export class Permits implements OnModuleInit {
   }
 }
 
-/** What the entry of an authorisation says of the permit that comes with it. */
+/** What the entry of an authorisation says about its permit. */
 export function audienceOf(authorised: Authorised, permit: AskedPermit | undefined): { readonly audience?: string } {
   return permit !== undefined && isPermitted(authorised) ? { audience: permit.audience } : {};
 }

@@ -31,9 +31,9 @@ interface AskedTests {
 
 /** A test does nothing, so a caller who may plan may test on behalf of anybody, whatever its token says. */
 const ANYBODY = { principals: 'anybody' } as const;
-/** Nothing has been done in a test, or is claimed. */
+/** In a test no execution has taken place before, and nothing is claimed. */
 const NOTHING_USED: Facts = { ...NO_FACTS, sums: new Map() };
-/** No id of an agent: no pattern names it. */
+/** Not the id of an agent, so no pattern matches it. */
 const UNREGISTERED = 'agt_';
 /** Tests that are explained: each examines all policies. */
 const MOST_EXPLAINED = 50;

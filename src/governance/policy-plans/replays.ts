@@ -130,7 +130,7 @@ export class Replays {
         evaluate: () => policies.evaluate(request, facts, asks),
         defaultEffect,
         at,
-        // Policies are compared, not what stood above them.
+        // Only policies are compared, without stops and guards.
         stops: [],
       });
     return { was: answer(before, asksBefore), now: answer(after, asksAfter) };

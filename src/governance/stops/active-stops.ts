@@ -12,7 +12,7 @@ import { STOP, type Stop, STOP_ACTIONS } from './stop.entity';
 export class ActiveStops implements OnModuleInit {
   private stops: readonly Stop[] = [];
   private readonly listeners: ((added: readonly Stop[]) => void)[] = [];
-  /** What is to be caught up with other processes before a question is answered. */
+  /** Follows changes by other processes; to be caught up with before a question is answered. */
   readonly memory = new LiveRows<Stop>({
     kind: STOP,
     status: 'active',

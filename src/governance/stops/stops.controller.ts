@@ -26,8 +26,8 @@ type StopList = ListAnswer<StopResponse>;
 @Controller('stops')
 export class StopsController {
   constructor(
-    private readonly service: StopsService,
-    private readonly stops: ActiveStops,
+    private readonly stops: StopsService,
+    private readonly activeStops: ActiveStops,
     private readonly lists: Lists,
     private readonly waits: Waits,
     private readonly gates: Gates,
@@ -51,7 +51,7 @@ export class StopsController {
     @Body() body: CreateStopRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StopResponse> {
-    const { stop, isNew } = await this.service.create(caller, body);
+    const { stop, isNew } = await this.stops.create(caller, body);
     if (!isNew) response.status(200);
     return StopResponse.from(stop);
   }
@@ -74,20 +74,19 @@ export class StopsController {
   ): Promise<StopList | undefined> {
     const list = await this.lists.open('stops', query, { limit: 50, order: 'desc' }, leaving);
     const request = list.request(equalities(list.filters));
-    const page = async (): Promise<StopList> =>
-      list.answer(await this.service.page(caller, request), StopResponse.from);
+    const page = async (): Promise<StopList> => list.answer(await this.stops.page(caller, request), StopResponse.from);
     let tag = '';
     let readOf: readonly Stop[] | null = null;
     /** What differs from the copy that the client has; undefined while nothing does. */
     const read = async (): Promise<StopList | undefined> => {
-      await this.stops.catchUp();
-      const { active } = this.stops;
-      // Memory says whether there is anything to read.
+      await this.activeStops.catchUp();
+      const { active } = this.activeStops;
+      // If the active stops are the same as before, there is nothing new to read.
       if (active === readOf) return undefined;
       // A request that waits holds up no list: it takes a place among those being read for each reading.
       const newest = await this.gates.of('lists').run(client, page, { leaving });
       const { data, total } = newest;
-      // A cursor differs each time.
+      // Without the cursor, which differs each time.
       [tag, readOf] = [entityTagOf({ data, total }), active];
       return isCurrentCopy(copies, tag) ? undefined : newest;
     };
@@ -104,7 +103,7 @@ export class StopsController {
   @ApiRecordId(STOP)
   @Answers({ type: StopResponse, description: 'The stop.' })
   async get(@Caller() caller: Caller, @Param('id') id: string): Promise<StopResponse> {
-    return StopResponse.from(await this.service.get(caller, id));
+    return StopResponse.from(await this.stops.get(caller, id));
   }
 
   @Post(':id/lift')
@@ -118,6 +117,6 @@ export class StopsController {
     @Param('id') id: string,
     @Body() { reason }: LiftStopRequest,
   ): Promise<StopResponse> {
-    return StopResponse.from(await this.service.lift(caller, id, reason));
+    return StopResponse.from(await this.stops.lift(caller, id, reason));
   }
 }

@@ -66,7 +66,7 @@ export class StopsService {
     return found(isVisible ? stop : undefined, 'stop');
   }
 
-  /** Of the stops that the caller may see; so is the total. */
+  /** A page, and the total, of the stops that the caller may see. */
   async page(caller: Caller, request: PageRequest): Promise<Page<Stop>> {
     const viewer = await this.limitedViewer(caller);
     const only = viewer?.agentId ?? null;
@@ -110,7 +110,7 @@ async function contentOf(
   return { agentId: agent?.id ?? null, role: role ?? null, actions, reason };
 }
 
-/** A person stays the same with another key. */
+/** A person who changes keys remains the maker. */
 function makerOf({ agentId, actor }: Caller): string {
   return agentId ?? `${actor.type}:${actor.id}`;
 }

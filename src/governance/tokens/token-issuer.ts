@@ -21,7 +21,7 @@ export interface TokenIssuer {
   readonly scopesClaim?: string | null;
   /** The claim with the principal, a person or user on whose behalf the agent acts; without it tokens name none. */
   readonly principalClaim?: string | null;
-  /** The claim with its roles, unless it is a registered person; without it it has none. */
+  /** The claim with the roles of that principal, unless it is a registered person, who has its own; absent: no roles. */
   readonly principalRolesClaim?: string | null;
   /** Subject patterns, as in policies, of the registered people that the claim may mean. */
   readonly principalAgents?: readonly string[] | null;

@@ -92,15 +92,12 @@ export class KeySet {
     return isGood ? (this.keys ?? []) : [];
   }
 
-  /** Whether a key is still listed: one that no longer is is not trusted. */
+  /** Whether a key is still listed; otherwise it is no longer trusted. */
   lists(thumbprint: string): boolean {
     return this.current.some((key) => key.thumbprint === thumbprint);
   }
 
-  /**
-   * Keys to find one with this id: they are fetched again if it is not among them.
-   * @throws UNAVAILABLE if they have never been fetched.
-   */
+  /** The keys, fetched again if none has this id. @throws UNAVAILABLE if they have never been fetched. */
   async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
     const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
     if (!isKnown && performance.now() - this.askedAt >= RETRY) await this.fetch();

@@ -10,14 +10,14 @@ import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key
 const LONGEST = 8 * 1024;
 const LONGEST_ACTOR = 500;
 const LONGEST_SUBJECT = 255;
-/** Of a principal, as in a request. */
+/** Most roles of a principal, as in a request. */
 const MOST_ROLES = 50;
 /** Seconds of clock skew allowed between issuer and service. */
 const LEEWAY = 30;
 /** The last second that a timestamp can express: a token may expire later. */
 const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
 const PART = /^[A-Za-z0-9_-]+$/;
-/** What no agent's name holds, and no database stores. */
+/** Characters that no agent's name has, and no database stores. */
 const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
 
@@ -112,7 +112,7 @@ function agentIn(claim: unknown): string | null {
   return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
 }
 
-/** An unusable claim names nobody: then no policy allows what it only allows for somebody. */
+/** An unusable claim names nobody, so policies that allow only on somebody's behalf do not match. */
 function principalIn(
   claims: Members,
   { principalClaim, principalRolesClaim }: TokenIssuer,
@@ -153,5 +153,6 @@ function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[
 
 /** A string separated by spaces, or an array. */
 function listIn(claim: unknown): unknown[] {
-  return typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) ? claim : [];
 }

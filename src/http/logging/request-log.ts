@@ -43,7 +43,7 @@ export class RequestLog implements OnModuleInit {
   private write(request: ServiceRequest, response: Response, durationMs: number): void {
     const line = lineOf(request, response, durationMs);
     const isWhole = response.writableEnded && !request.readableAborted;
-    // 503 is an answer that the service means: it is stopping, full, or waits for its database, which it logs itself.
+    // A 503 is intended: the service is stopping, full, or waits for its database, which it logs itself.
     if (response.statusCode === 503) this.log.warn(line, 'request refused');
     // The exception filter has logged the error itself, under the same request id.
     else if (response.statusCode >= 500) this.log.error(line, 'request failed');

@@ -188,7 +188,8 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   if (traits.isPublic) operation.security = [];
   else describeScope(operation, traits.scopes);
   completeRequestBody(document, operation, route.examples);
-  const tag = traits.isRevisioned ? ETAG : traits.isTagged ? CONTENT_ETAG : null;
+  const contentTag = traits.isTagged ? CONTENT_ETAG : null;
+  const tag = traits.isRevisioned ? ETAG : contentTag;
   const isReplayed = method === RequestMethod.POST && traits.keepsAnswers;
   for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
     if (!status.startsWith('2')) continue;
@@ -249,7 +250,6 @@ function close(document: OpenAPIObject, schema: SchemaObject): void {
   }
 }
 
-/** The schema that a reference names. */
 function schemaOf({ components }: OpenAPIObject, reference: Schema | undefined): SchemaObject | undefined {
   if (reference === undefined || isSchema(reference)) return undefined;
   const schema = components?.schemas?.[reference.$ref.split('/').at(-1) ?? ''];

@@ -38,7 +38,7 @@ export class OpenApiController {
   @Get()
   @Redirect('/docs')
   home(): void {
-    // The decorator says it all.
+    // The redirect is declared by the decorator.
   }
 
   @Get('docs/openapi.json')

@@ -43,7 +43,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     this.warnOfProxy(request);
     request.traits = routeTraits(context);
     request.template = routeTemplate(request);
-    // What is not counted must not show whether a key is valid: it could be tried without limit.
+    // An uncounted answer must not show whether a key is valid: keys could be guessed without limit.
     if (request.traits.isUncounted) return this.count(request, response, null);
     const identity = this.authentication.needsVerification(request)
       ? this.verified(request)

@@ -25,7 +25,7 @@ export interface RequestCounter {
 /** Clients remembered per bucket: about 10 MB if full. */
 const REMEMBERED_CLIENTS = 100_000;
 
-/** Counts the requests of this process. Each bucket has its own windows: strangers cannot displace who has a key. */
+/** Counts the requests of this process. Each bucket has its own windows, so that strangers cannot displace holders of keys. */
 export class ProcessCounter implements RequestCounter {
   private readonly buckets = new Map<string, FixedWindows>();
 

@@ -46,7 +46,7 @@ export interface TakenHeader {
 
 /** What decorators say about a route, or about every route of a controller; and what holds where they say nothing. */
 export class RouteMarks {
-  /** Where it says no, there is nothing at the path of the route. */
+  /** If it returns false, the route answers as if it did not exist. */
   readonly isServedWith: (settings: Configuration) => boolean = () => true;
   readonly rateLimitBucket: string = SHARED_BUCKET;
   /** Neither counted nor refused by the rate limit: for files that are the same for everybody. */
@@ -122,7 +122,7 @@ function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
   return applyDecorators(refuseSecondMark, Marked({ scopes }));
 }
 
-/** Otherwise the upper one of two marks on a route would win unnoticed. */
+/** Otherwise the first of two contradictory decorators would win unnoticed. */
 function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
   const marked = (method?.value ?? target) as Type;
   const own = Reflect.getOwnMetadata(MARKS, marked) as Partial<RouteMarks> | undefined;
@@ -170,7 +170,7 @@ export function HeaderParameter(header: TakenHeader): ParameterDecorator {
   };
 }
 
-/** For a path at which there is nothing, or nothing that is switched on. */
+/** For a path that no route has, or whose route is switched off. */
 export function routeNotFound(): DomainError {
   return new DomainError('NOT_FOUND', 'There is nothing at this path.');
 }
@@ -194,7 +194,7 @@ export function handlersIn(discovery: DiscoveryService): readonly (readonly [Typ
 export interface TakenPart {
   /** False: not at all. */
   readonly isTaken: boolean;
-  /** Not only some members. */
+  /** Whether the handler takes it as a whole, and not only some members. */
   readonly isWhole: boolean;
   /** The members that it takes one by one. */
   readonly names: ReadonlySet<string>;
@@ -253,7 +253,7 @@ function answersCreated(handler: Handler): boolean {
   return status === HttpStatus.CREATED || (status === undefined && isPost);
 }
 
-/** Types of parameters that are no DTOs: those of plain values, and what TypeScript writes for an interface. */
+/** Types of parameters that are not DTOs: plain values, and what TypeScript emits for an interface. */
 const PLAIN: ReadonlySet<unknown> = new Set([undefined, String, Boolean, Number, Array, Object, Buffer, Date]);
 
 /** How a handler takes a part, by its parameters, which Nest keeps under `<part>:<index>`. */

@@ -74,7 +74,7 @@ export class Waits {
     seconds: number,
     signals: readonly AbortSignal[],
   ): Promise<Row> {
-    // Not `AbortSignal.any`, which would leave something behind at signals that last.
+    // Not `AbortSignal.any`, which would leave listeners behind on signals that outlive the wait.
     const over = new AbortController();
     const end = (): void => over.abort();
     const timer = setTimeout(end, seconds * 1000);
@@ -82,8 +82,8 @@ export class Waits {
     if (signals.some(({ aborted }) => aborted)) end();
     try {
       let row = first;
-      // The ledger may have grown since the first reading.
-      for (let [seen, isLast] = [0, false]; isOpen(row) && !isLast; row = await read()) {
+      // From 0, as the ledger may have grown since the first reading.
+      for (let seen = 0, isLast = false; isOpen(row) && !isLast; row = await read()) {
         await this.ledger.beyond(seen, over.signal);
         isLast = over.signal.aborted;
         seen = this.ledger.head.sequence;

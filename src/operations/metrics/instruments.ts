@@ -20,7 +20,7 @@ export interface Measured {
 /** Metrics of the process (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
 let ofProcess: prometheus.Registry | null = null;
 
-/** What measures, and the registry that has the results. Loads prom-client. */
+/** The instruments, and the registry with their results. Loads prom-client. */
 export class Instruments {
   private readonly client = load('prom-client') as typeof prometheus;
   private readonly registry = new this.client.Registry();

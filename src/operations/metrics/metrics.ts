@@ -45,7 +45,6 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     );
   }
 
-  /** All metrics in Prometheus' text format. */
   text(): Promise<string> {
     return this.instruments.text();
   }

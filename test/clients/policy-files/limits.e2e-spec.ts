@@ -61,6 +61,8 @@ describeOnSqlite('gov, on policies with limits', () => {
     const shown = JSON.parse((await gov('usage', data[0].id, '--json')).output);
     expect(shown).toEqual((await send(app, 'GET', `/api/v1/policies/${data[0].id}/usage`)).body);
     expect(await gov('usage', 'other')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('"other"') });
+    await createPolicy(app, { name: 'free', actions: ['look-up'] });
+    expect(await gov('usage', 'free')).toMatchObject({ exitCode: 0, output: 'The policy has no limits.\n' });
   });
 
   it('finds in files what the service refuses', async () => {

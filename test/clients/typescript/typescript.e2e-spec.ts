@@ -45,7 +45,7 @@ describeOnSqlite('The TypeScript client', () => {
     operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
     botKey = secret;
-    bot = new module.GovernanceClient({ url: `${app.url}/`, key: async () => Promise.resolve(secret) });
+    bot = new module.GovernanceClient({ url: `${app.url}/api/v1/`, key: async () => Promise.resolve(secret) });
   });
   afterAll(() => app.close());
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Column, printJson, printTable } from '../output.js';
+import { type Column, printJson, printLine, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 
@@ -25,6 +25,7 @@ async function usage(idOrName: string, { json }: { readonly json?: boolean }): P
   const { id, limits } = await policyOf(governance, idOrName);
   const answer = await governance.get('/api/v1/policies/{id}/usage', { path: { id }, query: { limit: MOST } });
   if (json === true) printJson(answer);
+  else if (limits.length === 0) printLine('The policy has no limits.');
   else printTable(answer.data, columnsOf(limits), answer.total);
 }
 

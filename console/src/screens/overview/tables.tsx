@@ -57,6 +57,7 @@ export function Table({ label, columns, rows, bars = false }: TableProps): JSX.E
   );
 }
 
+/** What something took at most, so a tenth of a second at least. */
 export function secondsText(seconds: number): string {
-  return seconds < 60 ? `${numberText(Math.round(seconds * 10) / 10)} s` : durationText(seconds * 1_000);
+  return seconds < 60 ? `${numberText(Math.max(Math.round(seconds * 10) / 10, 0.1))} s` : durationText(seconds * 1_000);
 }

@@ -63,7 +63,7 @@ export function trueOrFalse(): Reading<boolean> {
   };
 }
 
-/** What a variable has that need not be set. */
+/** The members of an optional variable. */
 type UnsetReading<Value> = Pick<Variable<Value>, 'default' | 'expected' | 'parse'>;
 
 type Parse<Value> = Variable<Value>['parse'];

@@ -51,7 +51,7 @@ export function parametersHashOf(parameters: JsonObject): string {
   return sha256(canonicalJson(parameters));
 }
 
-/** What comes of a grant that all reviewers gave. */
+/** The terms of the grant that all reviewers gave. */
 export function termsOf(
   given: GivenGrant,
   { uses }: GrantAllowance,
@@ -66,7 +66,7 @@ export function termsOf(
   };
 }
 
-/** Those that meet the request and are not over, the oldest first. @param known the oldest first */
+/** Those that cover the request and have not expired, the oldest first. @param known the oldest first */
 export function meeting<Known extends { readonly grant: Grant }>(
   known: readonly Known[],
   asked: GrantedAction,
@@ -90,7 +90,7 @@ function meets(grant: Grant, asked: GrantedAction, hash: string): boolean {
   );
 }
 
-/** Whether its reviewers could give it today, its uses aside. */
+/** Whether its reviewers could give it today. How often it was used does not count. */
 export function holds({ grant, decision, reviewers }: KnownGrant, terms: TodaysTerms): boolean {
   const { now, isForbidden } = terms;
   const { approvers, grant: allowed } = terms.requirement;
@@ -122,7 +122,7 @@ export function isWider({ resources, parametersHash }: Pick<Grant, 'resources' |
   return resources !== null || parametersHash === null;
 }
 
-/** The reviews that gave it: those that approved, or the rejection that named what would be right. */
+/** The reviews that gave it: the approvals, or the rejection that named what the reviewer would approve. */
 export function givingReviews({ reviews }: Pick<Decision, 'reviews'>): readonly Review[] {
   const rejection = reviews.filter(({ verdict }) => verdict === 'reject');
   return rejection.length > 0 ? rejection : reviews;

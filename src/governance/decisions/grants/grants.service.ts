@@ -51,7 +51,7 @@ export class GrantsService {
       const isOver = grant.status === 'active' && grant.until <= transaction.now;
       if (isOver) await DUE_GRANTS.settle(transaction, grant);
       const status = isOver ? 'expired' : grant.status;
-      // That it has expired is to be kept.
+      // Returned, not thrown, so that the expiry is kept.
       if (status !== 'active')
         return new Refusal(conflict(`The grant is ${status} already; only one that is active can be revoked.`));
       await requireGiver(transaction, grant);

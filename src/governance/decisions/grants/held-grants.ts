@@ -67,14 +67,14 @@ export class HeldGrants {
     for (const { grant } of meeting(all, asked, now)) known.push(await knownGrant(transaction, grant));
     let rejected: Promise<readonly Rejected[]> | undefined;
     return this.firstServing(known, requirement, now, async (grant) => {
-      // What equals it was looked at before grants.
+      // Rejections of exactly this action were considered before grants.
       if (!isWider(grant)) return false;
       rejected ??= transaction.findNewest(EXECUTION, OF_REJECTED, rejectedLike(asked), MOST_REJECTED);
       return this.isRejected(await rejected, asked, grant, now, transaction);
     });
   }
 
-  /** Whether a grant that has served a request would still do so, its uses aside. */
+  /** Whether a grant that has served a request would still do so. How often it was used does not count. */
   async stillServes(
     transaction: LedgerTransaction,
     grantId: string,
@@ -89,7 +89,7 @@ export class HeldGrants {
     return (await this.firstServing(known, requirement, now, () => Promise.resolve(false))) !== null;
   }
 
-  /** Of agents and actions, the active grants with all that is needed to say whether they hold. */
+  /** The active grants of these agents and actions, with what is needed to say whether they hold. */
   async activeOf(agentIds: readonly string[], actions: readonly string[]): Promise<KnownGrant[]> {
     const conditions: Condition[] = [
       { column: 'status', comparison: 'equals', value: 'active' },
@@ -114,8 +114,8 @@ export class HeldGrants {
   }
 
   /**
-   * Whether a rejection of the same is binding. For a grant for more than was asked for, in whichever spelling of the resource:
-   * what a reviewer refused must not come in by it.
+   * Whether a rejection of the same action is binding. If the grant is for more than was asked for, every spelling of the
+   * resource counts: the grant must not let in what a reviewer refused.
    */
   async isRejected(
     rejected: readonly Rejected[],

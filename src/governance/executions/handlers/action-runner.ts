@@ -53,7 +53,7 @@ export class ActionRunner {
     const near = stops.filter((stop) => coversAction(stop, action) && (stop.agentId ?? agentId) === agentId);
     if (near.length === 0) return null;
     const agent = await this.records.find(AGENT, agentId, SYSTEM_CALLER).catch(() => undefined);
-    // Where the roles cannot be read the action is stopped: that does the least harm.
+    // If the roles cannot be read, the action is stopped, as that does the least harm.
     const stop = agent === undefined ? near[0] : stopCovering(near, { agentId, roles: agent.roles }, action);
     return stop === undefined ? null : new ActionFailure(`The stop ${stop.id} ended this action.`, 'stopped');
   }

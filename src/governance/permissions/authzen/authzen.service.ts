@@ -48,9 +48,10 @@ export class AuthzenService {
   ): Promise<readonly AccessDecision[]> {
     const { answers } = await this.evaluations.ask({
       caller,
-      questions: items.flatMap((item) =>
-        'faults' in item ? [] : 'question' in item ? item.question : { who: item.who },
-      ),
+      questions: items.flatMap((item) => {
+        if ('faults' in item) return [];
+        return 'question' in item ? item.question : { who: item.who };
+      }),
       field: 'evaluations',
       answers: (asking) => decisionsOn(items, ending, asking),
     });

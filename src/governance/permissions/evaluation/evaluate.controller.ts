@@ -55,7 +55,7 @@ export class EvaluateController {
     const { answers, policySet, agents } = await (asOf === undefined
       ? this.evaluations.ask(list)
       : this.evaluations.askAsOf(list, asOf, leaving));
-    // Of an earlier time grants are not known.
+    // Grants of an earlier time are not known.
     const results =
       asOf === undefined ? await this.evaluations.withGrants(caller, questions, agents, answers) : answers;
     const [first] = results;

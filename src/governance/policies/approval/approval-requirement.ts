@@ -152,7 +152,7 @@ function merged({ subjects, approvals, signed }: ApproverGroup, other: ApproverG
   return { subjects, approvals: Math.max(approvals, other.approvals), ...(isSigned && { signed: true as const }) };
 }
 
-/** As an approver: the registered person on whose behalf the agent acts. If there is none, nobody matches. */
+/** An approver: the registered person on whose behalf the agent acts. Without such a person, nobody matches. */
 export const PRINCIPAL = 'principal';
 
 /** The requirement for an agent that acts on behalf of this person. @param personId null if it acts for none */

@@ -138,7 +138,7 @@ export function claimName({ entityId, predicate }: ClaimKey): string {
   return JSON.stringify([entityId, predicate]);
 }
 
-/** Whether a claim with the value is sure enough, and none with another value is as sure. */
+/** Whether a claim with the value has enough confidence, and none with another value has as much. */
 function isSupported(value: unknown, least: number, claims: readonly KnownClaim[]): boolean {
   const surest = Math.max(...claims.map((claim) => (claim.value === value ? claim.confidence : -1)));
   return surest >= least && claims.every((claim) => claim.value === value || claim.confidence < surest);
@@ -211,7 +211,7 @@ export function truthOf(
   return truth;
 }
 
-/** Nothing can be known without a run, and of a subject that is not a registered agent. */
+/** Unknown without a run, and for a subject that is not a registered agent. */
 function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
   const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
     const { run = null, subject } = request;
@@ -229,7 +229,7 @@ function onRun({ earlier: action, resource, value }: EarlierCondition): Compiled
   };
 }
 
-/** Nothing can be known where no entity is named, or there is no value that could be supported. */
+/** Unknown if the resource names no entity, or the parameter has no value. */
 function onClaims({ claim: named, parameter, value: least }: ClaimCondition): CompiledCondition {
   const [predicate, path] = [named.normalize('NFC'), pathOf(parameter)];
   const question = ({ resourceId, parameters }: ConditionRequest): { readonly claim: ClaimKey } | null => {
@@ -320,7 +320,7 @@ export function isReference(value: ParameterCondition['value']): value is Parame
   return typeof value === 'object' && value !== null && 'parameter' in value;
 }
 
-/** Whether it asks nothing but the request. */
+/** Whether it depends on the request alone. */
 export function isOnParameter(condition: PolicyCondition): condition is ParameterCondition {
   return 'parameter' in condition && !('claim' in condition);
 }

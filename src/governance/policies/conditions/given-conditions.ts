@@ -148,7 +148,7 @@ function spanFault(value: unknown): string | undefined {
   return isEmpty ? 'must be two different times' : undefined;
 }
 
-/** What does not go with the operator. */
+/** What is wrong with the operand of an operator. */
 function operandFaults({ parameter, op, value }: Members): FaultInside[] {
   if (!PARAMETER_OPERATORS.some((known) => known === op)) return [];
   const isEach = op === 'exists' && hasEach(parameter);

@@ -158,7 +158,7 @@ function haveCommon(listed: readonly string[], names: ReadonlySet<string>): bool
   return false;
 }
 
-/** A policy with limits matches only agents that are registered, and only while each of its limits lets it. */
+/** A policy with limits matches only registered agents, and only while no limit is reached. */
 export function mayUse({ reference }: CompiledPolicy, { usesLimits, reached }: Asked): boolean {
   return usesLimits && !reached.has(reference.id);
 }

@@ -46,7 +46,7 @@ export type PolicySet = Omit<PolicyEvaluator, 'put'>;
 export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
   private readonly index = new PolicyIndex();
-  /** Those that ask more than the request, which are few: it is gathered before an evaluation. */
+  /** The few policies that depend on more than the request: what they ask is gathered before an evaluation. */
   private readonly asking = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;

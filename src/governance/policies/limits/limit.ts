@@ -22,7 +22,7 @@ export const LENGTHS = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
 /** The first Monday after the epoch, which was a Thursday. */
 const FIRST_MONDAY = 4 * DAY;
 
-/** When the hour or day in UTC, or the week from Monday on, begins that a time is in. Milliseconds since 1970. */
+/** The beginning of the hour or day in UTC, or of the week from Monday on, that contains a time. Milliseconds since 1970. */
 export function startOf(per: keyof typeof LENGTHS, time: number): number {
   const [length, first] = [LENGTHS[per], per === 'week' ? FIRST_MONDAY : 0];
   return first + Math.floor((time - first) / length) * length;

@@ -44,7 +44,8 @@ export function resourceText(key: ResourceKey): string {
 export function resourceKeys(policy: PlannedMatch, type: string | null): ResourceKey[] {
   const { resources, types, rules, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
-  const before = type === null ? null : isSpelled ? spelledPath(type) : decodedPath(type);
+  const comparable = isSpelled ? spelledPath : decodedPath;
+  const before = type === null ? null : comparable(type);
   // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
   const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));

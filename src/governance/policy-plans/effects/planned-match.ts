@@ -105,7 +105,7 @@ function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
   return isSpelled ? [first] : [first, ...encodedSpellings(first)];
 }
 
-/** On whose behalf a request is, is as open as its parameters. Limits of two policies are never the same. */
+/** The principal of a request varies like its parameters, so it counts as a condition. No two policies share a limit. */
 function conditionOf({ effect, conditions, limits, onBehalfOf, name }: PlannedPolicy): string | null {
   if (conditions.length === 0 && limits.length === 0 && onBehalfOf.length === 0) return null;
   const ofLimits = limits.length === 0 ? '' : ` ${canonicalJson([name, limits as unknown as JsonObject])}`;

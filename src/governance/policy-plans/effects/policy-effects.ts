@@ -142,7 +142,7 @@ class EffectsSearch {
     for (const part of partsOf(tree, () => this.budget.step()))
       for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
     return [...found.values()].flatMap(({ chunk, nodes }) => {
-      // Nothing remains of the root when every id is a URL or is not.
+      // Nothing remains of the root once its children are all included: every id is a URL, or is not.
       if (tree.children.every((child) => nodes.has(child))) nodes.set(tree, NO_REASONS);
       else nodes.delete(tree);
       return setsOf(chunk, nodes).map(({ part, set: resources }) => ({

@@ -17,7 +17,7 @@ interface SubjectClass {
  */
 export class SubjectClasses {
   private readonly classes: readonly SubjectClass[];
-  /** The classes that match it. */
+  /** The classes that match a pattern. */
   private readonly byPattern = new Map<string, bigint>();
 
   /** @param patterns all patterns of the policies. */

@@ -42,10 +42,10 @@ export function unknownNames(policies: readonly Named[], { agents, capabilities 
   const approvers = grouped(coming, (policy) => approversOf(policy).filter((subject) => isUnknown(subject, had)));
   const ofSubjects = [
     ...warnings(subjects, had, whatIs),
-    // That nobody matches a group is said anyway.
+    // Groups that nobody matches have a warning of their own.
     ...warnings(approvers, had, (text) => `an approver, ${whatIs(text)}`, true),
   ];
-  // Before anybody is registered, this would be said of each action.
+  // Before any agent is registered, every action would be warned about.
   if (capabilities === null || agents.length === 0) return ofSubjects;
   const actions = unknownActions(coming, target, capabilities);
   const named = target.flatMap((policy) => policy.actions.filter((action) => !actions.has(action)));
@@ -66,7 +66,7 @@ function isUnknown(subject: string, had: ReadonlySet<string>): boolean {
   return isName && !had.has(subjectText(subject)) && subjectWarning(subject) === undefined;
 }
 
-/** A slip in a prefix makes another type of it, and a deny on that concerns nobody: `roles:support`, `Agent:clerk`. */
+/** A misspelt prefix, as in `roles:support` or `Agent:clerk`, is another type of subject: a deny for it affects nobody. */
 function withRightPrefix(subject: string): string | null {
   const pattern = parseSubject(subject);
   if (pattern.kind !== 'other') return null;
@@ -85,7 +85,7 @@ function unknownActions(
   target: readonly Named[],
   capabilities: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly Named[]> {
-  // Others than agents need no capability.
+  // Subjects that are not agents need no capability.
   const forAgents = coming.filter(({ subjects }) => subjects.some((one) => parseSubject(one).kind !== 'other'));
   const asked = new Set(forAgents.flatMap(({ actions }) => actions));
   const able = overlapsIn(asked, [{ name: null, actions: [...capabilities] }]);
@@ -146,6 +146,11 @@ function listed(policies: readonly Named[]): string {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
 
+function mostEdits(length: number): number {
+  if (length < SHORTEST) return 0;
+  return length < SHORT ? 1 : 2;
+}
+
 /**
  * The known name that was probably meant: it differs in case or separators, in a letter or two, or in the prefix of a
  * subject (a role named as an agent). Null if there is none.
@@ -154,7 +159,7 @@ function nearestOf(text: string, known: Iterable<string>): string | null {
   const own = withoutPrefix(text);
   const letters = lettersOf(own);
   const isRole = text.startsWith('role:');
-  const most = own.length < SHORTEST ? 0 : own.length < SHORT ? 1 : 2;
+  const most = mostEdits(own.length);
   const distanceTo = (name: string): number => {
     const other = withoutPrefix(name);
     if (lettersOf(other) === letters) return 0;

@@ -14,11 +14,11 @@ import { ApprovalsService } from './approvals.service';
   providers: [ExecuteService],
   exports: [ExecuteService, PermissionsModule, PermitsModule],
 })
-export class AuthorizationModule {}
+export class ExecuteModule {}
 
 /** What can be done with an approval. A module of its own keeps its routes behind those of executions in the API document. */
 @Module({
-  imports: [AuthorizationModule, ExecutionsModule],
+  imports: [ExecuteModule, ExecutionsModule],
   controllers: [ApprovalsController],
   providers: [ApprovalsService],
   exports: [ApprovalsService],
