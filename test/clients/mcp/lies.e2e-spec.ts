@@ -109,7 +109,9 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'http://u@h/b',
       'http://H/b',
     ];
-    for (const uri of [...spellings, 'http://h:80/b', 'http:h/b']) {
+    // No URL, and yet some readers find a host and a path in it.
+    const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];
+    for (const uri of [...spellings, ...unparsed, 'http://h:80/b', 'http:h/b', 'http://h./b', 'http://h.:8080/b']) {
       const { error } = await asked(connection, uri, 'resources/read', { uri });
       expect([uri, error?.message]).toEqual([uri, expect.stringContaining('was not run')]);
     }
