@@ -144,6 +144,19 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
     expect(await answers({ fails })).not.toContain('elsewhere');
   });
 
+  it('cannot hold up the others by a template that could be tried for years', async () => {
+    const uriTemplate = `file:///${'{a}'.repeat(9)}!`;
+    const other = { templates: [{ uriTemplate: 'file:///public/{name}.{kind}', name: 'other' }] };
+    const connection = await connected({ two: { templates: [{ uriTemplate, name: 'slow' }] }, one: other });
+    const { error } = await asked(connection, 'slow', 'resources/read', { uri: `file:///${'a'.repeat(80)}` });
+    expect(error.message).toContain('No server lists a resource');
+    const uri = 'file:///public/may.txt';
+    const { result } = await asked(connection, 'other', 'resources/read', { uri });
+    expect(result.contents[0].text).toContain('one.json');
+    const below = await asked(connection, 'below', 'resources/read', { uri: 'file:///public/a/b.txt' });
+    expect(below.error.message).toContain('No server lists a resource');
+  });
+
   it('are left out while they are silent or list without an end, and the others are served', async () => {
     const many = Array.from({ length: 10_001 }, (_, at) => tool(`tool-${at}`));
     const connection = await connected({ one: {}, two: { silent: 'tools/list' }, three: { tools: many } });
