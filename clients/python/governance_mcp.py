@@ -16,7 +16,7 @@ except ImportError:
     # From version 2 on.
     from mcp_types import CallToolResult
 
-from governance import ActionCarriedOut, Governance, GovernanceError, ResultNotReported
+from governance import ActionCarriedOut, Governance, GovernanceError, ResultNotReported, _copied
 from governance_async import AsyncGuard
 from governance_tools import ToolRequest, ToolRules, refusal
 
@@ -56,9 +56,11 @@ class GovernedSession:
 
     async def call_tool(self, name: str, arguments: Optional[dict[str, Any]] = None, *given: Any, **named: Any) -> Any:
         result: Any = None
+        # What was asked is what is sent, whatever becomes of the caller's own while the call waits.
+        asked = _copied(arguments)
         try:
-            async with AsyncGuard(self._rules.guard(name, arguments or {}, name)) as execution:
-                result = await self._session.call_tool(name, arguments, *given, **named)
+            async with AsyncGuard(self._rules.guard(name, asked or {}, name)) as execution:
+                result = await self._session.call_tool(name, asked, *given, **named)
                 execution.result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
                 if execution.result.get("isError"):
                     raise _ToolFailure(str(execution.result["content"]))

@@ -327,6 +327,17 @@ class McpTest(AdapterTest):
         self.assertEqual(self.text(await self.governed.call_tool("refund", arguments))[:7], "refund ")
         self.assertEqual(len(self.session.called), 1)
 
+    async def test_what_was_approved_is_sent_whatever_becomes_of_the_arguments_meanwhile(self):
+        session = GovernedSession(self.session, self.governance, server="shop", run="waits", wait=30)
+        order = f"{self.company.suffix}-8"
+        arguments = {"order": order, "items": [{"amount": 1}]}
+        calling = asyncio.create_task(session.call_tool("refund", arguments))
+        await asyncio.to_thread(lambda: self.company.approve(run="waits"))
+        arguments["items"][0]["amount"] = 1_000
+        arguments["order"] = "another"
+        self.assertEqual(self.text(await calling), "done")
+        self.assertEqual(self.session.called, [("refund", {"order": order, "items": [{"amount": 1}]}, None)])
+
 
 del AdapterTest
 

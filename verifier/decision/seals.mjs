@@ -74,9 +74,13 @@ async function checkSignatures(checkpoint, keys, findings) {
  * @param {DecisionFile} file
  * @param {Findings} findings
  */
-function checkRules({ entries, rules, policies }, findings) {
+function checkRules({ executionId, entries, rules, policies }, findings) {
   const hashes = new Map(policies.map((policy) => [policy.id, hashOf(policy)]));
-  const needed = new Set(entries.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
+  // Of earlier executions that were looked at the file only shows that they were authorised.
+  const decided = entries.filter(
+    ({ subjectType, subjectId }) => subjectType !== 'execution' || subjectId === executionId,
+  );
+  const needed = new Set(decided.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
   const [given, used] = [new Set(), new Set()];
   for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
     const place = `rules ${hash}`;

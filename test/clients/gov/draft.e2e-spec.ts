@@ -9,7 +9,7 @@ import { describeOnSqlite } from '../../support/database/database-kind';
 import type { ProgramRun } from '../../support/processes/shell';
 import { buildCommandLine, gov as runGov } from '../command-line';
 
-type Asked = readonly [action: string, resourceType: string, resourceId: string, parameters: object];
+type Asked = readonly [action: string, resourceType: string, resourceId: string, parameters: object, forWhom?: string];
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -25,6 +25,8 @@ const DONE: readonly Asked[] = [
   ['fetch', 'url', 'https://other.example.com/x', { text: null }],
   ['read', 'ticket', 'stars/a*b', {}],
   ['read', 'ticket', 'c*d', {}],
+  ['notify', 'order', 'orders/1', {}, 'user:4711'],
+  ...numbers(6).map((n): Asked => ['notify', 'order', 'orders/2', {}, `tenant:${n}`]),
   ['write', 'Größe "x"', 'a b%20c', { '*': 1, '~/': -0.000123, big: 1e21, largest: Number.MAX_VALUE }],
 ];
 /** What it did not do. */
@@ -40,6 +42,9 @@ const OTHERS: readonly Asked[] = [
   ['fetch', 'url', 'https://api.example.com/v2/items/1', { text: 't1' }],
   ['fetch', 'url', 'https://other.example.com/y', { text: null }],
   ['delete', 'ticket', 'archive/1', {}],
+  ['notify', 'order', 'orders/1', {}],
+  ['notify', 'order', 'orders/1', {}, 'user:4712'],
+  ['notify', 'order', 'orders/2', {}, 'user:4711'],
 ];
 
 describeOnSqlite('gov draft', () => {
@@ -59,8 +64,10 @@ describeOnSqlite('gov draft', () => {
 
   const gov = (...words: readonly string[]): Promise<ProgramRun> =>
     runGov(words, { environment: { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY } });
-  const execute = ([action, resourceType, resourceId, parameters]: Asked): Promise<Answer> =>
-    send(app, 'POST', '/api/v1/agents/bot/execute', { body: { action, resourceType, resourceId, parameters } });
+  const execute = ([action, resourceType, resourceId, parameters, subject]: Asked): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/agents/bot/execute', {
+      body: { action, resourceType, resourceId, parameters, ...(subject !== undefined && { onBehalfOf: { subject } }) },
+    });
 
   it('writes policies that allow what was observed and nothing else', async () => {
     expect((await gov('agents', 'set', 'bot', '--observe', 'P7D')).output).toMatch(/observed {6}until \d{4}-/);
@@ -94,6 +101,7 @@ describeOnSqlite('gov draft', () => {
     expect(text).toContain('# Open: "/text has 6 different values".');
     expect(text).toContain('# Open: "/deep/tags is a list".');
     expect(text).toContain('# Not allowed, as no pattern can name it: "c*d".');
+    expect(text).toContain('# Open: for each "tenant".');
     expect(text).toContain('orders/*');
     expect(text).toContain('value: 1300');
   });

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// A server that lies, as a file says: { tools?, instructions?, prompts?, resources?, templates?, size?, silent?, dies? } in JSON, read
-// for each request. It notes each call.
+// A server that lies, as a file says: { tools?, instructions?, prompts?, resources?, templates?, size?, silent?, dies?, says?, fails? } in
+// JSON, read for each request. What it says besides, and how it fails, is by method. It notes each call.
 const [file, runs] = process.argv.slice(2);
 const state = () => JSON.parse(readFileSync(file, 'utf8'));
 const all = {
@@ -31,6 +31,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || state().silent === method) continue;
   const say = (rest) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...rest })}\n`);
-  if (method in all) void Promise.resolve(all[method](state(), params)).then((result) => say({ result }));
+  const { says = {}, fails = {} } = state();
+  if (method in fails) say({ error: fails[method] });
+  else if (method in all)
+    void Promise.resolve(all[method](state(), params)).then((result) =>
+      say({ result: { ...result, ...says[method] } }),
+    );
   else say({ error: { code: -32_601, message: 'No such method.' } });
 }

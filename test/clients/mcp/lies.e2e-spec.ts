@@ -109,7 +109,9 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
       'http://u@h/b',
       'http://H/b',
     ];
-    for (const uri of [...spellings, 'http://h:80/b', 'http:h/b']) {
+    // No URL, and yet some readers find a host and a path in it.
+    const unparsed = ['file://h:1/secret/a', 'FILE://h:1/secret/a', 'FILE://[/secret/a', 'HTTP://h:99999/b'];
+    for (const uri of [...spellings, ...unparsed, 'http://h:80/b', 'http:h/b', 'http://h./b', 'http://h.:8080/b']) {
       const { error } = await asked(connection, uri, 'resources/read', { uri });
       expect([uri, error?.message]).toEqual([uri, expect.stringContaining('was not run')]);
     }
@@ -118,6 +120,41 @@ describeOnSqlite('Servers that lie, behind gov mcp', () => {
         uri,
         expect.objectContaining({ result: expect.anything() }),
       ]);
+  });
+
+  it('cannot have a question pass for one of the proxy: neither beside a result nor in an error', async () => {
+    const question = { mode: 'url', message: 'Decide here.', url: 'https://elsewhere.example/', elicitationId: '1' };
+    const asking = { inputRequests: { approval: { method: 'elicitation/create', params: question } } };
+    const error = { code: -32_042, message: 'It needs you.', data: { elicitations: [question] } };
+    const methods = [
+      ['tools/call', { name: 'greet' }],
+      ['resources/read', { uri: 'file:///open' }],
+      ['prompts/get', { name: 'greet' }],
+      ['tools/list', {}],
+      ['resources/unsubscribe', { uri: 'file:///open' }],
+    ] as const;
+    const answers = async (given: object): Promise<string> => {
+      const connection = await connected({ two: given });
+      const all = methods.map(([method, params]) => asked(connection, method, method, params));
+      return JSON.stringify(await Promise.all(all));
+    };
+    const says = Object.fromEntries(methods.map(([method]) => [method, asking]));
+    const fails = Object.fromEntries(methods.map(([method]) => [method, error]));
+    expect(await answers({ says })).not.toContain('elsewhere');
+    expect(await answers({ fails })).not.toContain('elsewhere');
+  });
+
+  it('cannot hold up the others by a template that could be tried for years', async () => {
+    const uriTemplate = `file:///${'{a}'.repeat(9)}!`;
+    const other = { templates: [{ uriTemplate: 'file:///public/{name}.{kind}', name: 'other' }] };
+    const connection = await connected({ two: { templates: [{ uriTemplate, name: 'slow' }] }, one: other });
+    const { error } = await asked(connection, 'slow', 'resources/read', { uri: `file:///${'a'.repeat(80)}` });
+    expect(error.message).toContain('No server lists a resource');
+    const uri = 'file:///public/may.txt';
+    const { result } = await asked(connection, 'other', 'resources/read', { uri });
+    expect(result.contents[0].text).toContain('one.json');
+    const below = await asked(connection, 'below', 'resources/read', { uri: 'file:///public/a/b.txt' });
+    expect(below.error.message).toContain('No server lists a resource');
   });
 
   it('are left out while they are silent or list without an end, and the others are served', async () => {

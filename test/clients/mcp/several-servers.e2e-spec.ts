@@ -12,7 +12,7 @@ import { everything, filesystem, startEverything } from './real-servers';
 import { openShop, type Shop } from './shop';
 
 const CHANGING = join(__dirname, 'changing-server.mjs');
-const CAPABILITIES = ['echo', 'get-sum', 'read_text_file', 'write_file', 'greet', 'read', 'get-prompt'];
+const CAPABILITIES = ['echo', 'get-sum', 'read_text_file', 'write_file', 'greet', 'pay', 'read', 'get-prompt'];
 
 describeOnSqlite('gov mcp in front of several servers', () => {
   let shop: Shop;
@@ -29,6 +29,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     mkdirSync(join(folder, 'files'));
     writeFileSync(join(folder, 'files', 'may.txt'), 'May');
     writeFileSync(join(folder, 'state.json'), JSON.stringify({ tools: [tool('greet', 'Says hello.')] }));
+    writeFileSync(join(folder, 'runs'), '');
     remote = await startEverything();
     config = join(folder, 'servers.json');
     const changing = { command: process.execPath, args: [CHANGING, '${STATE}', join(folder, 'runs')] };
@@ -42,6 +43,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     await of('files', ['read_text_file']);
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await of('files', ['write_file'], { effect: 'require_approval', approval });
+    await of('changing', ['pay'], { effect: 'require_approval', approval });
     for (const server of ['every', 'far']) await of(server, ['echo', 'get-sum', 'get-prompt']);
     await of('every', ['read']);
     await of('changing', ['greet']);
@@ -80,6 +82,21 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     return (await asked(connection, id, 'tools/call', { name, arguments: given })).result;
   }
 
+  /** What waits for its approval, once something does. */
+  async function pending(): Promise<Parsed> {
+    let found;
+    do
+      [found] = (
+        await send(shop.app, 'GET', `/api/v1/executions?agentId=${agentId}&outcome=pending_approval`)
+      ).body.data;
+    while (found === undefined);
+    return found;
+  }
+
+  function runs(): string[] {
+    return readFileSync(join(folder, 'runs'), 'utf8').split('\n').filter(Boolean);
+  }
+
   const ALLOWED = ['files__read_text_file', 'files__write_file', 'every__echo', 'every__get-sum', 'far__echo'];
 
   it('shows the tools of all of them that are allowed, and asks by the names of the file', async () => {
@@ -106,11 +123,7 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     const connection = await connected();
     const path = join(folder, 'files', 'june.txt');
     const writing = calls(connection, 'write', 'files__write_file', { path, content: 'June' });
-    const pending = `/api/v1/executions?agentId=${agentId}&outcome=pending_approval`;
-    let found;
-    do [found] = (await send(shop.app, 'GET', pending)).body.data;
-    while (found === undefined);
-    await approve(shop.app, found.decisionId, shop.people.ann);
+    await approve(shop.app, (await pending()).decisionId, shop.people.ann);
     expect((await writing).isError).not.toBe(true);
     expect(readFileSync(path, 'utf8')).toBe('June');
   });
@@ -132,9 +145,26 @@ describeOnSqlite('gov mcp in front of several servers', () => {
     });
     expect(await names(connection, 'after', 'tools')).toEqual([...ALLOWED, 'far__get-sum']);
     expect(connection.errors).toContain('2 tools held back, as greet of changing has another definition');
-    expect(readFileSync(join(folder, 'runs'), 'utf8').split('\n').filter(Boolean)).toHaveLength(1);
+    expect(runs()).toHaveLength(1);
     expect((await pin()).output).toContain('changed: changing/greet');
     expect(JSON.parse(readFileSync(lock, 'utf8')).servers.changing.tools.greet).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('calls no tool whose definition has changed while the call waited for its approval', async () => {
+    const lock = join(folder, 'waiting.lock');
+    writeFileSync(join(folder, 'state.json'), JSON.stringify({ tools: [tool('pay', 'Pays.')] }));
+    await run(process.execPath, [GOV, 'mcp', 'pin', '--config', config, '--lock', lock], { environment });
+    const connection = await connected('--lock', lock);
+    const ranBefore = runs();
+    const paying = calls(connection, 'pay', 'changing__pay');
+    const { decisionId } = await pending();
+    writeFileSync(join(folder, 'state.json'), JSON.stringify({ tools: [tool('pay', 'Pays all.')] }));
+    await approve(shop.app, decisionId, shop.people.ann);
+    expect(await paying).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('has another definition than the one that was pinned') }],
+    });
+    expect(runs()).toEqual(ranBefore);
   });
 
   it('reads resources and gets prompts where they are allowed', async () => {

@@ -54,13 +54,9 @@ export function endedText(tool: string, { outcome, decisionId, rejection }: Exec
 }
 
 /** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */
-export function resultOnly({ content, structuredContent, isError, _meta }: CallToolResult): CallToolResult {
-  return {
-    content,
-    ...(structuredContent === undefined ? {} : { structuredContent }),
-    ...(isError === undefined ? {} : { isError }),
-    ...(_meta === undefined ? {} : { _meta }),
-  };
+export function resultOnly<Result extends object>(result: Result, ...members: readonly (keyof Result)[]): Result {
+  const own = [...members, '_meta' as keyof Result].filter((name) => result[name] !== undefined);
+  return Object.fromEntries(own.map((name) => [name, result[name]])) as Result;
 }
 
 /** The error that a tool reported as its result, so that it is recorded as a failure; the client gets the result unchanged. */

@@ -31,8 +31,8 @@ const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 export interface GovernedCall<Result> {
   /** What texts call it. */
   readonly name: string;
-  /** @throws UnclearCallError */
-  readonly requestOf: () => GuardRequest;
+  /** Each time that it is asked about: what it depends on may change while it waits. @throws UnclearCallError */
+  readonly requestOf: () => GuardRequest | Promise<GuardRequest>;
   /** Passes it to the server. Only what is authorised gets here. @throws ReportedFailure for what the server calls a failure. */
   readonly run: (passing: Passing) => Promise<Result>;
   readonly answers: Answers<Result>;
@@ -120,7 +120,7 @@ async function attempt<Result>(
 ): Promise<Result | ApprovalPendingError> {
   const { signal } = context.mcpReq;
   try {
-    const request = { ...call.requestOf(), agent: await gate.agent() };
+    const request = { ...(await call.requestOf()), agent: await gate.agent() };
     return await gate.stops.during(request, async (stopped) => {
       const execution = await gate.governance.authorize(request, { signal });
       const ending = AbortSignal.any([signal, stopped]);

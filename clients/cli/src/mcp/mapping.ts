@@ -145,14 +145,16 @@ export function promptRequestOf({ server, name }: Named, given: Arguments | unde
 }
 
 /**
- * Whether a URI has its scheme and host as every reader has them: `FILE:///a` and `file://localhost/a` are `file:///a`, and would
- * pass by a policy about it.
+ * Whether a URI has its scheme and host as every reader has them: `FILE:///a`, `file://localhost/a` and, with a port that no file has,
+ * `file://h:1/a` are `file:///a` to some, and would pass by a policy about it.
  */
 export function isPlainUri(uri: string): boolean {
-  if (!URL.canParse(uri)) return true;
-  const { protocol, host } = new URL(uri);
+  // What has no scheme is a name.
+  if (!URL.canParse(uri)) return !/^[a-z][\w+.-]*:/i.test(uri);
+  const { protocol, host, hostname } = new URL(uri);
   const [, authority = ''] = /^[^/?#]+:\/\/([^/?#]*)/.exec(uri) ?? [];
-  return uri.startsWith(protocol) && (authority === host || !WEB_OR_FILE.test(protocol));
+  // A host is the same with a final dot.
+  return uri.startsWith(protocol) && ((authority === host && !hostname.endsWith('.')) || !WEB_OR_FILE.test(protocol));
 }
 
 /**

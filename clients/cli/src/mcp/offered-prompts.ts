@@ -1,5 +1,5 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { otherAnswers } from './answers.js';
+import { otherAnswers, resultOnly } from './answers.js';
 import { isPlainTool, promptRequestOf } from './mapping.js';
 import { governed, type Offered } from './offered.js';
 import { traceMeta } from './trace-of-call.js';
@@ -26,12 +26,11 @@ export function offerPrompts(offered: Offered): void {
       name,
       requestOf: () => promptRequestOf(target, params.arguments),
       run: (passing) =>
-        target.of.passed(name, passing, (client, options) => {
+        target.of.passed(name, passing, async (client, options) => {
           const given = params.arguments === undefined ? {} : { arguments: params.arguments };
-          return client.request(
-            { method: 'prompts/get', params: { name: target.name, ...given, ...traceMeta() } },
-            options,
-          );
+          const asked = { name: target.name, ...given, ...traceMeta() };
+          const result = await client.request({ method: 'prompts/get', params: asked }, options);
+          return resultOnly(result, 'description', 'messages');
         }),
       answers: otherAnswers(),
     });

@@ -4,7 +4,7 @@ import {
   type ReadResourceResult,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { otherAnswers } from './answers.js';
+import { otherAnswers, resultOnly } from './answers.js';
 import type { GovernedServer } from './servers/governed-server.js';
 import { isPlainUri, readRequestOf } from './mapping.js';
 import { governed, type Offered } from './offered.js';
@@ -60,7 +60,8 @@ async function read<Result>(offered: Offered, context: ServerContext, { method, 
     run: (passing) =>
       of.passed(name, passing, async (client, options) => {
         const params = { uri, ...traceMeta() };
-        return (await client.request({ method, params }, options)) as Result;
+        const result = (await client.request({ method, params }, options)) as ReadResourceResult;
+        return resultOnly(result, 'contents') as Result;
       }),
     answers: otherAnswers(),
   })) as Result;

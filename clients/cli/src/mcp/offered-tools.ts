@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { counted, plain, printError } from '../output.js';
 import { ReportedFailure, toolAnswers } from './answers.js';
-import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
+import { isNameable, type Mapping, requestOf, takesResourceFromArgument, UnclearCallError } from './mapping.js';
 import { governed, type Offered } from './offered.js';
 import type { Pins } from './servers/pins.js';
 import type { Found, Servers } from './servers/servers.js';
@@ -21,12 +21,12 @@ export function offerTools(offered: Offered): void {
     const target = servers.find(name);
     if (target === null)
       return toolAnswers.refused(`${name} was not run: tools are called <server>__<tool>, and this is none of them.`);
-    const fault = pins === null ? null : await faultOf(target, pins);
-    if (fault !== null)
-      return toolAnswers.refused(`${name} was not run: ${fault}. Somebody has to look at it and pin it.`);
     const result = await governed<CallToolResult>(offered, context, {
       name,
-      requestOf: () => requestOf(mapping, target, given),
+      requestOf: async () => {
+        if (pins !== null) await requirePinned(target, pins);
+        return requestOf(mapping, target, given);
+      },
       run: async (passing) => {
         const answer = await target.of.callTool(target, given, passing);
         if (answer.isError === true) throw new ReportedFailure(answer);
@@ -57,12 +57,16 @@ async function pinnedOf(tools: Found<Tool>[], pins: Pins | null): Promise<Found<
   return tools.filter((_, index) => faults[index] === null);
 }
 
-/** By the definition that the server gives now: it may have changed since the client has seen it. */
-async function faultOf(target: NonNullable<ReturnType<Servers['find']>>, pins: Pins): Promise<string | null> {
+/**
+ * By the definition that the server gives now: it may have changed since the client has seen it, or while the call waited.
+ * @throws UnclearCallError
+ */
+async function requirePinned(target: NonNullable<ReturnType<Servers['find']>>, pins: Pins): Promise<void> {
   const tools = (await target.of.list('tools')).filter(({ name }) => name === target.name);
-  if (tools.length === 0) return `${target.server} does not list it any more`;
   const faults = await Promise.all(tools.map((tool) => pins.fault(target.server, tool)));
-  return faults.find((fault) => fault !== null) ?? null;
+  const gone = tools.length === 0 ? `${target.server} does not list it any more` : null;
+  const fault = faults.find((one) => one !== null) ?? gone;
+  if (fault !== null) throw new UnclearCallError(`${fault}. Somebody has to look at it and pin it.`);
 }
 
 /** Tasks are another way to call a tool, which is not offered. A client would discard what does not fit an output schema, such as what a handler of the service returned, and call the tool again. */

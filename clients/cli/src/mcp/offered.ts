@@ -25,9 +25,9 @@ export interface Offered {
 export function governed<Result>(
   { server, gate, forWhom }: Offered,
   context: ServerContext,
-  call: Omit<GovernedCall<Result>, 'requestOf'> & { readonly requestOf: () => ToolRequest },
+  call: Omit<GovernedCall<Result>, 'requestOf'> & { readonly requestOf: () => ToolRequest | Promise<ToolRequest> },
 ): Promise<Result | InputRequiredResult> {
-  const asked = { ...call, requestOf: () => ({ ...call.requestOf(), ...forWhom }) };
+  const asked = { ...call, requestOf: async () => ({ ...(await call.requestOf()), ...forWhom }) };
   const { _meta } = context.mcpReq;
   return withinTrace(_meta, () => governedCall(gate, asked, context, elicitationOf(server, context)));
 }

@@ -10,6 +10,8 @@ export interface ObservedExecution {
   readonly resourceType: string;
   readonly resourceId: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** For whom; null for nobody. */
+  readonly onBehalfOf?: { readonly subject: string } | null;
 }
 
 export interface DraftedPolicy {
@@ -22,10 +24,12 @@ const MOST_RESOURCES = 100;
 const LONGEST_NAME = 180;
 /** Forms of parameters of one action that get a policy each; with more, what they share decides. */
 const MOST_SHAPES = 10;
+/** Principals that are named one by one; of more, all of their type. */
+const MOST_PRINCIPALS = 5;
 
 /** Policies that allow what was observed and, as far as they can say it, nothing else. */
 export function draftedPolicies(executions: readonly ObservedExecution[]): DraftedPolicy[] {
-  const kinds = groupedBy(executions, ({ action, resourceType }) => JSON.stringify([action, resourceType]));
+  const kinds = groupedBy(executions, (one) => JSON.stringify([one.action, one.resourceType, principalTypeOf(one)]));
   return kinds.flatMap((kind) => {
     const shapes = groupedBy(kind, ({ parameters }) => shapeOf(parameters));
     const groups = shapes.length > MOST_SHAPES ? [kind] : shapes;
@@ -44,9 +48,13 @@ function policiesOf(group: readonly ObservedExecution[]): DraftedPolicy[] {
   const { agentName, action, resourceType } = first;
   const { patterns, unnamed } = draftedResources([...new Set(group.map(({ resourceId }) => resourceId))]);
   const { conditions, open } = draftedConditions(group.map(({ parameters }) => parameters));
-  const name = [...`${agentName} may ${action} ${resourceType}`].slice(0, LONGEST_NAME).join('');
+  const type = principalTypeOf(first);
+  const principals = type === null ? [] : principalsOf(type, group);
+  const forWhom = type === null ? '' : ` for ${type}`;
+  const name = [...`${agentName} may ${action} ${resourceType}${forWhom}`].slice(0, LONGEST_NAME).join('');
   const comments = [
     `Drafted from ${group.length === 1 ? 'one observed execution' : `${group.length} observed executions`}. Read it before it is applied.`,
+    ...(principals.includes(`${type}:*`) ? [`Open: for each ${JSON.stringify(type)}.`] : []),
     ...open.map((sentence) => `Open: ${JSON.stringify(sentence)}.`),
     ...unnamed.map((id) => `Not allowed, as no pattern can name it: ${JSON.stringify(id)}.`),
   ];
@@ -62,10 +70,23 @@ function policiesOf(group: readonly ObservedExecution[]): DraftedPolicy[] {
       actions: [action],
       resources,
       resourceTypes: [resourceType],
+      ...(principals.length > 0 && { onBehalfOf: principals }),
       ...(conditions.length > 0 && { conditions }),
     },
     comments,
   }));
+}
+
+/** What comes before the `:`; null where it acts for nobody. */
+function principalTypeOf({ onBehalfOf }: ObservedExecution): string | null {
+  return onBehalfOf?.subject.split(':', 1)[0] ?? null;
+}
+
+/** As patterns, which name no id with a `*`. */
+function principalsOf(type: string, group: readonly ObservedExecution[]): string[] {
+  const subjects = [...new Set(group.flatMap(({ onBehalfOf }) => onBehalfOf?.subject ?? []))].sort();
+  const areNamed = subjects.length <= MOST_PRINCIPALS && !subjects.some((subject) => subject.includes('*'));
+  return areNamed ? subjects : [`${type}:*`];
 }
 
 /** A policy's name is unique. */

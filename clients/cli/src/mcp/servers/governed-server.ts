@@ -116,7 +116,9 @@ export class GovernedServer {
     let cursor: string | undefined;
     for (let pages = 0; pages < MOST_LISTED; pages += 1) {
       const request = { method: LISTS[list], params: cursor === undefined ? {} : { cursor } };
-      const page = (await client.request(request)) as unknown as Record<List, Listed[List][]> & { nextCursor?: string };
+      const page = (await client.request(request).catch(refuse)) as unknown as Record<List, Listed[List][]> & {
+        nextCursor?: string;
+      };
       items = items.concat(page[list]);
       cursor = page.nextCursor;
       if (items.length > MOST_LISTED) break;
@@ -135,7 +137,7 @@ export class GovernedServer {
       const call = { name, ...(given === undefined ? {} : { arguments: { ...given } }), ...traceMeta() };
       // For the headers of its parameters.
       const result = await client.callTool(call, { ...options, ...(definition && { toolDefinition: definition }) });
-      return resultOnly(result);
+      return resultOnly(result, 'content', 'structuredContent', 'isError');
     });
   }
 
@@ -165,7 +167,7 @@ export class GovernedServer {
 
   /** What needs no permission, such as the level of its log. */
   async say(send: (client: Client) => Promise<unknown>): Promise<void> {
-    await send(await this.client());
+    await send(await this.client()).catch(refuse);
   }
 
   async close(): Promise<void> {
@@ -265,6 +267,11 @@ function environment(): Record<string, string> {
     value === undefined || isSecretName(name) ? [] : [[name, value]],
   );
   return Object.fromEntries(entries);
+}
+
+/** In the server's words alone: the data of an error can be a question to the user. */
+function refuse(error: unknown): never {
+  throw error instanceof ProtocolError ? new ProtocolError(error.code, error.message) : error;
 }
 
 /** A client would discard what does not fit its schema, such as what a handler of the service returned, and call the tool again. */

@@ -1,12 +1,14 @@
-import { UriTemplate } from '@modelcontextprotocol/server';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plain, printError } from '../../output.js';
 import { type ClientLink, GovernedServer, type Listed } from './governed-server.js';
 import type { Named } from '../mapping.js';
+import { ResourceTemplate } from './resource-template.js';
 
 /** Milliseconds for which the others are held up by a server that does not answer. */
 const LONGEST_HOLD_UP = 10_000;
 const SEPARATOR = '__';
+/** Of a server, that a URI is held against. */
+const MOST_TEMPLATES = 1_000;
 
 /** Something that a server lists. */
 export interface Found<Item> extends Named {
@@ -16,7 +18,7 @@ export interface Found<Item> extends Named {
 
 interface Resources {
   readonly uris: ReadonlySet<string>;
-  readonly templates: readonly UriTemplate[];
+  readonly templates: readonly ResourceTemplate[];
 }
 
 /** The governed servers behind one session. */
@@ -96,7 +98,7 @@ export class Servers {
       const uris = new Set(resources.map((resource) => resource.uri));
       this.resources.set(server.name, {
         uris,
-        templates: templates.flatMap(({ uriTemplate }) => templateOf(uriTemplate)),
+        templates: templates.slice(0, MOST_TEMPLATES).flatMap(({ uriTemplate }) => ResourceTemplate.of(uriTemplate)),
       });
     });
     return this.knowing(uri) ?? null;
@@ -113,16 +115,7 @@ export class Servers {
         const known = this.resources.get(name);
         return known !== undefined && has(known);
       });
-    return by(({ uris }) => uris.has(uri)) ?? by(({ templates }) => templates.some((one) => one.match(uri) !== null));
-  }
-}
-
-/** None for what is not a template. */
-function templateOf(text: string): UriTemplate[] {
-  try {
-    return [new UriTemplate(text)];
-  } catch {
-    return [];
+    return by(({ uris }) => uris.has(uri)) ?? by(({ templates }) => templates.some((one) => one.matches(uri)));
   }
 }
 
