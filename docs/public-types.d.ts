@@ -567,7 +567,6 @@ interface Lookup {
     readonly kind: AnyRecordKind;
     readonly column: string;
     readonly value: string;
-    readonly isExistence?: true;
 }
 
 type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
@@ -937,8 +936,6 @@ function conflict(message: string): DomainError;
 function createApp({ environment, modules, logStream, }?: AppOptions): Promise<NestExpressApplication>;
 
 function defineErrorCode(error: ModuleError): ModuleErrorCode;
-
-function existence(kind: AnyRecordKind, id: string): Lookup;
 
 function findAgent(records: AgentLookup, idOrName: string): Promise<Agent | undefined>;
 

@@ -47,7 +47,7 @@ export {
 } from './ledger/database/columns';
 
 // Writing and reading.
-export { LedgerService, type LedgerWriter, type WriteTerms } from './ledger/ledger.service';
+export { LedgerService, type LedgerWriter } from './ledger/ledger.service';
 export {
   Refusal,
   type BeforeReplay,
@@ -56,9 +56,10 @@ export {
   type AccessDeniedNote,
   type EntryOutcome,
   type LedgerTransaction,
+  type WriteTerms,
 } from './ledger/ledger-transaction';
 export type { Viewer } from './ledger/records/visibility';
-export { byId, byKey, existence, type Lookup } from './ledger/lookup';
+export { byId, byKey, type Lookup } from './ledger/lookup';
 export {
   SYSTEM_CALLER,
   type Actor,

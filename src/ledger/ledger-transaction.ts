@@ -3,6 +3,7 @@ import type { JsonObject } from '../core/json/json-value';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { SqlStatement } from './database/sql-connection';
 import type { DomainError } from '../core/errors/domain-error';
+import type { Lookup } from './lookup';
 import type { RowsAsked } from './records/rows-asked';
 import type { SumKey } from './records/sum-key';
 
@@ -142,6 +143,16 @@ export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Resu
 export type Foresight = (
   transaction: Pick<LedgerTransaction, 'find' | 'findBy' | 'now' | 'presence'>,
 ) => Promise<readonly RowsAsked[]>;
+
+/** Options of a write. */
+export interface WriteTerms<Result> {
+  /** Read at once for all commands of a batch. */
+  readonly lookups?: readonly Lookup[];
+  /** Without it, the answer that is kept for an idempotency key may always be replayed. */
+  readonly beforeReplay?: BeforeReplay<Result>;
+  /** @internal */
+  readonly foresight?: Foresight;
+}
 
 /** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

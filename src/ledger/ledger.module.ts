@@ -15,7 +15,6 @@ import {
   LedgerTreeNode,
 } from './schema/ledger-tables';
 import { StoredEntry } from './chain/stored-entry';
-import { refuseHeadAhead } from './head/found-head-check';
 import { LedgerContribution, RecordCatalog } from './records/record-catalog';
 import { FirstRelease1763600000000 } from './schema/first-release.migration';
 import { SinceFirstRelease1765700000000 } from './schema/since-first-release.migration';
@@ -23,7 +22,7 @@ import { LedgerService } from './ledger.service';
 import type { AnyRecordKind } from './record-kind';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
-import { announceVersion, refuseOtherSchema } from './schema/schema-version';
+import { announceVersion, refuseLaterSchema } from './schema/schema-version';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
@@ -31,10 +30,7 @@ const LEDGER_SCHEMA = new SchemaContribution(
   [FirstRelease1763600000000, SinceFirstRelease1765700000000],
 );
 
-const START_CONDITION = new StartCondition(async (configuration, found) => {
-  await refuseOtherSchema(found);
-  await refuseHeadAhead(configuration, found);
-}, announceVersion);
+const START_CONDITION = new StartCondition((_configuration, found) => refuseLaterSchema(found), announceVersion);
 
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */

@@ -11,7 +11,7 @@ import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './schema/ledger-tables';
 import { treeOf } from './merkle/tree';
 import { type FollowingRows, LiveMemory } from './live-rows';
-import type { BeforeReplay, Command, Foresight } from './ledger-transaction';
+import type { Command, WriteTerms } from './ledger-transaction';
 import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
@@ -26,14 +26,6 @@ import { WriterConnection } from './writing/writer-connection';
 const HEARTBEAT = 1_000;
 /** Milliseconds between looks at the head that this process knows, while somebody waits for entries. */
 const LOOK_INTERVAL = 50;
-
-/** Options of a write. */
-export interface WriteTerms<Result> {
-  readonly lookups?: readonly Lookup[];
-  readonly beforeReplay?: BeforeReplay<Result>;
-  /** @internal */
-  readonly foresight?: Foresight;
-}
 
 /** Writes; what its commands will look up, if anything, is already named. */
 export interface LedgerWriter {
@@ -65,9 +57,9 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     private readonly database: Database,
     catalog: RecordCatalog,
     private readonly records: RecordReader,
-    { maxClockStep }: Configuration,
+    private readonly configuration: Configuration,
   ) {
-    this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
+    this.clock = new LedgerClock(database.dialect.clock, configuration.maxClockStep, this.stops);
     this.memory = new LiveMemory(catalog, database.points, this.known);
     this.connection = new WriterConnection(database, this.known, this.memory, catalog, this.clock);
     const { connection, memory, known, stops } = this;
@@ -81,6 +73,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const connection = await this.connection.current();
     this.known.found(await ensuredHead(connection));
     await this.clock.check(connection);
+    this.clock.requireReached(this.head.timestamp, this.configuration.acceptedHeadTime, this.database.location);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.whenCutOff = () => this.writer.refuse(outOfReach());
     this.heartbeat = setInterval(() => {
@@ -102,10 +95,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       if (this.stops.refusal !== null) throw this.stops.refusal;
       if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
-      const { lookups = [], foresight = null } = terms;
-      const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
       const answers = { resolve: resolve as (value: unknown) => void, reject };
-      this.writer.push({ caller, command, beforeReplay, lookups, foresight, keyed, ...answers });
+      this.writer.push({ ...(terms as WriteTerms<unknown>), caller, command, keyed, ...answers });
     });
   }
 

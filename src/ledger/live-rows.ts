@@ -118,7 +118,11 @@ export class LiveMemory {
   private readonly logger = new Logger('Ledger');
   private readonly all: FollowingRows[] = [];
   /** A caller that arrives while the head is read shares the next reading. */
-  private readonly heads = new SingleFlight<never, LedgerPosition | undefined>(() => this.head());
+  private readonly heads = new SingleFlight<never, LedgerPosition | undefined>(async () => {
+    const head = await readHead(this.connection);
+    if (head !== undefined) this.known.seen(head);
+    return head;
+  });
   private readonly polls = new Repeated(
     INTERVAL,
     () => this.poll(),
@@ -171,12 +175,6 @@ export class LiveMemory {
     await this.polls.stop();
     await this.heads.ended();
     await Promise.all(this.all.map(({ kept }) => kept));
-  }
-
-  private async head(): Promise<LedgerPosition | undefined> {
-    const head = await readHead(this.connection);
-    if (head !== undefined) this.known.seen(head);
-    return head;
   }
 
   /** Each at its own pace: what takes one long does not hold up the others, such as revoked keys. */

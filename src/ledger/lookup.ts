@@ -5,12 +5,6 @@ export interface Lookup {
   readonly kind: AnyRecordKind;
   readonly column: string;
   readonly value: string;
-  /** Only its existence will be asked for. */
-  readonly isExistence?: true;
-}
-
-export function existence(kind: AnyRecordKind, id: string): Lookup {
-  return { kind, column: 'id', value: id, isExistence: true };
 }
 
 export function byId(kind: AnyRecordKind, id: string): Lookup {

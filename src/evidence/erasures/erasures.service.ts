@@ -18,7 +18,7 @@ import { revokeGrant } from '../../governance/decisions/grants/grant-changes';
 import { erasedDecision, erasedExecution, erasedGrant, isOpen, requireAge, stillOpen } from './erased-records';
 import { ERASURE, type Erasure, type ErasureSubject } from './erasure.entity';
 import { forgetAnswers } from '../../ledger/idempotency/idempotency-store';
-import { emptyAgain } from '../../ledger/writing/leftover-statements';
+import { emptyEntriesOf } from '../../ledger/writing/leftover-statements';
 
 type NewErasure = Pick<Erasure, 'subjects' | 'reason'>;
 
@@ -176,8 +176,8 @@ async function findEntity(transaction: LedgerTransaction, id: string, found: Fou
 async function takeAgain(transaction: LedgerTransaction, gone: readonly ErasureSubject[]): Promise<void> {
   const decisions = gone.flatMap(({ type, id }) => (type === 'decision' ? id : []));
   const grants = await grantsOf(transaction, decisions);
-  for (const { type, id } of gone) transaction.writeAside(emptyAgain(type, id));
-  for (const { id } of grants) transaction.writeAside(emptyAgain(GRANT.subjectType, id));
+  for (const { type, id } of gone) transaction.writeAside(emptyEntriesOf(type, id));
+  for (const { id } of grants) transaction.writeAside(emptyEntriesOf(GRANT.subjectType, id));
 }
 
 /** Ids sort by creation. */

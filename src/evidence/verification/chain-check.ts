@@ -50,17 +50,18 @@ export class ChainCheck {
   private erased = 0;
   private firstInvalid: number | null = null;
   private previous: ChainEnd;
-  private readonly tree: TreeCheck | null;
+  private readonly tree = TreeFrontier.empty();
+  private completed: TreeNode[] = [];
+  private readonly roots: Record<number, TreeHash> = {};
 
   constructor(private readonly order: CheckOrder) {
-    const { previous, sizes } = order;
-    this.previous = previous;
-    this.tree = sizes === null ? null : new TreeCheck(sizes);
+    this.previous = order.previous;
+    this.noteRoot();
   }
 
   /** What is found once these entries, the next ones, are checked, too. */
   check(entries: string): ChainVerdict {
-    this.tree?.begin();
+    this.completed = [];
     for (const entry of rowsIn<ChunkEntry>(entries, this.order.columns)) this.add(entry);
     return this.verdict();
   }
@@ -73,13 +74,20 @@ export class ChainCheck {
     if (!isIntact) this.invalidHashes += 1;
     if (!isLinked || !isIntact) this.firstInvalid ??= sequence;
     if (entry.erased !== null) this.erased += 1;
-    this.tree?.add(hash);
+    if (this.order.sizes !== null) this.tree.append(leafHash(hash), this.completed);
+    this.noteRoot();
     this.entriesVerified += 1;
     this.previous = { sequence, hash };
   }
 
+  private noteRoot(): void {
+    const { size } = this.tree;
+    if (this.order.sizes?.has(size) === true) this.roots[size] = this.tree.root;
+  }
+
   private verdict(): ChainVerdict {
-    const { head, entriesBeyond } = this.order;
+    const { head, entriesBeyond, sizes } = this.order;
+    const { tree, completed, roots } = this;
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
     const brokenAtEnd = entriesBeyond + (endsAtHead ? 0 : 1);
     const brokenLinks = this.brokenLinks + brokenAtEnd;
@@ -91,7 +99,7 @@ export class ChainCheck {
       erased: this.erased,
       head,
       firstInvalid: this.firstInvalid ?? (brokenAtEnd === 0 ? null : this.previous.sequence + 1),
-      tree: this.tree?.found ?? null,
+      tree: sizes && { size: tree.size, rootHash: tree.root, frontier: tree.text, completed, roots },
     };
   }
 }
@@ -106,37 +114,4 @@ export interface RecomputedTree {
   readonly completed: readonly TreeNode[];
   /** The root at each requested size that the tree has reached. */
   readonly roots: Readonly<Record<number, TreeHash>>;
-}
-
-/** Recomputes the tree from the stored hashes of the entries, given in order. */
-class TreeCheck {
-  private readonly frontier = TreeFrontier.empty();
-  private completed: TreeNode[] = [];
-  private readonly roots: Record<number, TreeHash> = {};
-
-  /** @param sizes of which the root is wanted. */
-  constructor(private readonly sizes: ReadonlySet<number>) {
-    this.note();
-  }
-
-  /** Before the next entries. */
-  begin(): void {
-    this.completed = [];
-  }
-
-  /** @param entryHash as it is stored: an altered one may hold anything. */
-  add(entryHash: unknown): void {
-    this.frontier.append(leafHash(entryHash), this.completed);
-    this.note();
-  }
-
-  get found(): RecomputedTree {
-    const { size, root: rootHash, text: frontier } = this.frontier;
-    return { size, rootHash, frontier, completed: this.completed, roots: this.roots };
-  }
-
-  private note(): void {
-    const { size } = this.frontier;
-    if (this.sizes.has(size)) this.roots[size] = this.frontier.root;
-  }
 }

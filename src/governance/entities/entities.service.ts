@@ -4,7 +4,7 @@ import type { Precondition } from '../../http/conditional/precondition';
 import type { Caller } from '../../ledger/caller';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
-import { byId, existence } from '../../ledger/lookup';
+import { byId } from '../../ledger/lookup';
 import type { Page, PageRequest } from '../../ledger/record-page';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { CLAIM, type Claim, predicateKeyOf } from './claim.entity';
@@ -73,7 +73,7 @@ export class ClaimsService {
 
   /** Contradictory claims coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
-    return this.ledger.prefetching(existence(ENTITY, entityId)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(byId(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
       const said = { predicate, predicateKey: predicateKeyOf(predicate), value, context };
@@ -84,7 +84,7 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
-    const lookups = [existence(ENTITY, entityId), byId(CLAIM, claimId)];
+    const lookups = [byId(ENTITY, entityId), byId(CLAIM, claimId)];
     return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
       const hasEntity = await transaction.exists(ENTITY, entityId);
       const claim = await transaction.find(CLAIM, claimId);

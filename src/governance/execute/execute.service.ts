@@ -11,7 +11,7 @@ import type { Caller } from '../../ledger/caller';
 import { type Foresight, type LedgerTransaction, Refusal } from '../../ledger/ledger-transaction';
 import { LedgerService } from '../../ledger/ledger.service';
 import type { RowsAsked } from '../../ledger/records/rows-asked';
-import { existence } from '../../ledger/lookup';
+import { byId } from '../../ledger/lookup';
 import { entityIdIn } from '../policies/conditions/condition';
 import { type ApprovalAnswer, askedOfOpen, askForApproval, cancelRequests, openRequestsFor } from './approval-requests';
 import { type ActionRequest, askedExecution, type AskedExecution, foundPrincipal, takeUses } from './asked-execution';
@@ -53,7 +53,7 @@ export class ExecuteService {
     this.permits.requireAudience(request.permit);
     const people = namedPeople(caller, request.onBehalfOf).map(agentLookup);
     const entityId = entityIdIn(request.resourceId);
-    const entities = entityId === null ? [] : [existence(ENTITY, entityId)];
+    const entities = entityId === null ? [] : [byId(ENTITY, entityId)];
     const lookups = [agentLookup(agent), ...people, ...entities];
     const foresight: Foresight = async (transaction) => {
       const found = await findAgent(transaction, agent);

@@ -1,10 +1,5 @@
 import type { JsonValue } from '../../core/json/json-value';
 
-/** Texts that need no escaping in JSON. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-/** Up to this length, testing a text is cheaper than having JSON.stringify write it. */
-const SHORT = 40;
-
 /**
  * The canonical JSON text of a value: RFC 8785 (JSON Canonicalization Scheme). Scalars are written as JSON.stringify
  * writes them, which is what the scheme prescribes; members are sorted by UTF-16 code units. No name is special: a
@@ -32,25 +27,20 @@ function isOrdered(value: JsonValue): boolean {
 }
 
 function written(value: JsonValue): string {
-  if (typeof value === 'string') return stringText(value);
   if (typeof value !== 'object' || value === null) {
     refuseNonScalar(value);
-    return String(value);
+    return JSON.stringify(value);
   }
   if (isList(value)) return `[${value.map(written).join(',')}]`;
   let text = '';
   for (const name of Object.keys(value).sort()) {
-    text += `${text === '' ? '' : ','}${stringText(name)}:${written(value[name] as JsonValue)}`;
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${written(value[name] as JsonValue)}`;
   }
   return `{${text}}`;
 }
 
 function isList(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
-}
-
-function stringText(text: string): string {
-  return text.length <= SHORT && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function refuseNonScalar(value: unknown): void {

@@ -20,30 +20,22 @@ const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entrie
 
 /** The end of the chain as far as this process has written or read it. A head record must not contradict it. */
 export class KnownHead {
-  private known: LedgerPosition | null = null;
-  private last: LedgerPosition | null = null;
-
   /** Null before the start. */
-  get position(): LedgerPosition | null {
-    return this.last;
-  }
-
+  position: LedgerPosition | null = null;
   /** The last position that was not damaged. */
-  get sound(): LedgerPosition | null {
-    return this.known;
-  }
+  sound: LedgerPosition | null = null;
 
   /** As found at start. A damaged head does not prevent a start: verification will report it. */
   found(head: LedgerPosition): void {
-    this.last = head;
-    this.known = headFault(head, null) === null ? head : null;
+    this.position = head;
+    this.sound = headFault(head, null) === null ? head : null;
   }
 
   /** A batch has moved it here, or it was read. What is known by now may be beyond that. */
   moved(head: LedgerPosition): void {
-    if (this.known !== null && head.sequence < this.known.sequence) return;
-    this.last = head;
-    this.known = head;
+    if (this.sound !== null && head.sequence < this.sound.sequence) return;
+    this.position = head;
+    this.sound = head;
   }
 
   /**
@@ -52,16 +44,16 @@ export class KnownHead {
    * @returns false if the head is damaged.
    */
   seen(head: LedgerPosition): boolean {
-    if (headFault(head, this.known) !== null) return false;
+    if (headFault(head, this.sound) !== null) return false;
     this.moved(head);
     return true;
   }
 
   /** Checks the head record, which is just being read, against what was known when the read began. */
   async checked(reading: Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
-    const { known } = this;
+    const { sound } = this;
     const head = await reading;
-    const fault = headFault(head, known);
+    const fault = headFault(head, sound);
     if (head !== undefined && fault === null) {
       this.moved(head);
       return head;

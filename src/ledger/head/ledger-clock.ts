@@ -59,6 +59,24 @@ export class LedgerClock {
     if (this.sql === null) this.take({ clock: Date.now(), steady: uptime() * SECOND });
   }
 
+  /**
+   * Until the clock caught up with a last entry that is far ahead, ledger time would stand still, and deadlines and
+   * retention would be computed from a wrong time.
+   * @param accepted the time of the last entry, if the operator has accepted it.
+   * @throws HeadAheadError
+   */
+  requireReached(last: string, accepted: string | null, location: string): void {
+    const ahead = Date.parse(last) - this.now();
+    // NaN: a damaged time is reported elsewhere.
+    if (last === accepted || !(ahead > this.maximumStep)) return;
+    throw new HeadAheadError(
+      `The last entry of the database ${location} was written at ${last}, ${Math.round(ahead / SECOND)} seconds ahead of ` +
+        `the clock, which shows ${new Date(this.now()).toISOString()}: one of the two is wrong. ` +
+        'Set the clock right; or, if the clock is right and the entry was written with a wrong one, ' +
+        `start with ACCEPT_HEAD_TIME=${last}: ledger time stands still until the clock has caught up.`,
+    );
+  }
+
   private async readDatabaseTime(connection: Pick<SqlConnection, 'all'>, sql: string): Promise<void> {
     const asked = Date.now();
     const [row] = await connection.all<{ now: number }>(sql);
@@ -84,6 +102,11 @@ export class LedgerClock {
     const against = this.sql === null ? '' : ' AGAINST THE CLOCK OF THE DATABASE';
     return `THE CLOCK OF THIS MACHINE WENT ${direction} BY ${seconds} SECONDS${against} SINCE THE START.`;
   }
+}
+
+/** The ledger's last entry is too far ahead of the clock. Startup ends with exit code 65. */
+export class HeadAheadError extends Error {
+  override readonly name = 'HeadAheadError';
 }
 
 /** What two clocks showed at the same moment, in milliseconds. */

@@ -39,7 +39,7 @@ export type KnownKey = Omit<IdempotencyKey, 'answer' | 'subjects'>;
 export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
   /** Those of the batch itself. */
-  private readonly added = new Map<string, IdempotencyKey>();
+  readonly added = new Map<string, IdempotencyKey>();
   /** Characters of the answers that it holds. */
   size = 0;
 
@@ -48,13 +48,8 @@ export class IdempotencyStore {
     private readonly dialect: Dialect,
   ) {}
 
-  get isEmpty(): boolean {
-    return this.added.size === 0;
-  }
-
-  /** Reads which of the writes are known, in one statement; in none if there are no writes. */
+  /** Reads which of the writes are known, in one statement. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
-    if (writes.length === 0) return;
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
     const rows = await this.connection.all<KnownKey>(select, [arraysOfOne(ids)]);
@@ -64,7 +59,7 @@ export class IdempotencyStore {
   /** @param now the ledger's time: a key is free again after 24 hours. */
   find({ id }: KeyedWrite, now: string): KnownKey | undefined {
     const key = this.known.get(id);
-    return key === undefined || hasExpired(key.createdAt, now) ? undefined : key;
+    return key === undefined || key.createdAt <= expiredAt(now) ? undefined : key;
   }
 
   /** The encoded result of a write that was found. */
@@ -108,7 +103,7 @@ export class IdempotencyStore {
    */
   changes(now: string): SqlStatement[] {
     const removal = { sql: DELETE_EXPIRED, parameters: [expiredAt(now)] };
-    if (this.isEmpty) return [removal];
+    if (this.added.size === 0) return [removal];
     const rows = [...this.added.values()];
     const values = rows.map((key) => [key.id, key.contentHash, key.subjects, key.answer, key.createdAt]);
     return [removal, { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] }];
@@ -121,11 +116,6 @@ export function forgetAnswers(dialect: Dialect, ids: readonly string[]): SqlStat
   const erased = `SELECT ${id} FROM ${dialect.jsonElements('$1')}`;
   const shown = `SELECT 1 FROM ${dialect.jsonElements('"subjects"')} WHERE (${id}) IN (${erased})`;
   return { sql: `DELETE FROM "${TABLE}" WHERE EXISTS (${shown})`, parameters: [arraysOfOne(ids)] };
-}
-
-/** Both ISO 8601. */
-function hasExpired(createdAt: string, now: string): boolean {
-  return createdAt <= expiredAt(now);
 }
 
 /** ISO 8601: what was created then or earlier has expired. */

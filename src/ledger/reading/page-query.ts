@@ -255,15 +255,9 @@ export function rowsThatFit(sizes: readonly number[]): number {
 }
 
 /** The rows of a list that were created up to a sequence. */
-export interface CountedList {
+interface CountedList extends Pick<PageRequest, 'conditions' | 'leaving'> {
   readonly source: PageSource;
-  readonly conditions: readonly Condition[];
   readonly upTo: number;
-  readonly leaving: AbortSignal | undefined;
-}
-
-interface FoundPlace {
-  readonly place: number | null;
 }
 
 /**
@@ -276,9 +270,20 @@ export async function totalInChunks(
   countedAtOnce: number,
 ): Promise<number> {
   const { source } = list;
+  const isBound = (c: Condition): boolean =>
+    isTimeBound(source, c) || (c.column === source.orderColumn && c.comparison === 'after');
   // Given a second bound on the same column, the database might use that one for its index lookup.
-  const conditions = list.conditions.filter((c) => !isTimeBound(source, c) && !isPlace(source, c));
-  const { first, last } = await extentOf(lists, list);
+  const conditions = list.conditions.filter((c) => !isBound(c));
+  const edges = new Parameters();
+  const edge = (direction: 'ASC' | 'DESC'): string => {
+    const rows = new WhereClause(source, list.conditions.filter(isBound), dialect, edges);
+    return `(SELECT ${rows.order} ${rows.sql()} ORDER BY ${rows.order} ${direction} LIMIT 1)`;
+  };
+  const edgesSql = `SELECT ${edge('ASC')} AS "first", ${edge('DESC')} AS "last"`;
+  const [found] = await lists.all<{ first: number | null; last: number | null }>(edgesSql, edges.values);
+  const first = found?.first ?? 1;
+  // An altered head may claim anything: counting ends with the table.
+  const last = Math.min(list.upTo, found?.last ?? 0);
   let total = 0;
   for (let after = first - 1; after < last; after += countedAtOnce) {
     list.leaving?.throwIfAborted();
@@ -290,31 +295,4 @@ export async function totalInChunks(
     total += Number(chunk?.count);
   }
   return total;
-}
-
-/** The range of sequences that contains all rows of the list: times translate to places in its order. */
-async function extentOf(
-  lists: Database['lists'],
-  { source, conditions, upTo }: CountedList,
-): Promise<{ first: number; last: number }> {
-  // An altered head may claim anything: counting ends with the table.
-  const lastSql = `SELECT max(${columnOf(source.table, source.orderColumn)}) AS "place" FROM ${quoted(source.table)}`;
-  const [end] = await lists.all<FoundPlace>(lastSql);
-  const extent = { first: 1, last: Math.min(upTo, end?.place ?? 0) };
-  for (const condition of conditions) {
-    if (isPlace(source, condition)) extent.first = Math.max(extent.first, Number(condition.value) + 1);
-    if (!isTimeBound(source, condition)) continue;
-    const parameters = new Parameters();
-    const sql = `SELECT (${placeOfTimeSql(source, condition, parameters)}) AS "place"`;
-    const [found] = await lists.all<FoundPlace>(sql, parameters.values);
-    const place = found?.place ?? null;
-    if (place === null) return { first: 1, last: 0 };
-    if (condition.comparison === 'atLeast') extent.first = Math.max(extent.first, place);
-    else extent.last = Math.min(extent.last, place);
-  }
-  return extent;
-}
-
-function isPlace({ orderColumn }: PageSource, { column, comparison }: Condition): boolean {
-  return column === orderColumn && comparison === 'after';
 }

@@ -60,13 +60,6 @@ describe('Single records', () => {
     await expect(Promise.all(reads)).resolves.toEqual([{ id: 'a' }, { id: 'a' }, { id: 'b' }, undefined]);
   });
 
-  it('are read in further statements if more are asked for than fit into one', async () => {
-    const reads = Array.from({ length: 600 }, (_, index) => find(String(index)));
-    for (let statement = 0; statement < 4; statement += 1) await database.end();
-    expect(database.statements.map(({ values }) => values.length)).toEqual([1, 256, 256, 87]);
-    await expect(Promise.all(reads)).resolves.toHaveLength(600);
-  });
-
   it('fail alone with their statement', async () => {
     const [first, second] = [find('a'), find('b')];
     const refused = expect(first).rejects.toThrow('gone');

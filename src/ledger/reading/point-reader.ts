@@ -7,9 +7,6 @@ import { arraysOfOne } from '../records/statements';
 /** By value: a row, or what will be one, for which the others do not wait. */
 type FoundRows = ReadonlyMap<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>;
 
-/** Most values per statement: enough to share the round trip, few enough to keep the statement short. */
-const MOST_VALUES = 256;
-
 /**
  * Reads single records by a unique column. A read that finds nothing under way is sent at once; those that arrive
  * meanwhile share the next statement, which costs about as much for sixty rows as for one. Each read starts after it was
@@ -28,20 +25,16 @@ export class PointReader {
     return (await reads.call({ wishes: [value] })).get(value);
   }
 
-  /** Small rows in few statements; each large one is the promise of its own read. */
+  /** Small rows in one statement; each large one is the promise of its own read. */
   private async readAmong(codec: RecordCodec, column: string, wanted: ReadonlySet<string>): Promise<FoundRows> {
     const found = new Map<string, GovernedRow | undefined | Promise<GovernedRow | undefined>>();
     const values = [...wanted];
     const [only = ''] = values;
     if (values.length === 1) return found.set(only, await this.readAlone(codec, column, only));
-    const sql = codec.selectSmallAmong([column]);
-    for (let start = 0; start < values.length; start += MOST_VALUES) {
-      const some = arraysOfOne(values.slice(start, start + MOST_VALUES));
-      for (const row of await this.database.points.all(sql, [some])) {
-        const value = String(row[column]);
-        const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
-        found.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
-      }
+    for (const row of await this.database.points.all(codec.selectSmallAmong([column]), [arraysOfOne(values)])) {
+      const value = String(row[column]);
+      const read = (): Promise<GovernedRow | undefined> => this.readAlone(codec, column, value);
+      found.set(value, codec.isLarge(row) ? this.database.readAlone(read) : codec.decode(row));
     }
     return found;
   }

@@ -58,10 +58,11 @@ export class RecordReader {
     return kind.visibility === undefined ? found : found.then((row) => visibleTo(viewer, kind, row));
   }
 
-  /** Without reading the record, which may be large. */
+  /** Without reading the record if it is large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     visibilityOf(kind, undefined);
-    const found = await this.database.points.all(this.catalog.codec(kind).selectIds, [arraysOfOne([id])]);
+    const sql = this.catalog.codec(kind).selectSmallAmong(['id']);
+    const found = await this.database.points.all(sql, [arraysOfOne([id])]);
     return found.length > 0;
   }
 

@@ -6,14 +6,11 @@ export function counterName(counter: string, column: string, value: unknown): st
   return `${counter}:${column}:${String(value)}`;
 }
 
-/** One item of a JSON list in a column of a row. */
-export interface ListItem {
-  readonly column: string;
-  readonly value: string;
-}
-
 /** The items of a row's list columns, each value once. */
-export function listItems({ listColumns = [] }: AnyRecordKind, row: GovernedRow): ListItem[] {
+export function listItems(
+  { listColumns = [] }: AnyRecordKind,
+  row: GovernedRow,
+): { readonly column: string; readonly value: string }[] {
   return listColumns.flatMap((column) => [...new Set(listOf(row, column))].map((value) => ({ column, value })));
 }
 

@@ -17,7 +17,8 @@ const IS_LARGE = '#large';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and used for both. */
 export interface EncodedRow {
-  readonly values: readonly SqlValue[];
+  /** Its values, in column order, as a JSON array. */
+  readonly row: string;
   readonly state: string;
 }
 
@@ -42,12 +43,11 @@ export class RecordCodec {
   readonly insertRows: string;
   readonly updateRows: string;
   readonly deleteRows: string;
-  /** Selects which of the ids in a JSON array of one-element arrays exist. */
-  readonly selectIds: string;
   private readonly selected: string;
+  /** The same without the free-form content of large rows, and whether a row is large. */
+  private readonly selectedSmall: string;
   /** The columns of free-form content. */
   private readonly longColumns: readonly string[];
-  private readonly selections = new Map<string, string>();
   private readonly state: readonly StateMember[];
 
   constructor(
@@ -63,8 +63,8 @@ export class RecordCodec {
     this.fixed = new Set(['id', 'createdSequence', ...time, ...uniqueKeys.flat(), ...fixed]);
     this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed);
     this.deleteRows = deleteRows(dialect, this.table);
-    this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
     this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
+    this.selectedSmall = this.smallColumns();
     const later = Object.keys(kind.laterMembers ?? {});
     this.state = [...kind.hashedMembers, ...later].sort().map((name) => this.stateMember(name));
   }
@@ -76,10 +76,7 @@ export class RecordCodec {
 
   /** Selects the rows whose columns equal the parameters, oldest first. */
   selectWhere(columns: readonly string[]): string {
-    return this.once(`where ${columns.join()}`, () => {
-      const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
-      return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where}`;
-    });
+    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
   }
 
   /** Selects the rows about which an entry with one of the given actions was written after `$1`. */
@@ -91,36 +88,25 @@ export class RecordCodec {
 
   /** Selects the rows whose columns have the values of one of the arrays in a JSON array of arrays. */
   selectAmong(columns: readonly string[]): string {
-    return this.once(`among ${columns.join()}`, () => selectAmong(this.dialect, this.table, [this.selected], columns));
+    return selectAmong(this.dialect, this.table, [this.selected], columns);
   }
 
   /** Asks for the place of these values if a row has them in these columns, which are texts. */
   presence(values: Readonly<Record<string, SqlValue>>): RowsAsked {
     const columns = Object.keys(values);
     const name = `presence ${this.table} ${columns.join()}`;
-    const sql = this.once(name, () => {
-      const equal = columns.map(
-        (column, index) => `${quoted(column)} = ${this.dialect.jsonAt(index + 1, { name: column, type: 'text' })}`,
-      );
-      const place = `${this.dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
-      const exists = `EXISTS (SELECT 1 FROM ${quoted(this.table)} WHERE ${equal.join(' AND ')})`;
-      return `SELECT ${place} FROM ${this.dialect.jsonElements('$1')} WHERE ${exists}`;
-    });
+    const equal = columns.map(
+      (column, index) => `${quoted(column)} = ${this.dialect.jsonAt(index + 1, { name: column, type: 'text' })}`,
+    );
+    const place = `${this.dialect.jsonAt(0, { name: 'place', type: 'integer' })} AS "place"`;
+    const exists = `EXISTS (SELECT 1 FROM ${quoted(this.table)} WHERE ${equal.join(' AND ')})`;
+    const sql = `SELECT ${place} FROM ${this.dialect.jsonElements('$1')} WHERE ${exists}`;
     return { name, sql, key: Object.values(values), dependsOn: [{ kind: this.kind, values }] };
   }
 
   /** Selects as `selectAmong` does, but without the free-form content of large rows: see `isLarge`. */
   selectSmallAmong(columns: readonly string[]): string {
-    return this.once(`small among ${columns.join()}`, () => {
-      const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoted(name)}), 0) > ${LARGE}`);
-      const small = this.columns.map(({ name }) =>
-        this.longColumns.includes(name)
-          ? `CASE WHEN octet_length(${quoted(name)}) <= ${LARGE} THEN ${quoted(name)} END AS ${quoted(name)}`
-          : quoted(name),
-      );
-      const flag = isLarge.length === 0 ? '0' : `CASE WHEN ${isLarge.join(' OR ')} THEN 1 ELSE 0 END`;
-      return selectAmong(this.dialect, this.table, [...small, `${flag} AS ${quoted(IS_LARGE)}`], columns);
-    });
+    return selectAmong(this.dialect, this.table, [this.selectedSmall], columns);
   }
 
   /** Whether such a row was read without its content. */
@@ -145,7 +131,7 @@ export class RecordCodec {
   encode(row: GovernedRow): EncodedRow {
     const members = row as unknown as Readonly<Record<string, JsonValue>>;
     const values = this.columns.map(({ name, type }) => encodeValue(members[name], type, name));
-    return { values, state: this.stateOf(values) };
+    return { row: JSON.stringify(values), state: this.stateOf(values) };
   }
 
   /** The hashed form of stored values, in column order; for altered values it may not be JSON. */
@@ -199,12 +185,15 @@ export class RecordCodec {
     return decoded;
   }
 
-  private once(key: string, make: () => string): string {
-    const known = this.selections.get(key);
-    if (known !== undefined) return known;
-    const sql = make();
-    this.selections.set(key, sql);
-    return sql;
+  private smallColumns(): string {
+    const isLarge = this.longColumns.map((name) => `COALESCE(octet_length(${quoted(name)}), 0) > ${LARGE}`);
+    const small = this.columns.map(({ name }) =>
+      this.longColumns.includes(name)
+        ? `CASE WHEN octet_length(${quoted(name)}) <= ${LARGE} THEN ${quoted(name)} END AS ${quoted(name)}`
+        : quoted(name),
+    );
+    const flag = isLarge.length === 0 ? '0' : `CASE WHEN ${isLarge.join(' OR ')} THEN 1 ELSE 0 END`;
+    return [...small, `${flag} AS ${quoted(IS_LARGE)}`].join(', ');
   }
 
   private stateMember(name: string): StateMember {

@@ -11,17 +11,8 @@ const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1
 /** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** The first migrations of versions between 0.1.0 and the release after it. */
-const SELECT_UNRELEASED = `SELECT "name" FROM "migrations" WHERE "name" IN ('LedgerTree1763800000000', 'SinceFirstRelease1764500000000')`;
-
-/** @throws if a later version has migrated the database, or one that was never released. */
-export async function refuseOtherSchema(found: FoundDatabase): Promise<void> {
-  if ((await firstRow(found, SELECT_UNRELEASED)) !== null) {
-    throw new Error(
-      `A version between 0.1.0 and this one, which was never released, has migrated ${found.location}; no version can ` +
-        'upgrade it. Start on a new database, or restore a backup that 0.1.0 has made.',
-    );
-  }
+/** @throws if a later version has migrated the database. */
+export async function refuseLaterSchema(found: FoundDatabase): Promise<void> {
   const version = await versionOf(found);
   if (version === null || version <= SCHEMA_VERSION) return;
   throw new Error(

@@ -1,16 +1,16 @@
 import type { SqlConnection, SqlRow, SqlSessions, SqlValue } from '../database/sql-connection';
-import type { Lookup } from '../lookup';
+import { byId, type Lookup } from '../lookup';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
 import { readAsked, type RowsAsked } from '../records/rows-asked';
+import { IdempotencyStore } from '../idempotency/idempotency-store';
 
 /** Columns with the values that a row has in them. */
 export type Where = Readonly<Record<string, SqlValue>>;
 
-/** What is known of a row that the database holds; its content is read when it is asked for. */
+/** A row that the database holds; its content is read when it is asked for. */
 interface FoundRow {
-  readonly id: string;
   row?: GovernedRow;
 }
 
@@ -18,13 +18,17 @@ interface FoundRow {
 export class BatchReads {
   /** By kind and key; null: there is no such row. */
   private readonly found = new Map<string, FoundRow | null>();
+  /** The answers for idempotency keys. */
+  readonly kept: IdempotencyStore;
   /** Characters of free-form content that it holds. */
   size = 0;
 
   constructor(
-    private readonly connection: SqlConnection,
-    private readonly catalog: RecordCatalog,
-  ) {}
+    readonly connection: SqlConnection,
+    readonly catalog: RecordCatalog,
+  ) {
+    this.kept = new IdempotencyStore(connection, catalog.dialect);
+  }
 
   /** By the columns of a unique key. */
   async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
@@ -39,10 +43,10 @@ export class BatchReads {
     return undefined;
   }
 
-  /** Whether a row with this id exists; the row itself is not read. */
+  /** Whether a row with this id exists; a large one is not read. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     const name = nameOf(kind, { id });
-    if (!this.found.has(name)) await this.findIds(kind, [id]);
+    if (!this.found.has(name)) await this.prefetch([byId(kind, id)]);
     return (this.found.get(name) ?? null) !== null;
   }
 
@@ -50,7 +54,7 @@ export class BatchReads {
   async prefetch(lookups: readonly Lookup[]): Promise<void> {
     const groups = new Map<string, [Lookup, ...Lookup[]]>();
     for (const lookup of lookups) {
-      const name = `${lookup.kind.subjectType} ${lookup.column} ${lookup.isExistence === true}`;
+      const name = `${lookup.kind.subjectType} ${lookup.column}`;
       const group = groups.get(name);
       if (group === undefined) groups.set(name, [lookup]);
       else group.push(lookup);
@@ -64,9 +68,8 @@ export class BatchReads {
   }
 
   private async prefetchGroup(group: readonly [Lookup, ...Lookup[]]): Promise<void> {
-    const [{ kind, column, isExistence }] = group;
+    const [{ kind, column }] = group;
     const values = [...new Set(group.map(({ value }) => value))];
-    if (isExistence === true) return this.findIds(kind, values);
     const codec = this.catalog.codec(kind);
     const rows = await this.connection.all(codec.selectSmallAmong([column]), [arraysOfOne(values)]);
     for (const value of values) this.found.set(nameOf(kind, { [column]: value }), null);
@@ -74,16 +77,6 @@ export class BatchReads {
       const name = nameOf(kind, { [column]: String(stored[column]) });
       if (codec.isLarge(stored)) this.note(kind, name, String(stored['id']));
       else this.keep(kind, name, stored);
-    }
-  }
-
-  private async findIds(kind: AnyRecordKind, ids: readonly string[]): Promise<void> {
-    const rows = await this.connection.all<{ id: string }>(this.catalog.codec(kind).selectIds, [arraysOfOne(ids)]);
-    const present = new Set(rows.map(({ id }) => id));
-    for (const id of ids) {
-      const name = nameOf(kind, { id });
-      if (present.has(id)) this.note(kind, name, id);
-      else this.found.set(name, null);
     }
   }
 
@@ -98,7 +91,7 @@ export class BatchReads {
   /** Under its id as well: a row found by another key is looked up again by its id. */
   private note(kind: AnyRecordKind, name: string, id: string): FoundRow {
     const nameOfId = nameOf(kind, { id });
-    const found = this.found.get(nameOfId) ?? { id };
+    const found = this.found.get(nameOfId) ?? {};
     this.found.set(nameOfId, found);
     this.found.set(name, found);
     return found;
@@ -119,14 +112,14 @@ export class AskedRows {
 
   constructor(private readonly connection: Pick<SqlSessions, 'all'>) {}
 
-  isKnown(asked: RowsAsked): boolean {
-    return this.known.has(nameOfAsked(asked));
-  }
-
-  /** What each of them finds. What is not known yet is read: the database must hold everything that was changed before. */
-  async read<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
+  /**
+   * What each of them finds. What is not known yet is read.
+   * @param flush writes everything that was changed before.
+   */
+  async read<Found>(asked: readonly RowsAsked[], flush?: () => Promise<void>): Promise<readonly (readonly Found[])[]> {
     const missing = new Map(asked.map((one) => [nameOfAsked(one), one]));
     for (const name of missing.keys()) if (this.known.has(name)) missing.delete(name);
+    if (missing.size > 0) await flush?.();
     const found = await readAsked(this.connection, [...missing.values()]);
     for (const [index, [name, one]] of [...missing].entries()) {
       this.known.set(name, found[index] ?? []);
@@ -145,7 +138,8 @@ export class AskedRows {
   }
 }
 
-function hasValues(row: GovernedRow, values: Readonly<Record<string, unknown>>): boolean {
+/** Whether a row has these values in these columns. */
+export function hasValues(row: GovernedRow, values: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(values).every(([column, value]) => Reflect.get(row, column) === value);
 }
 

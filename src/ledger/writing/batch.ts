@@ -1,37 +1,19 @@
-import type { SqlConnection, SqlStatement, SqlValue } from '../database/sql-connection';
+import type { SqlStatement } from '../database/sql-connection';
 import { seal, type UnsealedEntry } from '../chain/hash-chain';
-import type { StoredEntry } from '../chain/stored-entry';
 import { ENTRY_COLUMNS, type LedgerPosition } from '../schema/ledger-tables';
 import { UlidSequence } from '../chain/random';
-import { IdempotencyStore } from '../idempotency/idempotency-store';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import { counterName, CounterSteps, listItems } from '../records/counters';
 import { type KeptSum } from '../records/sum-key';
-import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { EncodedRow, RecordCodec } from '../records/record-codec';
 import { Turn } from '../../core/concurrency/turn';
-import { AskedRows, BatchReads, nameOf, type Where } from './batch-reads';
+import { AskedRows, type BatchReads, hasValues, type Where } from './batch-reads';
 import { type LedgerSql, ledgerSql } from './ledger-sql';
-import { deleteChunkSql, ERASED, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
+import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-statements';
 
 /** Characters of content after which a batch takes no further command: limits what one transaction holds and sends. */
 const FULL = 16 * 1024 * 1024;
-
-/** What a batch reads and writes with. */
-export interface BatchMeans {
-  readonly connection: SqlConnection;
-  readonly catalog: RecordCatalog;
-  readonly reads: BatchReads;
-  /** The answers for idempotency keys. */
-  readonly kept: IdempotencyStore;
-}
-
-/** For one transaction on the connection. */
-export function batchMeans(connection: SqlConnection, catalog: RecordCatalog): BatchMeans {
-  const reads = new BatchReads(connection, catalog);
-  return { connection, catalog, reads, kept: new IdempotencyStore(connection, catalog.dialect) };
-}
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
@@ -48,17 +30,18 @@ export class Batch {
   private readonly begin: number;
   private readonly counts = new CounterSteps();
   private readonly tree: TreeFrontier;
-  private entries: StoredEntry[] = [];
+  /** Each as a JSON array of its values. */
+  private entries: string[] = [];
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
-  private erased: ErasedSubject[] = [];
-  private flushing: Promise<void> | null = null;
+  /** The last flush, which follows those before it: no other command may begin before it is over. */
+  flushed: Promise<void> | null = null;
   /** Characters of the states of its entries. */
   private stateSize = 0;
 
   /** @param position the end of the chain, which each entry moves. */
   constructor(
-    readonly means: BatchMeans,
+    readonly reads: BatchReads,
     public position: LedgerPosition,
   ) {
     this.begin = position.sequence;
@@ -67,12 +50,11 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    const { reads, kept } = this.means;
-    return reads.size + kept.size + this.stateSize > FULL;
+    return this.reads.size + this.reads.kept.size + this.stateSize > FULL;
   }
 
   get askedRows(): AskedRows {
-    return (this.asked ??= new AskedRows(this.means.connection));
+    return (this.asked ??= new AskedRows(this.reads.connection));
   }
 
   /** False if only stored answers, or rows aside, are written: these are small enough to fit where no entry does. */
@@ -86,7 +68,7 @@ export class Batch {
     for (const [index, unsealed] of command.entries.entries()) {
       if (index > 0 && turn.isOver) await turn.next();
       const entry = seal(unsealed, this.position.hash);
-      this.entries.push(entry);
+      this.entries.push(JSON.stringify(ENTRY_COLUMNS.map(({ name }) => entry[name])));
       this.tree.append(leafHash(entry.hash), this.nodes);
       this.stateSize += entry.state?.length ?? 0;
       const { sequence, hash, timestamp } = entry;
@@ -100,8 +82,7 @@ export class Batch {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     this.sideWrites.push(...command.sideWrites);
     for (const [name, sum] of command.keptSums) this.keptSums.set(name, sum);
-    this.erased.push(...command.erased);
-    this.leavesRows ||= command.erased.length > 0;
+    this.leavesRows ||= command.erased.size > 0;
     if (command.ownedRemovals.length > 0) await this.removeOwned(command.ownedRemovals);
   }
 
@@ -110,19 +91,9 @@ export class Batch {
    * things at once would send the same rows twice.
    */
   flush(): Promise<void> {
-    const send = async (): Promise<void> => this.means.connection.runAll(await this.unwritten());
-    this.flushing = this.flushing === null ? send() : this.flushing.then(send);
-    return this.flushing;
-  }
-
-  /** The last flush, which follows those before it: no other command may begin before it is over. */
-  get flushed(): Promise<void> | null {
-    return this.flushing;
-  }
-
-  /** The server would end the session if it were idle for long. If this fails, so does the next statement. */
-  keepSession(): void {
-    this.means.connection.run('SELECT 1').catch(() => undefined);
+    const send = (): Promise<void> => this.reads.connection.runAll(this.unwritten());
+    this.flushed = this.flushed === null ? send() : this.flushed.then(send);
+    return this.flushed;
   }
 
   /**
@@ -131,15 +102,17 @@ export class Batch {
    * statements fail, and one sent separately would then take effect alone.
    */
   async finish(kept: readonly SqlStatement[]): Promise<void> {
-    const statements = await this.unwritten();
-    const sql = ledgerSql(this.means.catalog.dialect);
-    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) => [sum, window, key, value]);
+    const statements = this.unwritten();
+    const sql = ledgerSql(this.reads.catalog.dialect);
+    const sums = Array.from(this.keptSums.values(), ({ sum, window, key, value }) =>
+      JSON.stringify([sum, window, key, value]),
+    );
     statements.push(...rowStatements(sql.keepSums, sums));
     if (this.hasEntries) {
       this.position = { ...this.position, lastUlid: this.ulids.last, frontier: this.tree.text };
       statements.push(...headStatements(sql, this.counts, this.position));
     }
-    await this.means.connection.runAll([...statements, ...kept, ...this.sideWrites]);
+    await this.reads.connection.runAll([...statements, ...kept, ...this.sideWrites]);
   }
 
   private async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
@@ -148,22 +121,15 @@ export class Batch {
     await this.flush();
     // Dependent rows that are known here are gone.
     this.rows = new RowChanges();
-    this.means.reads.forget();
+    this.reads.forget();
   }
 
-  private async unwritten(): Promise<SqlStatement[]> {
-    const { entries, nodes, removals, erased } = this;
+  private unwritten(): SqlStatement[] {
+    const { entries, nodes, removals } = this;
     const changes = this.rows.takeUnwritten();
-    [this.entries, this.nodes, this.removals, this.erased] = [[], [], [], []];
-    const statements: SqlStatement[] = [];
-    const turn = new Turn(true);
-    const { catalog } = this.means;
-    const unwritten = { changes, removals, erased, entries, nodes };
-    for (const statement of batchStatements(ledgerSql(catalog.dialect), unwritten, catalog.all)) {
-      if (statements.length > 0 && turn.isOver) await turn.next();
-      statements.push(statement);
-    }
-    return statements;
+    [this.entries, this.nodes, this.removals] = [[], [], []];
+    const { catalog } = this.reads;
+    return batchStatements(ledgerSql(catalog.dialect), { changes, removals, entries, nodes }, catalog.all);
   }
 }
 
@@ -172,12 +138,6 @@ export interface OwnedRemoval {
   readonly codec: RecordCodec;
   readonly ownerId: string;
   readonly count: number;
-}
-
-/** A record whose contents are to be taken from the entries about it. */
-export interface ErasedSubject {
-  readonly subjectType: string;
-  readonly id: string;
 }
 
 /** What follows from a commit; a promise is waited for. */
@@ -195,11 +155,10 @@ export interface RowChange {
   readonly isErased: boolean;
 }
 
-/** Rows that were changed, by id and by unique key; those that the database does not hold yet have to be written. */
+/** Rows that were changed, by id; those that the database does not hold yet have to be written. */
 class RowChanges {
   private readonly changes = new Map<string, RowChange>();
   private readonly unwritten = new Set<string>();
-  private readonly idsByKey = new Map<string, string>();
 
   get(id: string): RowChange | undefined {
     return this.changes.get(id);
@@ -207,9 +166,8 @@ class RowChanges {
 
   /** @param key the columns of one of the kind's unique keys. */
   findBy(kind: AnyRecordKind, key: Where): RowChange | undefined {
-    if (this.idsByKey.size === 0) return undefined;
-    const id = this.idsByKey.get(nameOf(kind, key));
-    return id === undefined ? undefined : this.changes.get(id);
+    const isFound = ({ codec, row }: RowChange): boolean => codec.kind === kind && row !== null && hasValues(row, key);
+    return [...this.changes.values()].find(isFound);
   }
 
   put(change: RowChange): void {
@@ -219,13 +177,6 @@ class RowChanges {
     const isErased = change.isErased || (isOther && earlier.isErased);
     this.changes.set(id, isOther ? { ...change, isNew: earlier.isNew, isErased } : change);
     this.unwritten.add(id);
-    const { kind } = change.codec;
-    if (change.row === null) return;
-    const values = change.row as unknown as Where;
-    for (const columns of kind.uniqueKeys ?? []) {
-      const key = Object.fromEntries(columns.map((column) => [column, values[column] ?? null]));
-      this.idsByKey.set(nameOf(kind, key), id);
-    }
   }
 
   get all(): Iterable<RowChange> {
@@ -255,7 +206,8 @@ export class PendingChanges {
   readonly rows = new RowChanges();
   readonly entries: UnsealedEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
-  readonly erased: ErasedSubject[] = [];
+  /** Ids of records whose contents are to be taken from the entries about them. */
+  readonly erased = new Set<string>();
   readonly sideWrites: SqlStatement[] = [];
   readonly counts = new CounterSteps();
   /** By name. */
@@ -276,88 +228,79 @@ const AT_ONCE = 1_000;
 interface UnwrittenBatch {
   readonly changes: readonly RowChange[];
   readonly removals: readonly OwnedRemoval[];
-  readonly erased: readonly ErasedSubject[];
-  readonly entries: readonly StoredEntry[];
+  readonly entries: readonly string[];
   /** The subtrees that the entries have completed. */
   readonly nodes: readonly TreeNode[];
 }
 
 /**
  * The statements that write a batch, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little. Removes before it adds; removes dependent rows first, and adds owners first. One by one: there may be
- * thousands of rows.
+ * little. Removes before it adds; removes dependent rows first, and adds owners first.
  */
-function* batchStatements(
+function batchStatements(
   sql: LedgerSql,
-  { changes, removals, erased, entries, nodes }: UnwrittenBatch,
+  { changes, removals, entries, nodes }: UnwrittenBatch,
   order: readonly RecordCodec[],
-): Generator<SqlStatement> {
-  for (const { codec, ownerId, count } of removals) {
-    yield { sql: deleteChunkSql(codec), parameters: [ownerId] };
-    if (count > LEFTOVER_CHUNK) yield { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
-  }
-  for (const { subjectType, id } of erased) {
-    yield { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
-  }
-  const rows = new Map<string, (readonly SqlValue[])[]>();
-  const add = (written: string, values: readonly SqlValue[]): void => {
+): SqlStatement[] {
+  const rows = new Map<string, string[]>();
+  const add = (written: string, row: string): void => {
     const others = rows.get(written) ?? [];
-    others.push(values);
+    others.push(row);
     rows.set(written, others);
   };
-  for (const { codec, id, encoded, isNew, isErased } of changes) {
-    // What is erased is replaced: an update leaves some columns as they are.
-    const isReplaced = isErased && !isNew;
-    if (encoded === null || isReplaced) add(codec.deleteRows, [id]);
-    if (encoded !== null) add(isNew || isReplaced ? codec.insertRows : codec.updateRows, encoded.values);
-  }
-  for (const { deleteRows } of order.toReversed()) yield* rowStatements(deleteRows, rows.get(deleteRows));
-  for (const { updateRows, insertRows } of order)
-    for (const written of [updateRows, insertRows]) yield* rowStatements(written, rows.get(written));
-  yield* listItemStatements(sql, changes);
-  yield* rowStatements(sql.insertEntries, entries.map(entryValues));
-  yield* rowStatements(
-    sql.insertNodes,
-    nodes.map(({ level, position, hash }) => [level, position, hash]),
-  );
+  for (const change of changes) addRows(sql, change, add);
+  for (const entry of entries) add(sql.insertEntries, entry);
+  for (const { level, position, hash } of nodes) add(sql.insertNodes, JSON.stringify([level, position, hash]));
+  const ordered = [
+    ...order.toReversed().map(({ deleteRows }) => deleteRows),
+    ...order.flatMap(({ updateRows, insertRows }) => [updateRows, insertRows]),
+    ...[sql.deleteItems, sql.insertItems, sql.insertEntries, sql.insertNodes],
+  ];
+  return [
+    ...removals.flatMap(removalStatements),
+    ...ordered.flatMap((written) => rowStatements(written, rows.get(written))),
+  ];
 }
 
-function* listItemStatements(sql: LedgerSql, changes: readonly RowChange[]): Generator<SqlStatement> {
-  const changed: SqlValue[][] = [];
-  const items: SqlValue[][] = [];
-  for (const { codec, id, row, isNew } of changes) {
-    const { kind } = codec;
-    if (kind.listColumns === undefined) continue;
-    if (!isNew) changed.push([id]);
-    if (row === null) continue;
-    for (const { column, value } of listItems(kind, row)) {
-      items.push([counterName(kind.counter, column, value), row.createdSequence, id]);
-    }
-  }
-  yield* rowStatements(sql.deleteItems, changed);
-  yield* rowStatements(sql.insertItems, items);
+function removalStatements({ codec, ownerId, count }: OwnedRemoval): SqlStatement[] {
+  const chunk = { sql: deleteChunkSql(codec), parameters: [ownerId] };
+  const rest = { sql: REMEMBER_LEFTOVER, parameters: [codec.kind.subjectType, ownerId] };
+  return count > LEFTOVER_CHUNK ? [chunk, rest] : [chunk];
+}
+
+/** Adds what a change writes, and the items of its lists, each to the statement that writes it. */
+function addRows(sql: LedgerSql, change: RowChange, add: (written: string, row: string) => void): void {
+  const { codec, id, row, encoded, isNew, isErased } = change;
+  // What is erased is replaced: an update leaves some columns as they are.
+  const isReplaced = isErased && !isNew;
+  if (encoded === null || isReplaced) add(codec.deleteRows, JSON.stringify([id]));
+  if (encoded !== null) add(isNew || isReplaced ? codec.insertRows : codec.updateRows, encoded.row);
+  const { kind } = codec;
+  if (kind.listColumns === undefined) return;
+  if (!isNew) add(sql.deleteItems, JSON.stringify([id]));
+  if (row === null) return;
+  for (const { column, value } of listItems(kind, row))
+    add(sql.insertItems, JSON.stringify([counterName(kind.counter, column, value), row.createdSequence, id]));
 }
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
 /** Moves the counters, of which those at zero go, and the head. */
-function* headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosition): Generator<SqlStatement> {
+function headStatements(sql: LedgerSql, counts: CounterSteps, head: LedgerPosition): SqlStatement[] {
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   const steps = [...counts].filter(([, step]) => step !== 0);
-  yield* rowStatements(sql.moveCounters, steps);
-  yield* rowStatements(
-    sql.deleteCounters,
-    steps.filter(([, step]) => step < 0),
-  );
-  yield { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] };
+  const rowsOf = (some: typeof steps): string[] => some.map((step) => JSON.stringify(step));
+  return [
+    ...rowStatements(sql.moveCounters, rowsOf(steps)),
+    ...rowStatements(sql.deleteCounters, rowsOf(steps.filter(([, step]) => step < 0))),
+    { sql: MOVE_HEAD, parameters: [sequence, hash, timestamp, lastUlid, effectSequence, frontier] },
+  ];
 }
 
-function* rowStatements(sql: string, rows: readonly (readonly SqlValue[])[] = []): Generator<SqlStatement> {
-  for (let start = 0; start < rows.length; start += AT_ONCE) {
-    yield { sql, parameters: [JSON.stringify(rows.length > AT_ONCE ? rows.slice(start, start + AT_ONCE) : rows)] };
-  }
-}
-
-function entryValues(entry: StoredEntry): SqlValue[] {
-  return ENTRY_COLUMNS.map(({ name }) => entry[name]);
+/** @param rows each a JSON array. */
+function rowStatements(sql: string, rows: readonly string[] = []): SqlStatement[] {
+  const statements: SqlStatement[] = [];
+  for (let start = 0; start < rows.length; start += AT_ONCE)
+    statements.push({ sql, parameters: [`[${rows.slice(start, start + AT_ONCE).join()}]`] });
+  return statements;
 }

@@ -1,5 +1,6 @@
 import { DatabaseFault } from '../database/database-fault';
-import { Batch, type BatchMeans, batchMeans } from './batch';
+import { Batch } from './batch';
+import { BatchReads } from './batch-reads';
 import { CommandDraft } from './command-draft';
 import type { CommitProof } from '../database/sql-connection';
 import type { LedgerClock } from '../head/ledger-clock';
@@ -16,7 +17,7 @@ import { proofOf, type WriterConnection } from './writer-connection';
  */
 const LONGEST_HOLD = 500;
 /** Milliseconds after which a batch removes expired idempotency keys, even if it adds none. */
-const TIDYING_INTERVAL = 1_000;
+const TIDYING_INTERVAL = 5_000;
 
 export interface CommittedBatch extends Readonly<Pick<Batch, 'position' | 'hasEntries' | 'leavesRows'>> {
   readonly outcomes: readonly CommandOutcome[];
@@ -47,13 +48,13 @@ export class Batches {
    */
   async commit(queued: QueuedCommand[], more: () => readonly QueuedCommand[]): Promise<CommittedBatch> {
     const connection = await this.writer.current();
-    const means = batchMeans(connection, this.catalog);
-    const head = await this.writer.begin(connection, () => prefetch(queued, means));
+    const reads = new BatchReads(connection, this.catalog);
+    const head = await this.writer.begin(connection, () => prefetch(queued, reads));
     // If another process held the lock, these can be as many again.
     const late = more();
     queued.push(...late);
-    const batch = new Batch(means, head);
-    await Promise.all([this.memory.catchUp(connection, head), prefetch(late, means)]);
+    const batch = new Batch(reads, head);
+    await Promise.all([this.memory.catchUp(connection, head), prefetch(late, reads)]);
     await this.readForeseen(batch, queued);
     const outcomes = await this.run(batch, queued);
     const proof = await this.finish(batch);
@@ -67,14 +68,14 @@ export class Batches {
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch): Promise<CommitProof | null> {
-    const { means, hasEntries, sideWrites, position } = batch;
-    const { kept } = means;
-    if (!hasEntries && kept.isEmpty && sideWrites.length === 0) return null;
+    const { hasEntries, sideWrites, position } = batch;
+    const { kept } = batch.reads;
+    if (!hasEntries && kept.added.size === 0 && sideWrites.length === 0) return null;
     const proof = hasEntries ? proofOf(position) : kept.proof(position.timestamp);
     const now = performance.now();
     const isTidying = now - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = now;
-    await batch.finish(isTidying || !kept.isEmpty ? kept.changes(position.timestamp) : []);
+    await batch.finish(isTidying || kept.added.size > 0 ? kept.changes(position.timestamp) : []);
     return proof;
   }
 
@@ -85,7 +86,7 @@ export class Batches {
     const asked: RowsAsked[] = [];
     const now = this.clock.timeAfter(batch.position.timestamp);
     for (const { foresight, caller } of queued)
-      if (foresight !== null) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
+      if (foresight !== undefined) asked.push(...(await foreseenBy(foresight, new CommandDraft(batch, caller, now))));
     if (asked.length > 0) await batch.askedRows.read(asked);
   }
 
@@ -119,8 +120,8 @@ async function foreseenBy(foresight: Foresight, draft: CommandDraft): Promise<re
 }
 
 /** Reads what the commands will ask for, in one statement for all of them. */
-async function prefetch(commands: readonly QueuedCommand[], { reads, kept }: BatchMeans): Promise<void> {
-  const lookups = commands.flatMap(({ lookups: own }) => own);
+async function prefetch(commands: readonly QueuedCommand[], reads: BatchReads): Promise<void> {
+  const lookups = commands.flatMap(({ lookups: own = [] }) => own);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  await Promise.all([reads.prefetch(lookups), kept.prefetch(writes)]);
+  await Promise.all([lookups.length > 0 && reads.prefetch(lookups), writes.length > 0 && reads.kept.prefetch(writes)]);
 }

@@ -7,7 +7,7 @@ import { newSalt } from '../chain/random';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction } from '../ledger-transaction';
 import { type AfterCommit, type Batch, changedRow, PendingChanges } from './batch';
 import { ACCESS_DENIED } from '../chain/stored-entry';
-import { ownerColumn, requireOwner } from '../records/record-catalog';
+import { ownerColumn } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import { equalities } from '../records/statements';
 import { visibleTo } from '../records/visibility';
@@ -15,10 +15,10 @@ import type { RowsAsked } from '../records/rows-asked';
 import { type KeptSum, sumAsked, type SumKey, sumName } from '../records/sum-key';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Where } from './batch-reads';
+import { emptyEntriesOf } from './leftover-statements';
 
-const LAST = `SELECT "timestamp" FROM "ledger_entries" WHERE`;
-const SELECT_LAST = `${LAST} "subjectId" = $1 AND "subjectType" = $2 ORDER BY "sequence" DESC LIMIT 1`;
-const SELECT_LAST_OF_CLAIMS = `${LAST} "entityId" = $1 AND "subjectType" = 'claim' ORDER BY "sequence" DESC LIMIT 1`;
+/** Only entities have claims. */
+const SELECT_LAST_AT = `SELECT max("timestamp") AS "at" FROM (${lastOf('"subjectId" = $1 AND "subjectType" = $2')} UNION ALL ${lastOf(`"entityId" = $1 AND "subjectType" = 'claim'`)}) AS "last"`;
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 
@@ -53,9 +53,7 @@ export class CommandDraft implements LedgerTransaction {
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const row =
-      change === undefined
-        ? await this.reading(() => this.batch.means.reads.find(kind, { id }))
-        : changedRow(change, kind);
+      change === undefined ? await this.reading(() => this.batch.reads.find(kind, { id })) : changedRow(change, kind);
     return this.remember(row as Row | undefined);
   }
 
@@ -67,7 +65,7 @@ export class CommandDraft implements LedgerTransaction {
     const change = this.pending.rows.get(id) ?? this.batch.rows.get(id);
     const isPresent =
       change === undefined
-        ? await this.reading(() => this.batch.means.reads.exists(kind, id))
+        ? await this.reading(() => this.batch.reads.exists(kind, id))
         : changedRow(change, kind) !== undefined;
     if (isPresent && !this.seen.has(id)) this.seen.set(id, null);
     return isPresent;
@@ -78,7 +76,7 @@ export class CommandDraft implements LedgerTransaction {
     const found =
       this.pending.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.reading(() => this.batch.means.reads.find(kind, values)));
+      (await this.reading(() => this.batch.reads.find(kind, values)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
@@ -142,9 +140,7 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async asked<Found>(asked: readonly RowsAsked[]): Promise<readonly (readonly Found[])[]> {
-    const { askedRows } = this.batch;
-    const read = (): Promise<readonly (readonly Found[])[]> => askedRows.read<Found>(asked);
-    return asked.every((one) => askedRows.isKnown(one)) ? read() : this.readingAll(read);
+    return this.reading(() => this.batch.askedRows.read<Found>(asked, () => this.batch.flush()));
   }
 
   presence<Row extends GovernedRow>(kind: RecordKind<Row>, values: Partial<Row>): RowsAsked {
@@ -154,7 +150,7 @@ export class CommandDraft implements LedgerTransaction {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.headSequence + 1 } as unknown as Row;
-    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId));
+    this.requireOwner(kind, created);
     this.change(kind, created.id, created, note, { isNew: true });
     return created;
   }
@@ -179,21 +175,18 @@ export class CommandDraft implements LedgerTransaction {
 
   erase<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     this.change(kind, row.id, row, note, { isErased: true });
-    this.pending.erased.push({ subjectType: kind.subjectType, id: row.id });
+    this.emptyEntries(kind, row.id);
     return row;
   }
 
   eraseRemoved<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, note: EntryNote): void {
-    const { subjectType } = kind;
-    this.addEntry(subjectType, id, null, note);
-    this.pending.erased.push({ subjectType, id });
+    this.addEntry(kind.subjectType, id, null, note);
+    this.emptyEntries(kind, id);
   }
 
   async lastEntryAt({ subjectType }: AnyRecordKind, id: string): Promise<string | undefined> {
-    const [own] = await this.query<{ timestamp: string }>(SELECT_LAST, [id, subjectType]);
-    if (own === undefined || subjectType !== 'entity') return own?.timestamp;
-    const [ofClaims] = await this.query<{ timestamp: string }>(SELECT_LAST_OF_CLAIMS, [id]);
-    return ofClaims !== undefined && ofClaims.timestamp > own.timestamp ? ofClaims.timestamp : own.timestamp;
+    const [last] = await this.query<{ at: string | null }>(SELECT_LAST_AT, [id, subjectType]);
+    return last?.at ?? undefined;
   }
 
   /** Empty once they were erased. */
@@ -228,8 +221,8 @@ export class CommandDraft implements LedgerTransaction {
   }
 
   async sums(keys: readonly SumKey[]): Promise<readonly (string | undefined)[]> {
-    const { askedRows, means, keptSums } = this.batch;
-    const asked = keys.map((key) => sumAsked(means.catalog.dialect, key));
+    const { askedRows, reads, keptSums } = this.batch;
+    const asked = keys.map((key) => sumAsked(reads.catalog.dialect, key));
     const found = await this.reading(() => askedRows.read<KeptSum>(asked));
     return keys.map((key, index) => {
       const kept = this.pending.keptSums.get(sumName(key)) ?? keptSums.get(sumName(key));
@@ -251,16 +244,16 @@ export class CommandDraft implements LedgerTransaction {
     this.isFinished = true;
   }
 
-  /** For a command that is at work without a statement: a server ends a session that is idle in a transaction. */
+  /** A server ends a session that is idle in a transaction for long. If this fails, so does the next statement. */
   keepSession(): void {
-    this.batch.keepSession();
+    this.batch.reads.connection.run('SELECT 1').catch(() => undefined);
   }
 
   /** Ids of the records that its entries are about, for a claim of its entity; without those that it has erased. */
   get recorded(): string[] {
     return this.pending.entries
       .map(({ subjectType, subjectId, entityId }) => (subjectType === 'claim' ? (entityId ?? subjectId) : subjectId))
-      .filter((recorded) => !this.pending.erased.some(({ id }) => id === recorded));
+      .filter((recorded) => !this.pending.erased.has(recorded));
   }
 
   get headSequence(): number {
@@ -299,20 +292,21 @@ export class CommandDraft implements LedgerTransaction {
     }
   }
 
+  private emptyEntries({ subjectType }: AnyRecordKind, id: string): void {
+    this.writeAside(emptyEntriesOf(subjectType, id));
+    this.pending.erased.add(id);
+  }
+
   /** Reads from the database, which by then holds what earlier commands of the batch have changed. */
-  private readingAll<Found>(read: () => Promise<Found>): Promise<Found> {
+  private query<Found = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
     return this.reading(async () => {
       await this.batch.flush();
-      return read();
+      return this.batch.reads.connection.all<Found>(sql, parameters);
     });
   }
 
-  private query<Found = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Found[]> {
-    return this.readingAll(() => this.batch.means.connection.all<Found>(sql, parameters));
-  }
-
   private codec(kind: AnyRecordKind): RecordCodec {
-    return this.batch.means.catalog.codec(kind);
+    return this.batch.reads.catalog.codec(kind);
   }
 
   private addEntry(subjectType: string, subjectId: string, state: string | null, note: EntryNote): void {
@@ -360,6 +354,14 @@ export class CommandDraft implements LedgerTransaction {
     return previous;
   }
 
+  /** The database would accept a row without its owner: rows outlive it until they are deleted. */
+  private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
+    if (owner === undefined) return;
+    const ownerId = String(Reflect.get(row, owner.column));
+    if (this.seen.has(ownerId)) return;
+    throw new Error(`The ${subjectType} ${row.id} was added to ${ownerId}, which was not read first.`);
+  }
+
   private refuseIfFinished(): void {
     if (this.isFinished) throw new Error('A command used its transaction after it had ended.');
   }
@@ -367,4 +369,8 @@ export class CommandDraft implements LedgerTransaction {
   private refuseOwnChanges(kind: AnyRecordKind): void {
     if (this.pending.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
   }
+}
+
+function lastOf(condition: string): string {
+  return `SELECT * FROM (SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1) AS one`;
 }

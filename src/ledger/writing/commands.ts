@@ -6,26 +6,13 @@ import type { Caller } from '../caller';
 import { CommandDraft } from './command-draft';
 import type { KeyedWrite } from '../idempotent-request';
 import { decodeAnswer, encodeAnswer, shownSubjects, usedForAnother } from '../idempotency/idempotency-store';
-import {
-  type BeforeReplay,
-  type Command,
-  type Foresight,
-  type LedgerTransaction,
-  Refusal,
-} from '../ledger-transaction';
-import type { Lookup } from '../lookup';
+import { type Command, type LedgerTransaction, Refusal, type WriteTerms } from '../ledger-transaction';
 import type { LiveMemory } from '../live-rows';
 
 /** A command in the queue, and the promise its caller is waiting for. */
-export interface QueuedCommand {
+export interface QueuedCommand extends WriteTerms<unknown> {
   readonly caller: Caller;
   readonly command: Command<unknown>;
-  /** Null if the answer stored for its key may always be replayed. */
-  readonly beforeReplay: BeforeReplay<unknown> | null;
-  /** Read at once for all commands of the batch. */
-  readonly lookups: readonly Lookup[];
-  /** Null if nobody can tell what it will read besides. */
-  readonly foresight: Foresight | null;
   /** Null if its request carries no idempotency key. */
   readonly keyed: KeyedWrite | null;
   readonly resolve: (value: unknown) => void;
@@ -82,10 +69,10 @@ export class Commands {
     const refusal = caller.refusal(now);
     if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
     if (keyed === null) return this.perform(batch, queued, now, command);
-    const known = batch.means.kept.find(keyed, now);
+    const known = batch.reads.kept.find(keyed, now);
     if (known === undefined) return this.perform(batch, queued, now, command, keyed);
     if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
-    const kept = await batch.means.kept.answerOf(known);
+    const kept = await batch.reads.kept.answerOf(known);
     let answer: unknown;
     try {
       answer = decodeAnswer(kept);
@@ -113,7 +100,7 @@ export class Commands {
       const { effects } = draft.pending;
       effects.push(...this.memory.effectsOf(draft.pending));
       await batch.join(draft.pending);
-      if (keyed !== undefined) batch.means.kept.keep(keyed, answer, shownSubjects(draft.recorded, result), now);
+      if (keyed !== undefined) batch.reads.kept.keep(keyed, answer, shownSubjects(draft.recorded, result), now);
       if (!(result instanceof Refusal)) return { effects, answer: () => resolve(result) };
       const { error } = result;
       return { effects, answer: () => reject(error), refusal: error };
@@ -135,7 +122,7 @@ export class Commands {
     answer: unknown,
   ): Promise<CommandOutcome> {
     const { beforeReplay, resolve, reject } = queued;
-    if (beforeReplay !== null && !(answer instanceof Refusal)) {
+    if (beforeReplay !== undefined && !(answer instanceof Refusal)) {
       const asked: { mayReplay?: boolean } = {};
       const ask = async (transaction: LedgerTransaction): Promise<unknown> => {
         const instead = await beforeReplay(transaction, answer);

@@ -12,8 +12,8 @@ export const ERASED = 'erased ';
 
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 
-/** Has entries about an erased record emptied once more: somebody may have put back what they held. */
-export function emptyAgain(subjectType: string, id: string): SqlStatement {
+/** Has the entries about an erased record emptied, perhaps once more: somebody may have put back what they held. */
+export function emptyEntriesOf(subjectType: string, id: string): SqlStatement {
   return { sql: REMEMBER_LEFTOVER, parameters: [`${ERASED}${subjectType}`, id] };
 }
 

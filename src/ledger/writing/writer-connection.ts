@@ -7,7 +7,8 @@ import { failStop, stopContradicted } from '../head/fail-stop';
 import { type KnownHead, lockHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../schema/ledger-tables';
-import { Batch, batchMeans, type BatchMeans } from './batch';
+import { Batch } from './batch';
+import { BatchReads } from './batch-reads';
 import type { LiveMemory } from '../live-rows';
 import type { RecordCatalog } from '../records/record-catalog';
 import { within } from '../../core/concurrency/within';
@@ -178,7 +179,7 @@ export class WriterConnection {
       const connection = await this.current();
       const head = await this.known.checked(lockHead(connection, this.database.dialect));
       await this.memory.catchUp(connection, head);
-      await dryRun(batchMeans(connection, this.catalog), head);
+      await dryRun(new BatchReads(connection, this.catalog), head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
       if (!this.database.isInPlace()) throw movedAway();
@@ -230,12 +231,12 @@ async function holds(connection: SqlConnection, { sql, parameters, found }: Comm
  * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
  * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
  */
-async function dryRun(means: BatchMeans, head: LedgerPosition): Promise<void> {
-  const batch = new Batch(means, head);
+async function dryRun(reads: BatchReads, head: LedgerPosition): Promise<void> {
+  const batch = new Batch(reads, head);
   const command = new CommandDraft(batch, SYSTEM_CALLER, head.timestamp);
   command.recordAccessDenied({ type: 'ledger', id: 'ledger' }, {});
   await batch.join(command.pending);
-  await means.connection.run('SAVEPOINT "dry_run"');
+  await reads.connection.run('SAVEPOINT "dry_run"');
   await batch.finish([]);
-  await means.connection.run('ROLLBACK TO "dry_run"');
+  await reads.connection.run('ROLLBACK TO "dry_run"');
 }

@@ -42,8 +42,7 @@ describe('The writer', () => {
 
   function push(): void {
     const reject = (error: Error): number => refused.push(error);
-    const none = { beforeReplay: null, lookups: [], foresight: null, keyed: null, resolve: () => null };
-    writer.push({ caller: SYSTEM_CALLER, command: async () => null, reject, ...none });
+    writer.push({ caller: SYSTEM_CALLER, command: async () => null, keyed: null, resolve: () => null, reject });
   }
 
   /** Lets it begin the next batch. */

@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { CheckpointContradictedError } from '../../evidence/checkpoints/kept-checkpoint';
 import { ConfigurationError } from '../../core/config/read-configuration';
 import { DatabaseInUseError } from '../../ledger/database/database-fault';
-import { HeadAheadError } from '../../ledger/head/found-head-check';
+import { HeadAheadError } from '../../ledger/head/ledger-clock';
 import { DamagedRowError } from '../../ledger/records/record-codec';
 
 /** Why the service did not start, for people and for process supervisors. */
