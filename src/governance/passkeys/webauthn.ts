@@ -9,7 +9,7 @@ import { Seals } from '../../core/values/seals';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
 import { sha256 } from '../../ledger/chain/hash-chain';
 import { isIP } from 'node:net';
-import { conflict } from '../../core/errors/domain-error';
+import { conflict, present } from '../../core/errors/domain-error';
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
@@ -153,7 +153,7 @@ function coseOf(spki: string): Uint8Array<ArrayBuffer> {
     OKP: [1, -8, 6, bytes(x)],
     RSA: [3, -257, bytes(n), bytes(e)],
   };
-  const values = byType[kty ?? ''] ?? [];
+  const values = present(byType[kty ?? ''], 'type of a key that was accepted');
   const members = values.map((value, index): [number, number | Uint8Array] => [LABELS[index] ?? 0, value]);
   return Uint8Array.from(loadProtocol().helpers.isoCBOR.encode(new Map(members)));
 }

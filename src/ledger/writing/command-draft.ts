@@ -18,7 +18,9 @@ import type { Where } from './batch-reads';
 import { emptyEntriesOf } from './leftover-statements';
 
 /** Only entities have claims. */
-const SELECT_LAST_AT = `SELECT max("timestamp") AS "at" FROM (${lastOf('"subjectId" = $1 AND "subjectType" = $2')} UNION ALL ${lastOf(`"entityId" = $1 AND "subjectType" = 'claim'`)}) AS "last"`;
+const SELECT_LAST_AT =
+  `SELECT max("timestamp") AS "at" FROM (${lastOf('"subjectId" = $1 AND "subjectType" = $2')} ` +
+  `UNION ALL ${lastOf(`"entityId" = $1 AND "subjectType" = 'claim'`)}) AS "last"`;
 /** Keys by which one statement reads rows. */
 const READ_AT_ONCE = 250;
 
@@ -372,5 +374,6 @@ export class CommandDraft implements LedgerTransaction {
 }
 
 function lastOf(condition: string): string {
-  return `SELECT * FROM (SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1) AS one`;
+  const newest = `SELECT "timestamp" FROM "ledger_entries" WHERE ${condition} ORDER BY "sequence" DESC LIMIT 1`;
+  return `SELECT * FROM (${newest}) AS one`;
 }
