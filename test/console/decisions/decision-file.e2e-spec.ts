@@ -136,6 +136,10 @@ describeInBrowser('The decision file in the console', () => {
     await page.reload();
     await signIn(page, stage.company.sara.key);
     await panel.waitFor();
+    // The verifier is loaded after the panel is shown.
+    const isLoaded =
+      "performance.getEntriesByType('resource').some(({ name, responseEnd }) => /check\\.\\w+\\.js$/.test(name) && responseEnd > 0)";
+    await page.waitForFunction(isLoaded);
     await page.context().setOffline(true);
     await panel.getByLabel('choose one').setInputFiles({
       ...{ name: 'chosen.evidence.json', mimeType: 'application/json', buffer: Buffer.from(text) },
