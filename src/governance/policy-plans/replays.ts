@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Agent, AGENT } from '../agents/agent.entity';
 import { FactReader, gatheredFacts } from '../permissions/facts';
 import { subjectOf } from '../policies/patterns/subjects';
-import { answerFor, type PermissionAnswer } from '../permissions/permissions';
+import { answerFor, type PermissionAnswer, requestOf } from '../permissions/permissions';
 import { keptPrincipal, personNamedBy, type Principal } from '../permissions/principals';
 import { DomainError, present } from '../../core/errors/domain-error';
 import { Configuration } from '../../core/config/configuration';
@@ -119,7 +119,7 @@ export class Replays {
     const agent = await agents.of(execution.agentId, execution);
     const principal = await agents.principalOf(execution);
     const { createdAt: at, createdSequence } = execution;
-    const request = { ...execution, subject: subjectOf(agent), principal: principal?.subject ?? null, at };
+    const request = requestOf(execution, subjectOf(agent), principal, at);
     const [asksBefore, asksAfter] = [before.asks(request), after.asks(request)];
     const gathering = gatheredFacts([asksBefore, asksAfter], this.facts.at(createdSequence - 1));
     const facts = await gathering.catch(unlessErased);

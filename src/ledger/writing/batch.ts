@@ -166,8 +166,10 @@ class RowChanges {
 
   /** @param key the columns of one of the kind's unique keys. */
   findBy(kind: AnyRecordKind, key: Where): RowChange | undefined {
-    const isFound = ({ codec, row }: RowChange): boolean => codec.kind === kind && row !== null && hasValues(row, key);
-    return [...this.changes.values()].find(isFound);
+    // Without a copy of the changes: each command of a batch looks here, before the database.
+    for (const change of this.changes.values())
+      if (change.codec.kind === kind && change.row !== null && hasValues(change.row, key)) return change;
+    return undefined;
   }
 
   put(change: RowChange): void {
