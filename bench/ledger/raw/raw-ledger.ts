@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 import { leafHash, TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
@@ -42,7 +42,7 @@ const INTEGERS: ReadonlySet<string> = new Set([
 ]);
 const ENTRY_COLUMNS =
   'sequence,v,id,auditId,timestamp,action,actorType,actorId,agentId,entityId,subjectType,subjectId,outcome,reason,' +
-  'details,requestId,ip,state,auditHash,stateHash,previousHash,hash';
+  'details,requestId,ip,state,detailsSalt,detailsHash,stateSalt,auditHash,stateHash,previousHash,hash';
 const INSERT_ENTRIES = insertRows('ledger_entries', ENTRY_COLUMNS);
 const INSERT_ITEMS = insertRows('ledger_list_items', 'item,createdSequence,recordId');
 const MOVE_COUNTERS =
@@ -71,6 +71,8 @@ export class RawLedger {
   sequence = 0;
   private hash = '';
   private ulids = 0;
+  private readonly randomBytes = Buffer.alloc(8_192);
+  private usedBytes = this.randomBytes.length;
 
   constructor(private readonly database: RawDatabase) {}
 
@@ -78,6 +80,16 @@ export class RawLedger {
   newUlid(): string {
     this.ulids += 1;
     return `${Date.parse(this.now).toString().slice(-10)}${this.ulids.toString().padStart(16, '0')}`;
+  }
+
+  /** 16 random bytes in base64url. The system's generator fills the salts of 256 entries at once, as in the service. */
+  private newSalt(): string {
+    if (this.usedBytes === this.randomBytes.length) {
+      randomFillSync(this.randomBytes);
+      this.usedBytes = 0;
+    }
+    this.usedBytes += 16;
+    return this.randomBytes.subarray(this.usedBytes - 16, this.usedBytes).toString('base64url');
   }
 
   /** Writes the rows of the commands with one statement; returns the ids of their subjects. */
@@ -126,19 +138,23 @@ export class RawLedger {
     const { sequence, now, hash: previousHash } = this;
     const ulid = this.newUlid();
     const subject = `"subjectId":"${subjectId}","subjectType":"${subjectType}","timestamp":"${now}"`;
-    const auditHash = sha256(
-      `{"action":"${action}","actor":{"id":"env","type":"api_key"},"agentId":${text(agentId)},"details":${details}` +
-        `,"entityId":${text(entityId)},"id":"aud_${ulid}","ip":"127.0.0.1","outcome":"success","reason":null` +
-        `,"requestId":"benchmark","sequence":${sequence},${subject}}`,
+    const [detailsSalt, stateSalt] = [this.newSalt(), this.newSalt()];
+    const detailsHash = sha256(
+      `{"details":${details},"ip":"127.0.0.1","reason":null,"requestId":"benchmark","salt":"${detailsSalt}"}`,
     );
-    const stateHash = sha256(state);
+    const auditHash = sha256(
+      `{"action":"${action}","actor":{"id":"env","type":"api_key"},"agentId":${text(agentId)}` +
+        `,"detailsHash":"${detailsHash}","entityId":${text(entityId)},"id":"aud_${ulid}","outcome":"success"` +
+        `,"sequence":${sequence},${subject}}`,
+    );
+    const stateHash = sha256(`{"salt":"${stateSalt}","state":${state}}`);
     this.hash = sha256(
       `{"action":"${action}","auditHash":"${auditHash}","auditId":"aud_${ulid}","id":"prv_${ulid}"` +
-        `,"previousHash":"${previousHash}","sequence":${sequence},"stateHash":"${stateHash}",${subject},"v":1}`,
+        `,"previousHash":"${previousHash}","sequence":${sequence},"stateHash":"${stateHash}",${subject},"v":2}`,
     );
     return [
       sequence,
-      1,
+      2,
       `prv_${ulid}`,
       `aud_${ulid}`,
       now,
@@ -155,6 +171,9 @@ export class RawLedger {
       'benchmark',
       '127.0.0.1',
       state,
+      detailsSalt,
+      detailsHash,
+      stateSalt,
       auditHash,
       stateHash,
       previousHash,
