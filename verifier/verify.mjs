@@ -86,7 +86,8 @@ async function answerOnChain(order, { stdin, stdout }) {
 async function answerOnDecision(order, { stdin, stdout }) {
   const result = await verifyDecisionFile(order, stdin);
   stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : textOf(result));
-  return result.recomputed ? VALID : INVALID;
+  if (result.recomputed) return VALID;
+  return result.faults === 0 && result.differences.length === 0 ? INCOMPLETE : INVALID;
 }
 
 /**

@@ -63,23 +63,24 @@ const { checkpoint } = JSON.parse(await read('/provenance/checkpoint'));
 const size = Number(checkpoint.split('\n')[1]);
 const lines = (await read('/provenance/export')).trimEnd().split('\n').slice(0, size);
 const log = lines.map((line) => JSON.parse(line));
-const ofExecution = log.filter(({ subjectId }) => subjectId === executionId);
-const decisionId = ofExecution.at(-1).state.decisionId;
-const own = log.filter(({ subjectId }) => [executionId, decisionId].includes(subjectId));
+const reached = [executionId];
+for (const id of reached)
+  for (const { subjectType, state, audit } of log.filter(({ subjectId }) => subjectId === id)) {
+    const { decisionId, grantId, instead, executionId: asked } = state;
+    const looked = (audit.details.earlier ?? []).map((/** @type {any} */ one) => one.executionId);
+    const named = {
+      execution: [decisionId, grantId, instead?.grantId, ...looked],
+      decision: [asked],
+      grant: [decisionId],
+    }[/** @type {'grant'} */ (subjectType)];
+    reached.push(...named.filter((one) => one && !reached.includes(one)));
+  }
+const own = log.filter(({ subjectId }) => reached.includes(subjectId));
 const needed = new Set(own);
 for (const { sequence, audit, state } of own) {
-  const {
-    agentRevision,
-    principalRevision,
-    approverRevision,
-    approvers = [],
-    earlier = [],
-    claims = [],
-  } = audit.details;
+  const { agentRevision, principalRevision, approverRevision, approvers = [], claims = [] } = audit.details;
   for (const id of claims.flatMap((/** @type {any} */ { ids }) => ids ?? []))
     needed.add(log.find((entry) => entry.subjectId === id));
-  for (const { executionId: id } of earlier)
-    if (id) needed.add(log.find((entry) => entry.subjectId === id && /authorized|resumed/.test(entry.audit.action)));
   const named = [
     [state.agentId, agentRevision],
     [audit.agentId, approverRevision],

@@ -13,7 +13,7 @@ export interface ForgedFile {
 export function forge(text: string, change: (file: Parsed) => void): ForgedFile {
   const file: Parsed = JSON.parse(text);
   change(file);
-  sealRules(file);
+  sealRules(file, file.entries);
   for (const entry of file.entries) seal(entry);
   const { privateKey } = generateKeyPairSync('ed25519');
   const size = file.entries.at(-1).sequence;
@@ -21,11 +21,8 @@ export function forge(text: string, change: (file: Parsed) => void): ForgedFile 
     const own = file.entries.find(({ sequence }: Parsed) => sequence === index + 1);
     return { hash: own?.hash ?? canonicalHash({ index }) };
   });
-  for (const entry of file.entries)
-    entry.proof = proofOf(
-      entry.sequence - 1,
-      leaves.map(({ hash }) => Buffer.from(hash, 'hex')),
-    );
+  const proofs = proofsOf(leaves.map(({ hash }) => hash));
+  for (const entry of file.entries) entry.proof = proofs(entry.sequence - 1);
   file.checkpoint = noteOf(leaves as Proof[], privateKey);
   return { text: canonical(file), publicKey: verifierKey(ORIGIN, privateKey) };
 }
@@ -35,13 +32,20 @@ export function entryOf(file: Parsed, action: string): Parsed {
   return file.entries.find((entry: Parsed) => entry.action === action);
 }
 
-function sealRules(file: Parsed): void {
+/** The audit path of each leaf, by its index. */
+export function proofsOf(hashes: readonly string[]): (index: number) => string[] {
+  const leaves = hashes.map((hash) => Buffer.from(hash, 'hex'));
+  return (index) => proofOf(index, leaves);
+}
+
+/** Gives the rules of a file, and the entries that name them, the hashes that its policies have now. */
+export function sealRules(file: Parsed, entries: readonly Parsed[]): void {
   const contents = new Map<string, string>(file.policies.map((policy: Parsed) => [policy.id, canonicalHash(policy)]));
   for (const rules of file.rules) {
     const { hash, defaultEffect, evaluation, policies } = rules;
     const pairs = policies.map((id: string) => [id, contents.get(id)]);
     rules.hash = canonicalHash({ defaultEffect, evaluation, policies: pairs });
-    for (const { audit } of file.entries) {
+    for (const { audit } of entries) {
       if (audit.details.rules !== hash) continue;
       audit.details.rules = rules.hash;
       if (audit.details.policySet !== undefined) audit.details.policySet = canonicalHash(policies);
@@ -49,14 +53,15 @@ function sealRules(file: Parsed): void {
   }
 }
 
-function seal(entry: Parsed): void {
+/** Gives an entry the hashes that its contents have now. */
+export function seal(entry: Parsed): void {
   const { audit, state, salts } = entry;
   const { details, ip, reason, requestId, ...kept } = audit;
   Object.assign(kept, { timestamp: entry.timestamp, action: entry.action });
   audit.timestamp = entry.timestamp;
   entry.detailsHash = canonicalHash({ details, ip, reason, requestId, salt: salts.details });
   entry.auditHash = canonicalHash({ ...kept, detailsHash: entry.detailsHash });
-  entry.stateHash = canonicalHash({ salt: salts.state, state });
+  entry.stateHash = state === null ? null : canonicalHash({ salt: salts.state, state });
   const { v, sequence, id, timestamp, action, subjectType, subjectId, auditId, auditHash, stateHash, previousHash } =
     entry;
   const sealed = {

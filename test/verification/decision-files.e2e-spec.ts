@@ -130,7 +130,8 @@ describe('The decision file', () => {
     const [rejected, refused] = [await checkedFile(app, id), await checkedFile(app, data[0].id)];
     expect(actionsIn(rejected).slice(-2)).toEqual(['decision.rejected', 'execution.rejected']);
     expect(actionsIn(refused).filter((action) => !action.startsWith('agent.'))).toEqual([
-      ...['decision.proposed', 'decision.rejected', 'execution.denied'],
+      ...['decision.proposed', 'execution.approval_requested'],
+      ...['decision.rejected', 'execution.rejected', 'execution.denied'],
     ]);
     const agents = refused.entries.filter(({ subjectType }: Parsed) => subjectType === 'agent');
     expect(new Set(agents.map(({ subjectId }: Parsed) => subjectId))).toEqual(new Set([people.ben.id, people.bot.id]));

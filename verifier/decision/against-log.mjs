@@ -2,6 +2,7 @@ import { canonicalJson } from '../canonical-json.mjs';
 import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
+import { rejectionEnd } from './asking.mjs';
 import { AUTHORISING } from './history.mjs';
 import { claimsIn, earlierIn, isClaimOf, isEarlier } from './looking.mjs';
 import { asAgent } from './reviewer.mjs';
@@ -19,13 +20,15 @@ export class AgainstLog {
   differences = [];
   /** Entries about the execution and its decision after the checkpoint. @type {{ sequence: number, action: string }[]} */
   later = [];
-  /** Claims of its entity that neither the log nor the file shows any more. */
+  /** Claims of its entities that neither the log nor the file shows any more. */
   erasedClaims = 0;
+  /** Executions of which the log does not show any more which grant authorised them. */
+  erasedUses = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
-  /** What its agent was authorized to do in its run so far. @type {Json[]} */
+  /** What was authorized in the runs so far. @type {Json[]} */
   #inRun = [];
-  /** The claims of its entity so far. @type {Map<string, Json>} */
+  /** The claims of the entities so far. @type {Map<string, Json>} */
   #claims = new Map();
   /** Stops that are active so far. @type {Map<string, Json>} */
   #stops = new Map();
@@ -33,6 +36,14 @@ export class AgainstLog {
   #removed = new Set();
   /** The last state of each agent that the decision names. @type {Map<string, Json>} */
   #agents = new Map();
+  /** The grants on which the decision rests, each with what was used of it so far. @type {Map<string, { uses: number | null, used: number }>} */
+  #grants = new Map();
+  /** The decisions that have given a grant so far. @type {Set<string>} */
+  #granting = new Set();
+  /** Decisions that were rejected so far, of what was asked for. @type {Json[]} */
+  #rejected = [];
+  /** The agents to which API keys are bound, by key. @type {Map<string, string | null>} */
+  #keys = new Map();
 
   /**
    * @param {DecisionFile} file
@@ -41,9 +52,13 @@ export class AgainstLog {
    */
   constructor(file, history, size) {
     this.size = size;
-    this.subjects = new Set([history.executionId, history.decisionId, history.grantId, history.grant?.['decisionId']]);
-    this.asked = history.ofExecution[0]?.['state'];
-    this.target = this.asked && entityIn(String(this.asked['resourceId']));
+    this.history = history;
+    const states = (/** @type {string} */ kind) =>
+      file.entries.flatMap(({ subjectType, state }) => (subjectType === kind ? [state] : []));
+    const executions = states('execution');
+    this.targets = new Set(executions.flatMap(({ resourceId }) => entityIn(String(resourceId)) ?? []));
+    this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
+    this.hashes = new Set(executions.map(({ actionHash }) => actionHash));
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
@@ -51,7 +66,7 @@ export class AgainstLog {
     this.passkeys = history.namedPasskeys;
     this.names = new Set([
       ...this.named.map(({ id }) => id),
-      ...history.ofDecision.map(({ state }) => state.proposedBy),
+      ...states('decision').map(({ proposedBy }) => proposedBy),
     ]);
   }
 
@@ -63,26 +78,66 @@ export class AgainstLog {
     const state = isErased(entry) ? own?.['state'] : entry['state'];
     if (own !== undefined && own['hash'] !== hash) this.#differ(sequence, 'the log has another entry here');
     if (own !== undefined) this.#expectNewest(own);
-    if (own === undefined && this.subjects.has(subjectId)) {
+    if (own === undefined && this.history.isReached(entry) && this.history.of(subjectType, subjectId).length > 0) {
       if (sequence <= this.size) this.#differ(sequence, `the file lacks this entry, ${action}`);
       else this.later.push({ sequence, action });
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
-    if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])
-      this.#inRun.push(state);
-    if (action === 'claim.added' && isErased(entry) && !own && entry['audit'].entityId === this.target)
+    if (AUTHORISING.includes(action) && this.runs.has(state?.run)) this.#inRun.push(state);
+    if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId))
       this.erasedClaims += 1;
-    if (subjectType === 'claim' && state?.entityId === this.target) this.#claims.set(subjectId, state);
+    if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
     else if (subjectType === 'claim') this.#claims.delete(subjectId);
-    if (subjectId === this.target && !state) this.#claims.clear();
+    if (subjectType === 'entity' && !state) this.#forgetClaims(subjectId);
     if (action === 'passkey.removed') this.#removed.add(subjectId);
     if (subjectType === 'policy' && state) this.#notePolicy(sequence, state);
     if (subjectType === 'stop' && state?.status === 'active') this.#stops.set(subjectId, state);
     else if (subjectType === 'stop') this.#stops.delete(subjectId);
+    if (action === 'api_key.created' && state) this.#keys.set(subjectId, state.agentId);
+    if (action === 'decision.rejected' && this.hashes.has(state?.actionHash)) this.#rejected.push(state);
+    if (subjectType === 'grant' && state) this.#noteGrant(entry, state);
+    if (action === 'execution.authorized') this.#noteUse(sequence, state);
+  }
+
+  /** @param {string} entityId of an entity that was removed, or erased */
+  #forgetClaims(entityId) {
+    for (const [id, claim] of this.#claims) if (claim['entityId'] === entityId) this.#claims.delete(id);
+  }
+
+  /**
+   * A decision gives one grant, and what is said to be used up has been used.
+   * @param {Json} entry
+   * @param {Json} state
+   */
+  #noteGrant({ sequence, action, subjectId }, { decisionId, uses }) {
+    const grant = this.#grants.get(subjectId);
+    if (action === 'grant.created') {
+      if (this.history.of('decision', decisionId).length > 0 && this.#granting.has(decisionId))
+        this.#differ(sequence, `the decision ${decisionId} had given a grant before`);
+      this.#granting.add(decisionId);
+      if (this.history.of('grant', subjectId).length > 0) this.#grants.set(subjectId, { uses, used: 0 });
+    } else if (action === 'grant.used_up' && grant !== undefined && grant.used !== uses && this.erasedUses === 0)
+      this.#differ(sequence, `the grant ${subjectId} was used ${grant.used} times, of ${uses}`);
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {Json | null | undefined} execution nothing if it was erased
+   */
+  #noteUse(sequence, execution) {
+    if (!execution && this.#grants.size > 0) this.erasedUses += 1;
+    const grant = this.#grants.get(execution?.['grantId']);
+    if (grant === undefined) return;
+    if (grant.uses !== null && grant.used >= grant.uses)
+      this.#differ(
+        sequence,
+        `the grant ${execution?.['grantId']} was used ${grant.used} times before, of ${grant.uses}`,
+      );
+    grant.used += 1;
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectNewest({ sequence, audit, state }) {
+  #expectNewest({ sequence, audit, state, timestamp }) {
     for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)
@@ -97,6 +152,8 @@ export class AgainstLog {
         `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
       );
     this.#expectNotStopped({ sequence, audit, state });
+    this.#expectNotRejected({ sequence, audit, state, timestamp });
+    this.#expectOwnKey({ sequence, audit, state });
     this.#expectAllLooked({ sequence, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
@@ -113,6 +170,31 @@ export class AgainstLog {
       this.#differ(sequence, `the stop ${covering[0]?.['id']} covered it, and it was not refused`);
     if (audit.details.stopId !== undefined && !this.#stops.has(audit.details.stopId))
       this.#differ(sequence, `the stop ${audit.details.stopId} was not active`);
+  }
+
+  /**
+   * What was rejected is neither asked for again nor granted while that holds.
+   * @param {Json} entry of the file, before it took place
+   */
+  #expectNotRejected({ sequence, audit, state, timestamp }) {
+    const isAsking =
+      audit.action === 'execution.approval_requested' ||
+      (audit.action === 'execution.authorized' && state.grantId !== undefined);
+    const rejection = this.#rejected.find(
+      (decision) => decision['actionHash'] === state.actionHash && timestamp < rejectionEnd(decision),
+    );
+    if (isAsking && rejection !== undefined)
+      this.#differ(sequence, `the rejection of the same action by ${rejection['id']} held`);
+  }
+
+  /**
+   * Nobody but the person registers a passkey.
+   * @param {Json} entry of the file, before it took place
+   */
+  #expectOwnKey({ sequence, audit, state }) {
+    const { type, id } = audit.actor;
+    if (audit.action === 'passkey.registered' && type === 'api_key' && this.#keys.get(id) !== state.agentId)
+      this.#differ(sequence, `the key ${id}, which registered the passkey, is not bound to ${state.agentId}`);
   }
 
   /** @param {Json} entry of the file, before it took place */

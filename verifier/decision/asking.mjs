@@ -34,11 +34,13 @@ export function recomputeAsked(entry, history, report) {
   const asked = { agentId, action, resourceType, resourceId, parameters, ...principal };
   report.expect('createdAt', state.createdAt, timestamp);
   report.expect('actionHash', state.actionHash, hashOf(asked));
+  expectBeginning(entry, report);
   const verdict = recomputeVerdict(entry, history, report, `asked for ${request(state)}`);
   if (verdict === undefined) return;
   if (audit.action === 'execution.authorized') {
     const isGranted = recomputeGranted(entry, verdict, history, report);
     if (!isGranted) report.expect('the effect', 'allow', verdict.effect);
+    if (!isGranted) report.expect('details.approvers', audit.details.approvers ?? [], []);
     expectPolicies(entry, verdict, report);
     expectAuthorized(state, verdict, report);
     report.say('So it was authorized.');
@@ -50,6 +52,27 @@ export function recomputeAsked(entry, history, report) {
     report.expect('the reason', state.reason ?? null, audit.reason);
     recomputeDenied(entry, verdict, history, report);
   }
+}
+
+/**
+ * What an execution begins with: nothing has come of it yet.
+ * @param {Json} entry
+ * @param {Report} report
+ */
+function expectBeginning({ state, audit, timestamp }, report) {
+  const isDenied = audit.action === 'execution.denied';
+  const isWaiting = audit.action === 'execution.approval_requested';
+  const names = isWaiting || audit.reason === 'approval_rejected';
+  const expected = {
+    completedAt: isDenied ? timestamp : null,
+    result: null,
+    approvedUntil: undefined,
+    instead: undefined,
+    ...(isDenied ? {} : { reason: undefined, failureReason: null }),
+    ...(names ? {} : { decisionId: null }),
+    ...(audit.action === 'execution.authorized' ? {} : { grantId: undefined, observed: undefined }),
+  };
+  for (const [name, value] of Object.entries(expected)) report.expect(name, state[name], value);
 }
 
 /**
@@ -65,11 +88,11 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   const agent = history.agent(state.agentId, details.agentRevision, sequence);
   const rules = history.rules(details.rules);
   if (agent === undefined) {
-    report.differ(`the file has no entry of the agent ${state.agentId} at revision ${details.agentRevision}`);
+    report.lack(`the file has no entry of the agent ${state.agentId} at revision ${details.agentRevision}`);
     return undefined;
   }
   if (rules === undefined) {
-    report.differ('the entry does not say which rules were in force');
+    report.lack('the file does not have the rules that were in force');
     return undefined;
   }
   const principal = principalOf(state, details.principalRevision, sequence, { history, report });
@@ -78,8 +101,6 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   const run = state.run === undefined ? '' : `, in the run ${JSON.stringify(state.run)}`;
   report.say(`${described(agent)} ${asked}${behalf}${run}.`);
   report.expect('the agent’s name', state.agentName, agent['name']);
-  for (const name of ['action', 'resourceType', 'resourceId'])
-    report.expect(`details.${name}`, details[name], state[name]);
   report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
   const { action, resourceType, resourceId, parameters } = state;
   const kept = keptByLimits(details);
@@ -130,7 +151,7 @@ function principalOf({ onBehalfOf }, revision, sequence, { history, report }) {
   }
   const person = history.agent(subject.slice('agent:'.length), revision, sequence);
   if (person === undefined) {
-    report.differ(`the file has no entry of the person ${subject} at revision ${String(revision)}`);
+    report.lack(`the file has no entry of the person ${subject} at revision ${String(revision)}`);
     return undefined;
   }
   report.expect('the kind of the person', person['kind'], 'human');
@@ -177,13 +198,13 @@ export function expectAuthorized({ outcome, observed = false }, { isObserved = f
  * @param {Report} report
  */
 function recomputeDenied(entry, verdict, history, report) {
-  const { state, audit, timestamp } = entry;
+  const { audit } = entry;
   expectPolicies(entry, verdict, report);
   if (audit.reason === 'extension_refused') {
     if (verdict.effect === 'deny') report.expect('the reason', audit.reason, verdict.reason);
     report.say('The policies let it through; a module of the operator refused it, which no file can show.');
   } else if (audit.reason === 'approval_rejected' && verdict.effect === 'require_approval') {
-    expectRejection(state, timestamp, history, report);
+    expectRejection(entry, history, report);
   } else {
     report.expect('the reason', audit.reason, verdict.reason);
     report.say(`So it was denied: ${named(audit.reason)}.`);
@@ -192,20 +213,27 @@ function recomputeDenied(entry, verdict, history, report) {
 
 /**
  * A rejection of the same action holds until its decision would have expired, a day at most.
- * @param {Json} state
- * @param {string} timestamp
+ * @param {Json} entry
  * @param {History} history
  * @param {Report} report
  */
-function expectRejection(state, timestamp, history, report) {
-  const decision = history.ofDecision.at(-1)?.['state'];
-  if (decision === undefined) return report.differ(`the file has no entry of the decision ${state['decisionId']}`);
-  report.expect('the status of the earlier decision', decision.status, 'rejected');
-  report.expect('the action of the earlier decision', decision.actionHash, state['actionHash']);
-  const until = Math.min(Date.parse(decision.expiresAt), Date.parse(decision.resolvedAt) + DAY);
-  if (Date.parse(timestamp) >= until || timestamp < decision.resolvedAt)
-    report.differ(`the rejection of ${decision.resolvedAt} does not hold at ${timestamp}`);
-  report.say(`An approval was required. The same action was rejected at ${decision.resolvedAt}, so it was denied.`);
+function expectRejection({ state, sequence, timestamp }, history, report) {
+  const decision = history.stateBefore(history.of('decision', state['decisionId']), sequence);
+  if (decision === undefined) return report.lack(`the file has no entry of the decision ${state['decisionId']}`);
+  report.expect('the status of the earlier decision', decision['status'], 'rejected');
+  report.expect('the action of the earlier decision', decision['actionHash'], state['actionHash']);
+  if (timestamp >= rejectionEnd(decision) || timestamp < decision['resolvedAt'])
+    report.differ(`the rejection of ${decision['resolvedAt']} does not hold at ${timestamp}`);
+  report.say(`An approval was required. The same action was rejected at ${decision['resolvedAt']}, so it was denied.`);
+}
+
+/**
+ * ISO 8601: until when a rejection holds.
+ * @param {Json} decision
+ */
+export function rejectionEnd({ expiresAt, resolvedAt }) {
+  const end = new Date(Math.min(Date.parse(expiresAt), Date.parse(resolvedAt) + DAY));
+  return Number.isNaN(end.getTime()) ? '' : end.toISOString();
 }
 
 /**
@@ -219,21 +247,27 @@ function recomputeRequirement(entry, verdict, history, report) {
   const { state, sequence, timestamp } = entry;
   expectPolicies(entry, verdict, report);
   report.expect('the effect', 'require_approval', verdict.effect);
-  const decision = history.stateBefore(history.ofDecision, sequence);
+  const decision = history.stateBefore(history.of('decision', state.decisionId), sequence);
   const { approval } = verdict;
-  if (decision === undefined) return report.differ('the file has no entry that proposed the decision');
+  if (decision === undefined)
+    return report.lack(`the file has no entry that proposed the decision ${state.decisionId}`);
   if (approval === null) return;
   const title = `${state.agentName}: ${state.action} on ${state.resourceType}/${state.resourceId}`;
   const expiresAt = new Date(Date.parse(timestamp) + milliseconds(approval.decideWithin)).toISOString();
   const expected = {
     type: 'execution',
     title: [...title].slice(0, TITLE).join(''),
+    description: '',
+    context: {},
     proposedBy: state.agentId,
     status: 'proposed',
     reviews: [],
-    executionId: history.executionId,
+    executionId: state.id,
     actionHash: state.actionHash,
     createdAt: timestamp,
+    updatedAt: timestamp,
+    resolvedAt: null,
+    traceId: state.traceId,
     expiresAt,
     riskLevel: approval.riskLevel,
     approvers: approval.approvers,

@@ -7,7 +7,15 @@ import { entityIn } from '../evaluation/resources.mjs';
  * @typedef {import('./read-file.mjs').Json} Json
  * @typedef {import('./history.mjs').History} History
  * @typedef {import('./report.mjs').Report} Report
- * @typedef {{ outcomes?: readonly string[], actors?: readonly string[], agentId?: (state: Json) => unknown }} Form
+ * @typedef {object} Form
+ * @property {readonly string[]} [outcomes]
+ * @property {readonly string[]} [actors]
+ * @property {(state: Json) => unknown} [agentId]
+ * @property {boolean} [reason] whether it has one: that of a caller, or one that is recomputed elsewhere
+ * @property {(state: Json) => Readonly<Record<string, unknown>>} [details] what they have to be
+ * @property {readonly string[]} [basis] the names of details that are recomputed elsewhere
+ * @property {readonly string[]} [times] the members that have the time of the entry
+ * @property {Readonly<Record<string, unknown>>} [state] what members have to be
  */
 
 const CALLERS = ['api_key', 'token', 'slack'];
@@ -22,40 +30,84 @@ const acting = (state) => state['agentId'];
 /** @param {Json} state */
 const proposing = (state) => state['proposedBy'];
 
+/** @param {Json} state of an execution */
+const executing = ({ action, resourceType, resourceId, decisionId, policies }) => ({
+  action,
+  resourceType,
+  resourceId,
+  policies: policies.map((/** @type {Json} */ { id, name, version }) => ({ id, name, version })),
+  ...(decisionId !== null && { decisionId }),
+});
+/** @param {Json} state of a decision */
+const counting = ({ reviews, requiredApprovals }) => ({
+  approvals: reviews.filter((/** @type {Json} */ { verdict }) => verdict === 'approve').length,
+  requiredApprovals,
+});
+/** @param {Json} state of a decision */
+const reviewing = (state) => ({ ...counting(state), verdict: state['reviews'].at(-1)?.verdict });
+/** @param {Json} state of a grant */
+const ending = ({ decisionId }) => ({ decisionId });
+
+/** Details that name what an execution was decided by: they are recomputed with it. */
+const BASIS = [
+  ...['policySet', 'rules', 'agentRevision', 'principalRevision', 'grantId', 'stopId', 'audience', 'observed'],
+  ...['used', 'limited', 'earlier', 'claims', 'approvers'],
+];
+const REVIEW_BASIS = ['rules', 'approverRevision'];
+const DECIDED = { details: executing, basis: BASIS };
+/** A refused resume changes no execution: the policies that decided it are recomputed with it. */
+const DENIED = { ...DECIDED, details: (/** @type {Json} */ state) => ({ ...executing(state), policies: undefined }) };
+const SETTLED = { details: executing };
+const REVIEWED = { details: reviewing, basis: REVIEW_BASIS, times: ['updatedAt'] };
+const REFUSED = { outcomes: ['denied'], basis: ['verdict', 'policies'], reason: true };
+
 /** By action; unless it says otherwise, a caller was successful. @type {Readonly<Record<string, Form>>} */
 const FORMS = {
-  'agent.created': { agentId: own },
-  'agent.updated': { agentId: own },
-  'agent.suspended': { agentId: own },
-  'agent.resumed': { agentId: own },
-  'decision.proposal_denied': { outcomes: ['denied'], agentId: own },
-  'execution.authorized': { agentId: acting },
-  'execution.denied': { outcomes: ['denied'], agentId: acting },
-  'execution.approval_requested': { agentId: acting },
-  'execution.approved': { agentId: acting },
-  'execution.rejected': { agentId: acting },
-  'execution.expired': { actors: SERVICE, agentId: acting },
-  'execution.cancelled': { agentId: acting },
-  'execution.resumed': { agentId: acting },
-  'execution.resume_denied': { outcomes: ['denied'], agentId: acting },
-  'execution.completed': { outcomes: ['success', 'failed'], agentId: acting },
-  'execution.interrupted': { outcomes: ['failed'], actors: SERVICE, agentId: acting },
-  'decision.proposed': { agentId: proposing },
-  'decision.reviewed': {},
-  'decision.approved': {},
-  'decision.rejected': {},
-  'decision.expired': { actors: SERVICE, agentId: () => null },
-  'decision.cancelled': { agentId: proposing },
-  'decision.approval_denied': { outcomes: ['denied'] },
-  'decision.rejection_denied': { outcomes: ['denied'] },
-  'claim.added': { agentId: () => null },
-  'grant.created': { agentId: acting },
-  'grant.used_up': { agentId: acting },
-  'grant.expired': { actors: SERVICE, agentId: acting },
-  'grant.revoked': { agentId: acting },
-  'passkey.registered': { agentId: acting },
-  'stop.created': {},
-  'stop.lifted': {},
+  'agent.created': { agentId: own, times: ['createdAt', 'updatedAt'], state: { status: 'active', revision: 1 } },
+  'agent.updated': { agentId: own, times: ['updatedAt'], basis: ['fields'] },
+  'agent.suspended': { agentId: own, times: ['updatedAt'], state: { status: 'suspended' }, reason: true },
+  'agent.resumed': { agentId: own, times: ['updatedAt'], state: { status: 'active' }, reason: true },
+  'decision.proposal_denied': { outcomes: ['denied'], agentId: own, basis: ['riskLevel'], reason: true },
+  'execution.authorized': { agentId: acting, ...DECIDED },
+  'execution.denied': { outcomes: ['denied'], agentId: acting, ...DECIDED, reason: true },
+  'execution.approval_requested': { agentId: acting, ...DECIDED },
+  'execution.approved': { agentId: acting, ...SETTLED, basis: ['reviewerId'] },
+  'execution.rejected': { agentId: acting, ...SETTLED, basis: ['reviewerId'] },
+  'execution.expired': { actors: SERVICE, agentId: acting, ...SETTLED },
+  'execution.cancelled': { agentId: acting, ...SETTLED, reason: true },
+  'execution.resumed': { agentId: acting, ...DECIDED },
+  'execution.resume_denied': { outcomes: ['denied'], agentId: acting, ...DENIED, reason: true },
+  'execution.completed': { outcomes: ['success', 'failed'], agentId: acting, ...SETTLED, reason: true },
+  'execution.interrupted': { outcomes: ['failed'], actors: SERVICE, agentId: acting, ...SETTLED },
+  'decision.proposed': {
+    agentId: proposing,
+    times: ['createdAt', 'updatedAt'],
+    details: ({ riskLevel, requiredApprovals }) => ({ riskLevel, requiredApprovals }),
+  },
+  'decision.reviewed': REVIEWED,
+  'decision.approved': REVIEWED,
+  'decision.rejected': REVIEWED,
+  'decision.expired': {
+    actors: SERVICE,
+    agentId: () => null,
+    times: ['updatedAt'],
+    details: (state) => ({ ...counting(state), expiresAt: state['expiresAt'] }),
+  },
+  'decision.cancelled': { agentId: proposing, times: ['updatedAt'], details: counting, reason: true },
+  'decision.approval_denied': REFUSED,
+  'decision.rejection_denied': REFUSED,
+  'claim.added': { agentId: () => null, times: ['createdAt'] },
+  'grant.created': {
+    agentId: acting,
+    times: ['createdAt'],
+    details: ({ decisionId, until, uses }) => ({ decisionId, until, uses }),
+  },
+  'grant.used_up': { agentId: acting, details: ending },
+  'grant.expired': { actors: SERVICE, agentId: acting, details: ending },
+  'grant.revoked': { agentId: acting, details: ending, reason: true },
+  'passkey.registered': { agentId: acting, times: ['createdAt'] },
+  'stop.created': { times: ['createdAt'], state: { status: 'active', liftedAt: null } },
+  'stop.lifted': { times: ['liftedAt'], state: { status: 'lifted' }, reason: true },
 };
 
 /**
@@ -63,9 +115,13 @@ const FORMS = {
  * @param {History} history
  * @param {Report} report
  */
-export function expectAuditForm({ sequence, subjectType, subjectId, state, audit }, history, report) {
+export function expectAuditForm({ sequence, timestamp, subjectType, subjectId, state, audit }, history, report) {
   const form = Object.hasOwn(FORMS, audit.action) ? FORMS[audit.action] : undefined;
   if (form === undefined) return;
+  for (const name of form.times ?? []) report.expect(name, state[name], timestamp, sequence);
+  for (const [name, value] of Object.entries(form.state ?? {})) report.expect(name, state[name], value, sequence);
+  if (form.reason === undefined) report.expect('the reason of the entry', audit.reason, null, sequence);
+  expectDetails(audit.details, form, state, sequence, report);
   const { outcomes = ['success'], actors = CALLERS, agentId } = form;
   const { actor, outcome } = audit;
   if (!outcomes.includes(outcome)) differ('outcome', outcome);
@@ -83,6 +139,21 @@ export function expectAuditForm({ sequence, subjectType, subjectId, state, audit
   function differ(name, value) {
     report.differ(`the service writes no ${audit.action} with the ${name} ${JSON.stringify(value)}`, sequence);
   }
+}
+
+/**
+ * @param {Json} details
+ * @param {Form} form
+ * @param {Json} state
+ * @param {number} sequence
+ * @param {Report} report
+ */
+function expectDetails(details, { details: detailsOf, basis = [] }, state, sequence, report) {
+  const expected = detailsOf?.(state) ?? {};
+  for (const [name, value] of Object.entries(expected))
+    if (value !== undefined) report.expect(`details.${name}`, details[name], value, sequence);
+  const unknown = Object.keys(details).find((name) => !Object.hasOwn(expected, name) && !basis.includes(name));
+  if (unknown !== undefined) report.differ(`details.${unknown} is not known to this verifier`, sequence);
 }
 
 /**

@@ -17,6 +17,7 @@ import { madeSignatures } from './signatures.mjs';
  * @property {{ hash: string, defaultEffect: string, policies: number }[]} rules
  * @property {import('./report.mjs').Step[]} steps
  * @property {import('./report.mjs').Difference[]} differences between what is recorded and what was computed
+ * @property {import('./report.mjs').Difference[]} gaps what the file lacks, so that it cannot be recomputed whole
  * @property {number} faults of the file itself: with any of them nothing was computed
  * @property {import('../findings.mjs').Finding[]} firstFaults
  * @property {string[]} notes what to keep in mind, and what no file shows
@@ -51,17 +52,18 @@ export async function checkDecisionFile(text, keys, feedLog) {
     const log = new AgainstLog(file, history, checkpoint.size);
     await feedLog(log, checkpoint.size, findings);
     report.differences.push(...log.differences);
-    const found = [...laterThan(checkpoint.size, log.later), ...unknownClaims(log)];
+    const found = [...laterThan(checkpoint.size, log.later), ...unknownContents(log)];
     notes.splice(0, notes.length, ...found, ONLY_THE_OPERATOR);
   }
   for (const note of [...report.notes, ...notes]) findings.note(note);
   const { origin, size, root } = checkpoint;
   return resultOf(findings, {
-    recomputed: findings.count === 0 && report.differences.length === 0,
+    recomputed: findings.count === 0 && report.differences.length === 0 && report.gaps.length === 0,
     executionId: file.executionId,
     outcome,
     steps: report.steps,
     differences: report.differences,
+    gaps: report.gaps,
     checkpoint: { origin, size, rootHash: hexOf(root) },
     rules: file.rules.map(({ hash, defaultEffect, policies }) => ({ hash, defaultEffect, policies: policies.length })),
   });
@@ -88,10 +90,19 @@ function laterThan(size, later) {
 }
 
 /** @param {AgainstLog} log */
-function unknownClaims({ erasedClaims, target }) {
-  if (erasedClaims === 0) return [];
+function unknownContents({ erasedClaims, erasedUses, targets }) {
+  const of = [...targets].join(', ');
   return [
-    `Of ${target} the export has ${erasedClaims} erased claims that the file does not: what they were cannot be checked.`,
+    ...(erasedClaims === 0
+      ? []
+      : [
+          `Of ${of} the export has ${erasedClaims} erased claims that the file does not: what they were cannot be checked.`,
+        ]),
+    ...(erasedUses === 0
+      ? []
+      : [
+          `The export has ${erasedUses} erased executions after the grant was made: whether they used it cannot be checked.`,
+        ]),
   ];
 }
 
@@ -109,6 +120,7 @@ function resultOf({ count, first, notes }, computed = {}) {
     rules: [],
     steps: [],
     differences: [],
+    gaps: [],
     ...computed,
     faults: count,
     firstFaults: first,

@@ -10,7 +10,11 @@ export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
 export class History {
   /** @type {Map<string, { policies: Policy[], defaultEffect: string }>} */
   #rules = new Map();
-  /** Entries of agents, and of earlier executions, that were asked for. @type {Set<Json>} */
+  /** By kind and id. @type {Map<string, Json[]>} */
+  #bySubject = new Map();
+  /** The executions, decisions and grants that the decision rests on, by kind and id. @type {Set<string>} */
+  #reached = new Set();
+  /** Entries of agents, claims and passkeys that were asked for. @type {Set<Json>} */
   #named = new Set();
   /** Which stops were asked for. @type {Set<string>} */
   #stops = new Set();
@@ -27,16 +31,35 @@ export class History {
     this.entries = entries;
     this.made = made;
     this.executionId = executionId;
-    this.ofExecution = entries.filter((entry) => isAbout(entry, 'execution', executionId));
+    for (const entry of entries) {
+      const name = nameOf(entry['subjectType'], entry['subjectId']);
+      const about = this.#bySubject.get(name);
+      if (about === undefined) this.#bySubject.set(name, [entry]);
+      else about.push(entry);
+    }
+    this.ofExecution = this.of('execution', executionId);
     /** Of the decision that it waited for, or whose rejection kept it from being asked again. @type {string | null} */
     this.decisionId = this.ofExecution.at(-1)?.['state']?.decisionId ?? null;
-    this.ofDecision = this.of('decision', this.decisionId);
-    /** The grant that authorised it. @type {string | null} */
-    this.grantId = this.ofExecution[0]?.['state']?.grantId ?? null;
+    this.#reach('execution', executionId);
     const byId = new Map(policies.map((policy) => [policy.id, policy]));
     for (const { hash, defaultEffect, policies: ids } of rules) {
       // Sorted as the service sorts them: the identifiers of older policies come first.
       this.#rules.set(hash, { defaultEffect, policies: [...ids].sort().flatMap((id) => byId.get(id) ?? []) });
+    }
+  }
+
+  /**
+   * Follows references from a record: everything that it reaches has to be recomputed.
+   * @param {string} type
+   * @param {string} id
+   */
+  #reach(type, id) {
+    const found = [[type, id]];
+    for (const [kind = '', subject = ''] of found) {
+      const name = nameOf(kind, subject);
+      if (this.#reached.has(name)) continue;
+      this.#reached.add(name);
+      for (const { state, audit } of this.of(kind, subject)) found.push(...referencesIn(kind, state, audit.details));
     }
   }
 
@@ -46,12 +69,28 @@ export class History {
    * @param {string | null} id
    */
   of(type, id) {
-    return this.entries.filter((entry) => isAbout(entry, type, id));
+    return this.#bySubject.get(nameOf(type, id)) ?? [];
   }
 
-  /** The grant as it was made. @returns {Json | undefined} */
-  get grant() {
-    return this.of('grant', this.grantId)[0]?.['state'];
+  /**
+   * Whether the decision rests on the record of an entry, which is then recomputed like the execution itself.
+   * @param {Json} entry
+   */
+  isReached({ subjectType, subjectId }) {
+    return this.#reached.has(nameOf(subjectType, subjectId));
+  }
+
+  /**
+   * Whether an entry is of the execution or of its decision.
+   * @param {Json} entry
+   */
+  isOwn({ subjectType, subjectId }) {
+    return (
+      (subjectType === 'execution' && subjectId === this.executionId) ||
+      (subjectType === 'decision' &&
+        subjectId === this.decisionId &&
+        this.ofExecution[0]?.['action'] !== 'execution.denied')
+    );
   }
 
   /** @param {string} hash */
@@ -67,8 +106,8 @@ export class History {
    * @returns {Json | undefined}
    */
   agent(id, revision, before) {
-    const found = this.entries.findLast(
-      (entry) => isAbout(entry, 'agent', id) && entry['sequence'] < before && entry['state']?.revision === revision,
+    const found = this.of('agent', id).findLast(
+      (entry) => entry['sequence'] < before && entry['state']?.revision === revision,
     );
     this.namedAgents.push({ id, revision, before });
     if (found !== undefined) this.#named.add(found);
@@ -82,11 +121,9 @@ export class History {
    * @returns {Json | undefined}
    */
   earlier(id, before) {
-    const found = this.entries.find(
-      (entry) => isAbout(entry, 'execution', id) && AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
-    );
-    if (found !== undefined) this.#named.add(found);
-    return found?.['state'];
+    return this.of('execution', id).find(
+      (entry) => AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
+    )?.['state'];
   }
 
   /**
@@ -96,9 +133,7 @@ export class History {
    * @returns {Json | undefined}
    */
   claim(id, before) {
-    const found = this.entries.find(
-      (entry) => isAbout(entry, 'claim', id) && entry['action'] === 'claim.added' && entry['sequence'] < before,
-    );
+    const found = this.of('claim', id).find((entry) => entry['action'] === 'claim.added' && entry['sequence'] < before);
     if (found !== undefined) this.#named.add(found);
     return found?.['state'];
   }
@@ -126,8 +161,7 @@ export class History {
    */
   stop(id, before) {
     this.#stops.add(id);
-    const entries = this.entries.filter((entry) => isAbout(entry, 'stop', id));
-    return this.stateBefore(entries, before);
+    return this.stateBefore(this.of('stop', id), before);
   }
 
   /**
@@ -140,21 +174,42 @@ export class History {
     return entries.findLast(({ sequence }) => sequence < before)?.['state'];
   }
 
-  /** Entries that neither are of the execution or its decision nor were asked for. */
+  /** Entries on which nothing rests. */
   get strangers() {
-    const ofGrant = [...this.of('grant', this.grantId), ...this.of('decision', this.grant?.['decisionId'] ?? null)];
-    const known = new Set([...this.ofExecution, ...this.ofDecision, ...ofGrant, ...this.#named]);
     return this.entries.filter(
-      (entry) => !known.has(entry) && !(entry['subjectType'] === 'stop' && this.#stops.has(entry['subjectId'])),
+      (entry) =>
+        !this.isReached(entry) &&
+        !this.#named.has(entry) &&
+        !(entry['subjectType'] === 'stop' && this.#stops.has(entry['subjectId'])),
     );
   }
 }
 
 /**
- * @param {Json} entry
+ * The executions, decisions and grants that a record, or the details of an entry about it, names.
+ * @param {string} kind
+ * @param {Json} state
+ * @param {Json} details
+ * @returns {string[][]} each a kind and an id
+ */
+function referencesIn(kind, { decisionId, executionId, grantId, instead }, { earlier = [] }) {
+  const named = {
+    execution: [
+      ['decision', decisionId],
+      ['grant', grantId],
+      ['grant', instead?.grantId],
+      ...(Array.isArray(earlier) ? earlier : []).map((one) => ['execution', one.executionId]),
+    ],
+    decision: [['execution', executionId]],
+    grant: [['decision', decisionId]],
+  };
+  return (named[/** @type {'grant'} */ (kind)] ?? []).filter(([, id]) => typeof id === 'string');
+}
+
+/**
  * @param {string} type
  * @param {string | null} id
  */
-function isAbout({ subjectType, subjectId }, type, id) {
-  return subjectType === type && subjectId === id;
+function nameOf(type, id) {
+  return `${type} ${id}`;
 }

@@ -194,12 +194,13 @@ function listFaults(name, list, faultsOf) {
 /** @param {Json} entry */
 function entryShapeFaults(entry) {
   if (Object.hasOwn(entry, 'erased')) return ['was erased, so nothing can be recomputed from it'];
-  const { sequence, timestamp, audit, proof } = entry;
+  const { sequence, timestamp, audit, state, proof } = entry;
   return [
     ...memberFaults('', entry, ENTRY),
     ...(Number.isSafeInteger(sequence) && sequence > 0 ? [] : ['has no sequence']),
     ...(isTime(timestamp) ? [] : ['has no timestamp']),
     ...(isObject(audit) && isObject(audit['details']) ? [] : ['has no details']),
+    ...(isObject(state) ? [] : ['has no state']),
     ...(isListOf(proof, (hash) => HASH.test(String(hash))) ? [] : ['has no proof']),
   ];
 }

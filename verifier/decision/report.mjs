@@ -11,12 +11,24 @@ export class Report {
   steps = [];
   /** @type {Difference[]} */
   differences = [];
+  /** What the file lacks of records that the decision rests on. @type {Difference[]} */
+  gaps = [];
   /** What to keep in mind about them. @type {string[]} */
   notes = [];
+  /** Whether the last step is about the execution itself or its decision. */
+  #isOwn = true;
+  /** Whose entries were begun. */
+  #begun = new Set();
 
-  /** @param {import('./read-file.mjs').Json} entry which the following is about */
-  begin({ sequence, timestamp, action }) {
+  /**
+   * @param {import('./read-file.mjs').Json} entry which the following is about
+   * @param {boolean} isOwn whether it is about the execution itself or its decision
+   */
+  begin({ sequence, timestamp, action, subjectId }, isOwn) {
+    this.#isOwn = isOwn;
     this.steps.push({ sequence, timestamp, action, sentences: [] });
+    if (!isOwn && !this.#begun.has(subjectId)) this.say(`The decision rests on ${subjectId}, too.`);
+    this.#begun.add(subjectId);
   }
 
   /** @param {string} sentence */
@@ -38,14 +50,31 @@ export class Report {
   }
 
   /**
+   * Something that is needed is not in the file: it always was in files about the execution itself, and not in those that earlier
+   * versions made about what it rests on.
+   * @param {string} gap
+   */
+  lack(gap) {
+    if (this.#isOwn) this.differ(gap);
+    else this.leaveOpen(gap);
+  }
+
+  /** @param {string} gap that files of earlier versions have */
+  leaveOpen(gap) {
+    this.gaps.push({ sequence: this.steps.at(-1)?.sequence ?? 0, difference: gap });
+  }
+
+  /**
    * @param {string} what
    * @param {unknown} recorded
    * @param {unknown} computed
+   * @param {number} [sequence] as for `differ`
    * @returns {boolean} whether they are equal
    */
-  expect(what, recorded, computed) {
+  expect(what, recorded, computed, sequence) {
     const isEqual = canonicalJson(recorded ?? null) === canonicalJson(computed ?? null);
-    if (!isEqual) this.differ(`${what} is recorded as ${short(recorded)}, and computed as ${short(computed)}`);
+    if (!isEqual)
+      this.differ(`${what} is recorded as ${short(recorded)}, and computed as ${short(computed)}`, sequence);
     return isEqual;
   }
 }

@@ -37,20 +37,22 @@ export function textOf(result) {
  * What is wrong with the file, and where it differs from what was computed: the first of them.
  * @param {Result} result
  */
-export function wrongs({ faults, firstFaults, differences }) {
+export function wrongs({ faults, firstFaults, differences, gaps }) {
   return [
     ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),
     ...(faults > firstFaults.length ? [`… and ${faults - firstFaults.length} more`] : []),
     ...differences.slice(0, SHOWN).map((one) => `DIFFERENCE ${placed(one)}`),
     ...(differences.length > SHOWN ? [`… and ${differences.length - SHOWN} more`] : []),
+    ...gaps.slice(0, SHOWN).map((one) => `MISSING ${placed(one)}`),
+    ...(gaps.length > SHOWN ? [`… and ${gaps.length - SHOWN} more`] : []),
   ];
 }
 
 /** @param {Result} result */
-export function verdictOf({ recomputed, outcome, faults, differences: [first] }) {
+export function verdictOf({ recomputed, outcome, faults, differences: [first], gaps: [gap] }) {
   if (faults > 0) return `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`;
-  if (recomputed || first === undefined) return `RECOMPUTED: ${outcome} as recorded`;
-  return `DIFFERS: ${placed(first)}`;
+  if (first !== undefined) return `DIFFERS: ${placed(first)}`;
+  return recomputed || gap === undefined ? `RECOMPUTED: ${outcome} as recorded` : `UNDECIDED: ${placed(gap)}`;
 }
 
 /** @param {import('./report.mjs').Difference} difference */

@@ -21,13 +21,14 @@ import { approvalsIn } from './reviewing.mjs';
  */
 export function recomputeResume(entry, history, report) {
   const { state, audit, sequence, timestamp } = entry;
-  const before = history.stateBefore(history.ofExecution, sequence);
+  const before = history.stateBefore(history.of('execution', entry['subjectId']), sequence);
   const isDenied = audit.action === 'execution.resume_denied';
   if (!isDenied) report.expect('the outcome before', before?.['outcome'], 'approved');
   if (before?.['outcome'] === 'approved' && timestamp >= String(state.approvedUntil))
     report.differ(`the resume came at ${timestamp}, when the approval had ended at ${state.approvedUntil}`);
   const verdict = recomputeVerdict(entry, history, report, 'took the approval up');
   if (verdict === undefined) return;
+  if (verdict.approval === null) report.expect('details.approvers', audit.details.approvers ?? [], []);
   const isFilled = verdict.approval === null || isFilledBy(verdict.approval.approvers, entry, history, report);
   const reason = isFilled ? (verdict.effect === 'deny' ? verdict.reason : null) : 'approval_insufficient';
   if (!isDenied) {
@@ -49,10 +50,10 @@ export function recomputeResume(entry, history, report) {
  * @param {History} history
  * @param {Report} report
  */
-function isFilledBy(groups, { audit, sequence }, history, report) {
-  const decision = history.stateBefore(history.ofDecision, sequence);
+function isFilledBy(groups, { audit, state, sequence }, history, report) {
+  const decision = history.stateBefore(history.of('decision', state.decisionId), sequence);
   if (decision === undefined) {
-    report.differ('the file has no entry of the decision');
+    report.lack('the file has no entry of the decision');
     return undefined;
   }
   report.say(`Still required: ${required(groups)}.`);
@@ -60,11 +61,17 @@ function isFilledBy(groups, { audit, sequence }, history, report) {
   const revisions = new Map(
     (audit.details.approvers ?? []).map((/** @type {Json} */ { agentId, revision }) => [agentId, revision]),
   );
-  const reviewers = approvalsIn(decision).map((review) => {
+  const approvals = approvalsIn(decision);
+  report.expect(
+    'details.approvers',
+    [...revisions.keys()],
+    approvals.map(({ approverId }) => approverId),
+  );
+  const reviewers = approvals.map((review) => {
     const { approverId, groups: filled } = review;
     const reviewer = history.agent(approverId, revisions.get(approverId), sequence);
     if (reviewer === undefined) {
-      report.differ(
+      report.lack(
         `the file has no entry of the approver ${approverId} at revision ${String(revisions.get(approverId))}`,
       );
       return [];
@@ -73,7 +80,7 @@ function isFilledBy(groups, { audit, sequence }, history, report) {
       report.say(`The approval of ${described(reviewer)} does not count.`);
       return [];
     }
-    const now = groupsFilled(groups, reviewer, review);
+    const now = groupsFilled(groups, reviewer, review, history.made);
     return groups.flatMap((group, index) => {
       const place = kept.indexOf(approvalKey(group));
       return (place === -1 ? now.includes(index) : filled.includes(place)) ? [index] : [];

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../canonical-json.mjs';
 import { isApproverMetBy } from '../evaluation/subjects.mjs';
 
 /** @typedef {import('./read-file.mjs').Json} Json */
@@ -26,8 +27,10 @@ export function groupsMet(groups, agent) {
  * @param {readonly import('../evaluation/requirement.mjs').Group[]} groups
  * @param {Json} agent
  * @param {Json} review by the agent
- * @returns {number[]} indexes of those that the review fills: signed ones only with a signature
+ * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made
+ * @returns {number[]} indexes of those that the review fills: signed ones only with a signature that was made
  */
-export function groupsFilled(groups, agent, { signature }) {
-  return groupsMet(groups, agent).filter((index) => signature !== undefined || groups[index]?.signed !== true);
+export function groupsFilled(groups, agent, { signature }, made) {
+  const isSigned = signature !== undefined && made.has(canonicalJson(signature));
+  return groupsMet(groups, agent).filter((index) => isSigned || groups[index]?.signed !== true);
 }

@@ -1,6 +1,6 @@
 import { evaluateReview } from '../evaluation/evaluate.mjs';
 import { areFilled } from '../evaluation/matching.mjs';
-import { givenText, isWithin } from './granting.mjs';
+import { givenText, isWithin } from './grant-terms.mjs';
 import { alternatives, described, listed, named, OPERATOR, sender } from './narration.mjs';
 import { asAgent, groupsFilled, groupsMet } from './reviewer.mjs';
 import { recomputeSignature } from './signatures.mjs';
@@ -22,14 +22,13 @@ export function recomputeReview(entry, history, report) {
   const { state, audit, sequence, timestamp } = entry;
   const before = history.stateBefore(history.of('decision', entry['subjectId']), sequence);
   const review = state.reviews.at(-1);
-  if (before === undefined || review === undefined) return report.differ('the file has no decision to review');
+  if (before === undefined || review === undefined) return report.differ('the decision has no review');
   report.expect('the earlier reviews', state.reviews.slice(0, -1), before['reviews']);
   report.expect('the status before', before['status'], 'proposed');
   if (timestamp >= String(state.expiresAt)) report.differ(`the review came at ${timestamp}, after ${state.expiresAt}`);
   report.expect('the time of the review', review.createdAt, timestamp);
   report.expect('the reviewer', audit.agentId, review.approverId);
   report.expect('details.verdict', audit.details.verdict, review.verdict);
-  report.expect('details.approvals', audit.details.approvals, approvalsIn(state).length);
   recomputeReviewer(entry, review, history, report);
   recomputeSettled(entry, review, report);
 }
@@ -44,18 +43,23 @@ function recomputeReviewer(entry, review, history, report) {
   const { state, audit, sequence, timestamp } = entry;
   const { approverId, verdict } = review;
   const words = review['comment'] === null ? '' : `, with the words ${JSON.stringify(review['comment'])}`;
+  const members = ['approverId', 'comment', 'createdAt', 'grant', 'groups', 'signature', 'verdict'];
+  const unknown = Object.keys(review).find((name) => !members.includes(name));
+  if (unknown !== undefined) report.differ(`the review has a member ${unknown} that this verifier does not know`);
+  if (!['approve', 'reject'].includes(verdict)) report.differ(`the verdict ${JSON.stringify(verdict)} is not known`);
   if (approverId === null) {
+    report.expect('details.approverRevision', audit.details.approverRevision, null);
     report.expect('the verdict of a review without a reviewer', verdict, 'reject');
     report.expect('the groups of a review without a reviewer', review['groups'] ?? [], []);
     return report.say(`The holder of ${sender(audit.actor)} rejected it${words}.`);
   }
   const reviewer = history.agent(approverId, audit.details.approverRevision, sequence);
   if (reviewer === undefined)
-    return report.differ(
+    return report.lack(
       `the file has no entry of the agent ${approverId} at revision ${audit.details.approverRevision}`,
     );
   const met = groupsMet(state.approvers ?? [], reviewer);
-  const groups = verdict === 'approve' ? groupsFilled(state.approvers ?? [], reviewer, review) : met;
+  const groups = verdict === 'approve' ? groupsFilled(state.approvers ?? [], reviewer, review, history.made) : met;
   const isProposer = approverId === state.proposedBy;
   if (isProposer && verdict === 'approve' && state.executionId !== undefined)
     report.differ('the agent approved its own execution');
@@ -101,23 +105,23 @@ function expectGiven({ grant: allowed }, { verdict, grant }, report) {
  */
 function expectAllowed({ state, audit, timestamp }, reviewer, verdict, history, report) {
   const rules = history.rules(audit['details'].rules);
-  if (rules === undefined) return report.differ('the entry does not say which rules were in force');
-  const type = ['.', '..'].includes(state['type']) ? '_' : state['type'].replaceAll('/', '_');
-  const asked = {
-    action: `decision:${verdict}`,
-    resourceType: 'decision',
-    resourceId: `decisions/${state['riskLevel']}/${type}`,
-  };
-  const said = evaluateReview(
-    asAgent(/** @type {any} */ (reviewer)),
-    { ...asked, time: new Date(timestamp) },
-    rules.policies,
-  );
+  if (rules === undefined) return report.lack('the file does not have the rules that were in force');
+  const asked = { action: `decision:${verdict}`, ...reviewed(state), time: new Date(timestamp) };
+  const said = evaluateReview(asAgent(/** @type {any} */ (reviewer)), asked, rules.policies);
   if (said.effect === 'deny') report.differ(`the policy ${named(said.policies[0]?.name)} denies this review`);
   else
     report.say(
       `None of the ${rules.policies.length} policies in force denies ${asked.action} on ${named(asked.resourceId)}.`,
     );
+}
+
+/**
+ * The resource that a policy names to deny reviews of a decision.
+ * @param {Readonly<Record<string, any>>} decision
+ */
+export function reviewed({ riskLevel, type }) {
+  const segment = ['.', '..'].includes(type) ? '_' : type.replaceAll('/', '_');
+  return { resourceType: 'decision', resourceId: `decisions/${riskLevel}/${segment}` };
 }
 
 /**

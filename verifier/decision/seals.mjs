@@ -76,11 +76,7 @@ async function checkSignatures(checkpoint, keys, findings) {
  */
 function checkRules({ executionId, entries, rules, policies }, findings) {
   const hashes = new Map(policies.map((policy) => [policy.id, hashOf(policy)]));
-  // Of earlier executions that were looked at the file only shows that they were authorised.
-  const decided = entries.filter(
-    ({ subjectType, subjectId }) => subjectType !== 'execution' || subjectId === executionId,
-  );
-  const needed = new Set(decided.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
+  const needed = new Set(entries.map(({ audit }) => audit.details.rules).filter((hash) => hash !== undefined));
   const [given, used] = [new Set(), new Set()];
   for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
     const place = `rules ${hash}`;
@@ -94,6 +90,10 @@ function checkRules({ executionId, entries, rules, policies }, findings) {
     given.add(hash);
     for (const id of ids) used.add(id);
   }
-  for (const hash of needed) if (!given.has(hash)) findings.add('file', `rules ${String(hash)}`, 'are not in the file');
+  // In files of earlier versions those of earlier executions are missing: what rests on them is left open.
+  const own = entries.filter(({ subjectType, subjectId }) => subjectType !== 'execution' || subjectId === executionId);
+  for (const { audit } of own)
+    if (needed.delete(audit.details.rules) && !given.has(audit.details.rules))
+      findings.add('file', `rules ${String(audit.details.rules)}`, 'are not in the file');
   for (const { id } of policies) if (!used.has(id)) findings.add('file', `policy ${id}`, 'is in none of the rules');
 }

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../canonical-json.mjs';
 import { milliseconds } from '../evaluation/requirement.mjs';
 import { named, sender } from './narration.mjs';
 import { short } from './report.mjs';
@@ -19,8 +20,7 @@ const SETTLED = {
   'execution.cancelled': (settled) => executionEnded(settled, 'cancelled'),
   'execution.completed': executionCompleted,
   'execution.interrupted': executionInterrupted,
-  'decision.proposed': ({ entry, report }) =>
-    report.say(`The decision ${entry['subjectId']} was proposed in the same commit.`),
+  'decision.proposed': decisionProposed,
   'decision.expired': decisionExpired,
   'decision.cancelled': decisionCancelled,
   'decision.approval_denied': refused,
@@ -37,8 +37,24 @@ export const SETTLING = Object.keys(SETTLED);
 export function recomputeSettling(entry, history, report) {
   const { sequence, subjectType, subjectId, audit } = entry;
   const own = history.of(subjectType, subjectId);
-  const [before, decision] = [history.stateBefore(own, sequence), history.stateBefore(history.ofDecision, sequence)];
+  const ofDecision = history.of('decision', entry['state'].decisionId ?? null);
+  const [before, decision] = [history.stateBefore(own, sequence), history.stateBefore(ofDecision, sequence)];
   SETTLED[audit.action]?.({ entry, before, decision, history, report });
+}
+
+/**
+ * What it requires is recomputed with the execution that was asked for.
+ * @param {Settled} settled
+ */
+function decisionProposed({ entry: { subjectId, state, sequence }, history, report }) {
+  report.say(`The decision ${subjectId} was proposed in the same commit.`);
+  report.expect('the status', [state.status, state.reviews, state.resolvedAt], ['proposed', [], null]);
+  const [asked] = history.of('execution', state.executionId ?? null);
+  if (asked === undefined)
+    return report.leaveOpen(`the file has no entry of the execution ${state.executionId} that ${subjectId} is about`);
+  report.expect('the decision of its execution', asked['state'].decisionId, subjectId);
+  report.expect('what its execution asked for', asked['action'], 'execution.approval_requested');
+  if (asked['sequence'] < sequence) report.differ('its execution was asked for before');
 }
 
 /** @param {Settled} settled */
@@ -57,19 +73,27 @@ function executionApproved({ entry: { state, audit, timestamp }, before, decisio
  * @param {Settled} settled
  * @param {string} outcome
  */
-function executionEnded({ entry: { state, timestamp, audit }, before, decision, report }, outcome) {
+function executionEnded({ entry: { state, timestamp, audit }, before, decision, history, report }, outcome) {
   report.expect('the outcome', state.outcome, outcome);
   report.expect('completedAt', state.completedAt, timestamp);
   if (before?.['outcome'] === 'pending_approval')
     report.expect('the decision', [decision?.['status'], decision?.['resolvedAt']], [outcome, timestamp]);
   else
     report.expect('the outcome before', before?.['outcome'], outcome === 'rejected' ? 'pending_approval' : 'approved');
+  const reviewerId = outcome === 'rejected' ? decision?.['reviews'].at(-1)?.approverId : null;
+  report.expect('details.reviewerId', audit.details.reviewerId, reviewerId);
   report.say(
     `The execution was ${outcome}${audit.reason === null ? '' : `, for the reason ${JSON.stringify(audit.reason)}`}.`,
   );
   if (state.instead === undefined) return;
   const { parameters, grantId } = state.instead;
   if (outcome !== 'rejected') report.differ('only a rejection says what would be approved instead');
+  if (Object.keys(state.instead).sort().join() !== 'grantId,parameters')
+    report.differ('what would be approved instead has not its parameters and a grant');
+  if (canonicalJson(parameters) === canonicalJson(state.parameters))
+    report.differ('what would be approved instead is what was asked for');
+  if (grantId !== null && history.of('grant', grantId).length === 0)
+    report.leaveOpen(`the file has no entry of the grant ${grantId}`);
   const how = grantId === null ? 'it has to be asked for' : `the grant ${grantId} is for that, once`;
   report.say(`The parameters ${short(parameters)} would be approved instead: ${how}.`);
 }
@@ -106,10 +130,9 @@ function executionInterrupted({ entry: { state, timestamp }, before, report }) {
 }
 
 /** @param {Settled} settled */
-function decisionExpired({ entry: { state, timestamp, audit }, before, report }) {
+function decisionExpired({ entry: { state, timestamp }, before, report }) {
   expectUnresolved(before, report);
   report.expect('the status', [state.status, state.resolvedAt], ['expired', timestamp]);
-  report.expect('details.expiresAt', audit.details.expiresAt, state.expiresAt);
   if (timestamp < String(state.expiresAt))
     report.differ(`the decision expired at ${timestamp}, before ${state.expiresAt}`);
   report.say(`Nobody settled the decision until ${state.expiresAt}: expired.`);

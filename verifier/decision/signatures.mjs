@@ -1,7 +1,7 @@
 import { base64UrlOf, bytesOfBase64Url, hexOf } from '../bytes.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
 import { hasSignedBytes, sha256, sha256Hex } from '../primitives.mjs';
-import { named, sender } from './narration.mjs';
+import { named, OPERATOR, sender } from './narration.mjs';
 
 /**
  * What the devices of reviewers signed: assertions of WebAuthn (https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion),
@@ -56,9 +56,13 @@ export function recomputeSignature({ state, sequence }, { approverId, verdict, g
     return report.differ('the review has a signature that this verifier does not know');
   const registration = history.passkey(signature.passkeyId, sequence);
   if (registration === undefined)
-    return report.differ(`the file has no entry that registered the passkey ${signature.passkeyId} before`);
+    return report.lack(`the file has no entry that registered the passkey ${signature.passkeyId} before`);
   const { state: passkey, audit, timestamp } = registration;
   report.expect('whose passkey signed', passkey.agentId, approverId);
+  if (audit.actor.id === OPERATOR)
+    report.differ(`the passkey was registered with ${sender(audit.actor)}; only a key of the person registers one`);
+  if (timestamp >= state.createdAt)
+    report.note(`The passkey ${signature.passkeyId} was registered at ${timestamp}, after the decision was asked for.`);
   if (!history.made.has(canonicalJson(signature))) report.differ('the key of the passkey did not make this signature');
   const client = clientIn(signature);
   const challenge = base64UrlOf(sha256(canonicalJson(signedOf(state, approverId, grant))));

@@ -21,7 +21,10 @@ import { TreeProofs } from '../checkpoints/tree-proofs';
 import { pageAfter } from '../events/live-entries';
 import { ProvenanceProofResponse } from '../provenance/dto/provenance.dto';
 import { DECISION_FILE_FORMAT } from './dto/decision-file.response';
-import { evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
+import { earlierIn, evidenceNamedIn, isErasing, type NamedAgent, type NamedRecord } from './named-evidence';
+
+/** Most executions, decisions and grants of one file. */
+const MOST_REACHED = 1_000;
 
 /** What a file is made from; entries and policies are read as it is sent. */
 interface Contents {
@@ -30,6 +33,12 @@ interface Contents {
   /** The sequences of its entries, in order. */
   readonly sequences: readonly number[];
   readonly rules: PastRuleSets;
+}
+
+/** The entries about everything that is reached, and by execution the person on whose behalf it is. */
+interface Reached {
+  readonly entries: readonly AnsweredListedEntry[];
+  readonly people: ReadonlyMap<string, string>;
 }
 
 /**
@@ -60,10 +69,8 @@ export class DecisionFiles {
   private async contents(execution: Execution, leaving: AbortSignal): Promise<Contents> {
     const { id } = execution;
     const { entries: own, checkpoint } = await this.covered(execution, leaving);
-    const entries = [...own, ...(await this.entriesOfGrant(execution, checkpoint.size, leaving))];
-    const { onBehalfOf } = execution;
-    const personId = onBehalfOf === null ? undefined : personNamedBy(onBehalfOf);
-    const named = evidenceNamedIn(entries, `the execution ${id}`, personId);
+    const { entries, people } = await this.withReached(execution, own, checkpoint.size, leaving);
+    const named = evidenceNamedIn(entries, `the execution ${id}`, people);
     const sequences = new Set(entries.map(({ sequence }) => sequence));
     for (const agent of named.agents) {
       leaving.throwIfAborted();
@@ -104,17 +111,44 @@ export class DecisionFiles {
     return entries.sort((one, other) => one.sequence - other.sequence);
   }
 
-  /** The entries about the grant that served it, and about the decision that gave the grant. */
-  private async entriesOfGrant(
-    { grantId }: Execution,
+  /**
+   * Adds the entries about everything that the decision rests on, however it is reached: what is recomputed from the file. Of a run
+   * that names more and more earlier executions, the file has the first ones.
+   */
+  private async withReached(
+    { id }: Execution,
+    own: readonly AnsweredListedEntry[],
     size: number,
     leaving: AbortSignal,
-  ): Promise<readonly AnsweredListedEntry[]> {
-    const grant = grantId === null ? undefined : await this.records.find(GRANT, grantId, SYSTEM_CALLER);
-    if (grant === undefined) return [];
-    const about = [await this.entriesAbout(grant.id, leaving), await this.entriesAbout(grant.decisionId, leaving)];
-    // An erasure counts at once, also after the checkpoint.
-    return about.flat().filter((entry) => entry.sequence <= size || isErasing(entry));
+  ): Promise<Reached> {
+    const entries: AnsweredListedEntry[] = [];
+    const people = new Map<string, string>();
+    const reached = [id];
+    const known = new Set<string>();
+    for (const subjectId of reached) {
+      if (known.has(subjectId) || known.size === MOST_REACHED) continue;
+      known.add(subjectId);
+      const read = own.filter((entry) => entry.subjectId === subjectId);
+      const about = read.length > 0 ? read : await this.entriesAbout(subjectId, leaving);
+      // An erasure counts at once, also after the checkpoint.
+      entries.push(...about.filter((entry) => entry.sequence <= size || isErasing(entry)));
+      reached.push(...(await this.idsIn(subjectId, people)), ...about.flatMap(earlierIn));
+    }
+    return { entries: entries.sort((one, other) => one.sequence - other.sequence), people };
+  }
+
+  /** The ids of what a record names. @param people gets the person on whose behalf an execution is */
+  private async idsIn(id: string, people: Map<string, string>): Promise<string[]> {
+    const grant = await this.records.find(GRANT, id, SYSTEM_CALLER);
+    const decision = await this.records.find(DECISION, id, SYSTEM_CALLER);
+    const execution = await this.records.find(EXECUTION, id, SYSTEM_CALLER);
+    const onBehalfOf = execution?.onBehalfOf ?? null;
+    const person = onBehalfOf === null ? undefined : personNamedBy(onBehalfOf);
+    if (person !== undefined) people.set(id, person);
+    const named = [grant?.decisionId, decision?.executionId];
+    return [...named, execution?.decisionId, execution?.grantId, execution?.instead?.grantId].flatMap(
+      (one) => one ?? [],
+    );
   }
 
   private async entriesAbout(subjectId: string, leaving: AbortSignal): Promise<AnsweredListedEntry[]> {

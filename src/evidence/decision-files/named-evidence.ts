@@ -1,6 +1,6 @@
 import { conflict, contentErased } from '../../core/errors/domain-error';
 import type { JsonValue } from '../../core/json/json-value';
-import { type DecisionBasis, USING_ACTIONS } from '../../governance/executions/execution.entity';
+import type { DecisionBasis } from '../../governance/executions/execution.entity';
 import type { NamedRules } from '../../governance/policies/past-policies';
 import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
@@ -30,11 +30,11 @@ interface NamedEvidence {
   readonly agents: readonly NamedAgent[];
   /** Ids of the stops that covered what was asked. */
   readonly stops: readonly string[];
-  /** Earlier executions of the run, and claims of the entity. */
+  /** Claims of the entity. */
   readonly records: readonly NamedRecord[];
 }
 
-type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'agentId' | 'details' | 'erased'>;
+type Listed = Pick<AnsweredListedEntry, 'v' | 'sequence' | 'action' | 'subjectId' | 'agentId' | 'details' | 'erased'>;
 type Details = NonNullable<Listed['details']>;
 
 /** Actions of entries that record what policies, or reviewers, decided. */
@@ -56,16 +56,20 @@ export function isErasing({ action }: Pick<Listed, 'action'>): boolean {
 
 /**
  * @param what the entries are about, for messages.
- * @param personId of the registered person on whose behalf it was, if there is one.
+ * @param people by execution, the registered person on whose behalf it is.
  * @throws CONTENT_ERASED; CONFLICT when one was decided before entries said by what.
  */
-export function evidenceNamedIn(entries: readonly Listed[], what: string, personId: string | undefined): NamedEvidence {
+export function evidenceNamedIn(
+  entries: readonly Listed[],
+  what: string,
+  people: ReadonlyMap<string, string>,
+): NamedEvidence {
   const rules = new Map<string, NamedRules>();
   const agents = new Map<string, NamedAgent>();
   const stops = new Set<string>();
   const records = new Map<string, NamedRecord>();
   for (const entry of entries) {
-    const { v, sequence, action, agentId, details, erased } = entry;
+    const { v, sequence, action, subjectId, agentId, details, erased } = entry;
     if (erased !== null || details === null) throw contentErased(what, erased ?? sequence);
     if (isErasing(entry)) throw contentErased(action === 'grant.erased' ? 'the grant that served it' : what, sequence);
     if (!DECIDING.has(action)) continue;
@@ -75,7 +79,11 @@ export function evidenceNamedIn(entries: readonly Listed[], what: string, person
     if (typeof stopId === 'string') stops.add(stopId);
     for (const record of recordsIn(details))
       if (!records.has(record.id)) records.set(record.id, { ...record, sequence });
-    const counted = [...countedAgent(agentId, details), ...personIn(details, personId), ...approversIn(details)];
+    const counted = [
+      ...countedAgent(agentId, details),
+      ...personIn(details, people.get(subjectId)),
+      ...approversIn(details),
+    ];
     for (const agent of counted) {
       const key = `${agent.agentId} ${agent.revision}`;
       if (!agents.has(key)) agents.set(key, { ...agent, sequence });
@@ -108,13 +116,15 @@ function personIn({ principalRevision: revision }: Details, agentId: string | un
   return agentId !== undefined && typeof revision === 'number' ? [{ agentId, revision }] : [];
 }
 
-function recordsIn({ earlier = [], claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
-  const found = earlier as unknown as NonNullable<DecisionBasis['earlier']>;
+function recordsIn({ claims = [] }: Details): Omit<NamedRecord, 'sequence'>[] {
   const known = claims as unknown as NonNullable<DecisionBasis['claims']>;
-  return [
-    ...found.flatMap(({ executionId: id }) => (id === null ? [] : { id, actions: USING_ACTIONS })),
-    ...known.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] }))),
-  ];
+  return known.flatMap(({ ids }) => (ids ?? []).map((id) => ({ id, actions: ['claim.added'] })));
+}
+
+/** The ids of earlier executions that conditions found. */
+export function earlierIn({ details }: Pick<Listed, 'details'>): string[] {
+  const found = (details?.['earlier'] ?? []) as unknown as NonNullable<DecisionBasis['earlier']>;
+  return found.flatMap(({ executionId }) => executionId ?? []);
 }
 
 /** Those whose approvals were looked at. */

@@ -1,0 +1,153 @@
+import { ORIGIN } from '../support/application/authenticator';
+import { createTestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { signAndApprove, signedOf, signer } from '../support/application/signers';
+import { stageOf } from '../support/application/stage';
+import { canonical, canonicalHash } from '../verification/recompute-chain';
+import { forgeLog } from './forged-log';
+import { decisionFileOf, verifyFile } from './verified-file';
+
+const HOUR = { for: 'PT1H', parameters: 'same', resources: null, uses: null };
+
+describe('The verifier, on logs of an operator who has the signing key and no device of a person', () => {
+  const stage = stageOf(async () => {
+    const app = await createTestApp({ environment: { PUBLIC_URL: ORIGIN } });
+    await createAgent(app, { name: 'bot', capabilities: ['look', 'pay'] });
+    const ann = await signer(app, 'ann', ['finance']);
+    const approval = (signed: boolean): object => ({
+      approvers: [{ subjects: ['role:finance'], approvals: 1, ...(signed && { signed }) }],
+      grant: { for: 'PT1H', wider: true },
+    });
+    const required = { effect: 'require_approval', actions: ['look', 'pay'] };
+    await createPolicy(app, { ...required, name: 'signed', resources: ['invoices/*'], approval: approval(true) });
+    await createPolicy(app, { ...required, name: 'plain', resources: ['small/*'], approval: approval(false) });
+
+    const execute = async (action: string, resourceId: string, parameters = {}): Promise<Parsed> => {
+      const body = { action, resourceType: 'bill', resourceId, parameters };
+      return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body;
+    };
+    const approve = async ({ decisionId }: Parsed, grant: object): Promise<void> => {
+      const body = { approverId: 'ann', grant };
+      expect((await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body })).status).toBe(200);
+    };
+    const asked = await execute('look', 'invoices/1');
+    const { body: decision } = await send(app, 'GET', `/api/v1/decisions/${asked.decisionId}`);
+    const signature = ann.device.sign(signedOf(decision, ann.agent.id, HOUR));
+    const sent = { signature, grant: { for: 'PT1H' } };
+    expect((await signAndApprove(app, asked.decisionId, ann, sent)).status).toBe(200);
+    const small = await execute('pay', 'small/1');
+    await approve(small, { for: 'PT1H', uses: 2 });
+    const rejected = await execute('pay', 'small/2', { amount: 9 });
+    const body = { approverId: 'ann', instead: { parameters: { amount: 4 } } };
+    await send(app, 'POST', `/api/v1/decisions/${rejected.decisionId}/reject`, { body });
+    for (const { id } of [asked, small]) await send(app, 'POST', `/api/v1/executions/${id}/resume`);
+    const looked = await execute('look', 'invoices/1');
+    const paid = [await execute('pay', 'small/1'), await execute('pay', 'small/1')];
+    const instead = await execute('pay', 'small/2', { amount: 4 });
+    for (const { outcome } of [looked, ...paid, instead]) expect(outcome).toBe('authorized');
+    const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    const log = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    return { app, asked, looked, paid, instead, log, publicKey: String(publicKey) };
+  });
+
+  /** What the verifier says of a file and its log, both changed. */
+  async function forged(execution: Parsed, change: (entries: Parsed[], ids: Set<string>) => Parsed[]): Promise<string> {
+    const text = await decisionFileOf(stage.app, execution);
+    const { log, publicKey, ...file } = forgeLog({ text, log: stage.log }, change);
+    return (await verifyFile(file.text, publicKey, log)).output;
+  }
+  const about = (entries: Parsed[], subject: Parsed): Parsed[] =>
+    entries.filter(({ subjectId }) => subjectId === subject['id']);
+  const decisionOf = (entries: Parsed[], grantId: string): string =>
+    entries.find(({ subjectId }) => subjectId === grantId).state.decisionId;
+
+  it('recomputes the log as it was, and sealed anew', async () => {
+    const { app, log, publicKey, looked, paid, instead, asked } = stage;
+    for (const execution of [looked, ...paid, instead, asked]) {
+      const text = await decisionFileOf(app, execution);
+      expect((await verifyFile(text, publicKey, log)).output).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+      expect(await forged(execution, (entries) => entries)).toMatch(/\nRECOMPUTED: authorized as recorded\n$/);
+    }
+  });
+
+  it('leaves a file of an earlier version undecided, and names what it lacks', async () => {
+    const { asked, looked } = stage;
+    const text = await decisionFileOf(stage.app, looked);
+    const file = JSON.parse(text);
+    file.entries = file.entries.filter(({ subjectId }: Parsed) => subjectId !== asked.id);
+    const { exitCode, output } = await verifyFile(canonical(file), stage.publicKey);
+    expect([exitCode, output]).toEqual([3, expect.stringMatching(/\nUNDECIDED: .*\n$/)]);
+    expect(output).toContain(`the file has no entry of the execution ${asked.id}`);
+  });
+
+  it('finds a decision of a signed group that was proposed as approved, with a signature of two letters', async () => {
+    const { looked } = stage;
+    const output = await forged(looked, (entries, ids) => {
+      const id = decisionOf(entries, looked.grantId);
+      const states = entries.filter(({ subjectId }) => subjectId === id);
+      const [first, approved] = [states[0], states.at(-1)];
+      const created = entries.find(({ subjectId }) => subjectId === looked.grantId);
+      first.state = approved.state;
+      Object.assign(first.state, { resolvedAt: created.timestamp });
+      first.state.reviews[0].signature.signature = 'AA';
+      const dropped = states.slice(1).map((entry) => entry.id);
+      const left = entries.filter((entry) => !dropped.includes(entry.id) && entry.subjectType !== 'passkey');
+      for (const entry of left.filter(({ audit }) => audit.details.decisionId === id)) ids.add(entry.id);
+      return left;
+    });
+    expect(output).toMatch(/decision.* is recorded as .*"approved"/);
+    expect(output).toMatch(/\nDIFFERS: .*\n$/);
+  });
+
+  describe.each(['as it is', 'left out', 'changed alike'])('with the request that was signed %s', (how) => {
+    it('finds a grant that was signed for something else', async () => {
+      const { asked, looked } = stage;
+      const output = await forged(looked, (entries, ids) => {
+        const other = { action: 'pay', resourceId: 'invoices/all' };
+        const decisionId = decisionOf(entries, looked.grantId);
+        const changed = [...about(entries, looked), ...(how === 'changed alike' ? about(entries, asked) : [])];
+        for (const { state, audit } of changed) {
+          Object.assign(state, other);
+          Object.assign(audit.details, other);
+          const { agentId, action, resourceType, resourceId, parameters } = state;
+          state.actionHash = canonicalHash({ agentId, action, resourceType, resourceId, parameters });
+        }
+        const { actionHash } = changed[0].state;
+        const title = `bot: pay on bill/invoices/all`;
+        for (const { subjectId, state } of entries) {
+          if (subjectId === looked.grantId) Object.assign(state, other);
+          if (subjectId === decisionId && how === 'changed alike') Object.assign(state, { actionHash, title });
+        }
+        if (how === 'left out') for (const { id } of about(entries, asked)) ids.delete(id);
+        return entries;
+      });
+      const last = how === 'left out' ? /^UNDECIDED: |^DIFFERS: / : /^DIFFERS: /;
+      expect(output.trimEnd().split('\n').at(-1)).toMatch(last);
+    });
+  });
+
+  it('finds a grant for one use that was used twice, in the log', async () => {
+    const { paid } = stage;
+    const [, second] = paid;
+    const output = await forged(second, (entries) => {
+      const decisionId = decisionOf(entries, second.grantId);
+      for (const { subjectId, state, audit } of entries) {
+        if (subjectId === second.grantId) state.uses = 1;
+        if (subjectId === second.grantId && audit.details.uses !== undefined) audit.details.uses = 1;
+        if (subjectId === decisionId) for (const { grant } of state.reviews) grant.uses = 1;
+      }
+      return entries.filter(({ action }) => action !== 'grant.used_up');
+    });
+    expect(output).toMatch(/DIFFERS: .*the grant grt_\w+ was used 1 times before, of 1/);
+  });
+
+  it('finds a rejection that was recorded as a grant', async () => {
+    const { instead } = stage;
+    const output = await forged(instead, (entries) => {
+      for (const { state } of entries) if (state?.instead !== undefined) delete state.instead;
+      return entries;
+    });
+    expect(output).toMatch(/DIFFERS: .*instead/);
+  });
+});
