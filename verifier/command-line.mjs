@@ -17,7 +17,7 @@ service. Recomputes the decision that a decision file holds; this needs --public
   --json               the result as JSON
   --help               show this text
 
-Exit codes: 0 everything is valid and as recorded, 1 something is not, 2 it could not be read, 3 an export is valid so far, but has no end.
+Exit codes: 0 everything is valid and as recorded, 1 something is not, 2 it could not be read or decided, 3 an export is valid so far, but has no end.
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';

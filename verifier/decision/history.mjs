@@ -8,7 +8,7 @@ export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
  */
 export class History {
-  /** @type {Map<string, { policies: Policy[], defaultEffect: string }>} */
+  /** @type {Map<string, { policies: Policy[], defaultEffect: string, evaluation: number }>} */
   #rules = new Map();
   /** Entries of agents, and of earlier executions, that were asked for. @type {Set<Json>} */
   #named = new Set();
@@ -34,9 +34,10 @@ export class History {
     /** The grant that authorised it. @type {string | null} */
     this.grantId = this.ofExecution[0]?.['state']?.grantId ?? null;
     const byId = new Map(policies.map((policy) => [policy.id, policy]));
-    for (const { hash, defaultEffect, policies: ids } of rules) {
+    for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
       // Sorted as the service sorts them: the identifiers of older policies come first.
-      this.#rules.set(hash, { defaultEffect, policies: [...ids].sort().flatMap((id) => byId.get(id) ?? []) });
+      const inForce = [...ids].sort().flatMap((id) => byId.get(id) ?? []);
+      this.#rules.set(hash, { defaultEffect, evaluation, policies: inForce });
     }
   }
 

@@ -54,6 +54,7 @@ const DETAILS = [
   'limited',
   'earlier',
   'claims',
+  'zones',
   'stopId',
   'grantId',
   'observed',

@@ -47,8 +47,9 @@ export function wrongs({ faults, firstFaults, differences }) {
 }
 
 /** @param {Result} result */
-export function verdictOf({ recomputed, outcome, faults, differences: [first] }) {
+export function verdictOf({ recomputed, undecided, outcome, faults, differences: [first] }) {
   if (faults > 0) return `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`;
+  if (undecided !== null) return `UNDECIDED: zones ${undecided}`;
   if (recomputed || first === undefined) return `RECOMPUTED: ${outcome} as recorded`;
   return `DIFFERS: ${placed(first)}`;
 }
