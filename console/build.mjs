@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,10 +52,15 @@ for (const { path, text } of outputFiles) {
 }
 writeFileSync(join(target, 'index.html'), page());
 
-/** The page recomputes with the modules of the offline verifier, of which one has a form for pages. */
-function takePrimitivesOfPages({ onResolve }) {
+/** The page recomputes with the modules of the offline verifier, of which one has a form for pages, and with the zones of the release. */
+function takePrimitivesOfPages({ onResolve, onLoad }) {
   const path = join(folder, '..', 'verifier', 'primitives-browser.mjs');
   onResolve({ filter: /\/primitives\.mjs$/ }, () => ({ path }));
+  const zones = createRequire(join(folder, '..', 'package.json')).resolve('moment-timezone/data/packed/latest.json');
+  onLoad({ filter: /verifier\/evaluation\/zone-data\.mjs$/ }, () => {
+    const { version, zones: texts, links } = JSON.parse(readFileSync(zones, 'utf8'));
+    return { contents: `export const ZONES = ${JSON.stringify({ version, zones: texts, links })};` };
+  });
 }
 
 /** The licences of what a file includes; that of Preact, which many include, is in the first that is loaded. */

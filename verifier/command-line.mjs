@@ -17,8 +17,8 @@ service. Recomputes the decision that a decision file holds; this needs --public
   --json               the result as JSON
   --help               show this text
 
-Exit codes: 0 everything is valid and as recorded, 1 something is not, 2 it could not be read, 3 nothing is wrong, but an
-export has no end, or a decision file lacks what it would be recomputed from.
+Exit codes: 0 everything is valid and as recorded, 1 something is not, 2 it could not be read or decided, 3 nothing is wrong,
+but an export has no end, or a decision file lacks what it would be recomputed from.
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';

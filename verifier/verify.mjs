@@ -86,6 +86,7 @@ async function answerOnChain(order, { stdin, stdout }) {
 async function answerOnDecision(order, { stdin, stdout }) {
   const result = await verifyDecisionFile(order, stdin);
   stdout.write(order.asJson ? `${shown(JSON.stringify(result))}\n` : textOf(result));
+  if (result.undecided !== null) return UNREADABLE;
   if (result.recomputed) return VALID;
   return result.faults === 0 && result.differences.length === 0 ? INCOMPLETE : INVALID;
 }

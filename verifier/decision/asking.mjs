@@ -4,7 +4,7 @@ import { approvalsOf, milliseconds } from '../evaluation/requirement.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { recomputeGranted } from './granting.mjs';
 import { keptByLimits, recomputeUses } from './limits.mjs';
-import { expectLooked, found } from './looking.mjs';
+import { expectLooked, expectZones, found } from './looking.mjs';
 import { described, listed, named, reasons, request, required, stopped } from './narration.mjs';
 import { asAgent } from './reviewer.mjs';
 
@@ -119,6 +119,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
     report.differ(`the stop ${stopId} does not decide this`);
   if (stop !== undefined && verdict.reason === 'stopped') report.say(stopped(stop));
   expectLooked({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
+  expectZones({ audit }, given, asker, { verdict, ...rules }, report);
   recomputeUses({ state, audit }, given, asker, { verdict, policies: rules.policies }, report);
   for (const sentence of reasons(verdict, matching(asker, given, rules.policies), rules)) report.say(sentence);
   const isObserved = verdict.isObserved === true && audit.reason !== 'extension_refused';

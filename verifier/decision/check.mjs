@@ -1,5 +1,6 @@
 import { hexOf } from '../bytes.mjs';
 import { Findings } from '../findings.mjs';
+import { ZONES } from '../evaluation/zone-data.mjs';
 import { AgainstLog } from './against-log.mjs';
 import { readDecisionFile } from './read-file.mjs';
 import { recompute } from './recompute.mjs';
@@ -12,6 +13,7 @@ import { madeSignatures } from './signatures.mjs';
  * @typedef {object} Result
  * @property {boolean} recomputed
  * @property {string | null} executionId
+ * @property {string | null} undecided the version of the IANA database that it takes, if this verifier has another
  * @property {string | null} outcome of its last entry
  * @property {{ origin: string, size: number, rootHash: string } | null} checkpoint
  * @property {{ hash: string, defaultEffect: string, policies: number }[]} rules
@@ -46,6 +48,8 @@ export async function checkDecisionFile(text, keys, feedLog) {
   const file = readDecisionFile(text, findings);
   const checkpoint = file && (await checkSeals(file, keys, findings));
   if (file === undefined || checkpoint === undefined || findings.count > 0) return resultOf(findings);
+  const undecided = foreignZones(file);
+  if (undecided !== undefined) return resultOf(findings, { executionId: file.executionId, undecided });
   const { outcome, report, history } = recompute(file, await madeSignatures(file.entries));
   const notes = [...NOT_SHOWN];
   if (feedLog !== undefined) {
@@ -67,6 +71,19 @@ export async function checkDecisionFile(text, keys, feedLog) {
     checkpoint: { origin, size, rootHash: hexOf(root) },
     rules: file.rules.map(({ hash, defaultEffect, policies }) => ({ hash, defaultEffect, policies: policies.length })),
   });
+}
+
+/**
+ * What a clock of another database says cannot be decided again.
+ * @param {import('./read-file.mjs').DecisionFile} file
+ * @returns {string | undefined} the version that an entry names
+ */
+function foreignZones({ entries, policies }) {
+  const named = entries.flatMap(({ audit }) => audit?.details?.zones ?? []);
+  const foreign = named.find((version) => version !== ZONES.version);
+  if (foreign !== undefined) return String(foreign);
+  const hasClock = policies.some(({ conditions = [] }) => conditions.some(({ clock }) => clock !== undefined));
+  return ZONES.zones.length === 0 && hasClock ? 'of the verifier are missing' : undefined;
 }
 
 /**
@@ -115,6 +132,7 @@ function resultOf({ count, first, notes }, computed = {}) {
   return {
     recomputed: false,
     executionId: null,
+    undecided: null,
     outcome: null,
     checkpoint: null,
     rules: [],

@@ -8,7 +8,7 @@ export const AUTHORISING = ['execution.authorized', 'execution.resumed'];
  * @typedef {import('../evaluation/evaluate.mjs').Policy} Policy
  */
 export class History {
-  /** @type {Map<string, { policies: Policy[], defaultEffect: string }>} */
+  /** @type {Map<string, { policies: Policy[], defaultEffect: string, evaluation: number }>} */
   #rules = new Map();
   /** By kind and id. @type {Map<string, Json[]>} */
   #bySubject = new Map();
@@ -42,9 +42,10 @@ export class History {
     this.decisionId = this.ofExecution.at(-1)?.['state']?.decisionId ?? null;
     this.#reach('execution', executionId);
     const byId = new Map(policies.map((policy) => [policy.id, policy]));
-    for (const { hash, defaultEffect, policies: ids } of rules) {
+    for (const { hash, defaultEffect, evaluation, policies: ids } of rules) {
       // Sorted as the service sorts them: the identifiers of older policies come first.
-      this.#rules.set(hash, { defaultEffect, policies: [...ids].sort().flatMap((id) => byId.get(id) ?? []) });
+      const inForce = [...ids].sort().flatMap((id) => byId.get(id) ?? []);
+      this.#rules.set(hash, { defaultEffect, evaluation, policies: inForce });
     }
   }
 

@@ -1,6 +1,7 @@
 import { isActionMet } from '../evaluation/actions.mjs';
 import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
+import { ZONES } from '../evaluation/zone-data.mjs';
 import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
@@ -171,6 +172,25 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
     entityId: of,
   }));
   report.expect('details.claims', looked, aboutIt);
+}
+
+/**
+ * From the third version of the rules on, an entry names the database of time zones where a clock could have decided.
+ * @param {Json} entry
+ * @param {Request} request
+ * @param {Agent} agent
+ * @param {{ verdict: Verdict, policies: readonly Policy[], evaluation: number }} decided
+ * @param {Report} report
+ */
+export function expectZones({ audit }, request, agent, { verdict, policies, evaluation }, report) {
+  const highest = verdict.policies[0]?.priority ?? -Infinity;
+  const clocked = policies.filter(
+    ({ priority, conditions = [] }) => priority >= highest && conditions.some(({ clock }) => clock !== undefined),
+  );
+  const open = clocked.map((policy) => ({ ...policy, conditions: [] }));
+  const isAsked =
+    evaluation >= 3 && !isBeforePolicies(verdict) && matching(agent, { ...request, kept: new Set() }, open).length > 0;
+  report.expect('details.zones', audit.details.zones ?? null, isAsked ? ZONES.version : null);
 }
 
 /**

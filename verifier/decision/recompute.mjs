@@ -49,6 +49,7 @@ const BEGINNINGS = [
   'decision.proposed',
   'grant.created',
 ];
+
 /**
  * @param {import('./read-file.mjs').DecisionFile} file
  * @param {ReadonlySet<string>} made the signatures that the keys of their passkeys made

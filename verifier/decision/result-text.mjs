@@ -49,8 +49,9 @@ export function wrongs({ faults, firstFaults, differences, gaps }) {
 }
 
 /** @param {Result} result */
-export function verdictOf({ recomputed, outcome, faults, differences: [first], gaps: [gap] }) {
+export function verdictOf({ recomputed, undecided, outcome, faults, differences: [first], gaps: [gap] }) {
   if (faults > 0) return `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`;
+  if (undecided !== null) return `UNDECIDED: zones ${undecided}`;
   if (first !== undefined) return `DIFFERS: ${placed(first)}`;
   return recomputed || gap === undefined ? `RECOMPUTED: ${outcome} as recorded` : `UNDECIDED: ${placed(gap)}`;
 }

@@ -1,22 +1,30 @@
+import { ZONES } from './zone-data.mjs';
+
 /**
- * The clock of a time zone. An implementation of ECMAScript brings the rules of all zones with it.
+ * The clock of a time zone, by the IANA database that the verifier ships.
  *
+ * @typedef {{ until: number, seconds: number }} Period milliseconds of its end, and seconds ahead of UTC
  * @typedef {{ zone: string, days?: readonly string[] | undefined, from: string, to: string }} Span
  */
 
 const DAY = 24 * 60;
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** @type {Map<string, Intl.DateTimeFormat>} */
-const formats = new Map();
+const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX';
+
+/** Those that were read. @type {Map<string, Period[]>} */
+const zones = new Map();
 
 /**
  * Whether a time lies in a span of the day, its end excluded. A span over midnight belongs to the day it begins on.
  * @param {Date} time
  * @param {Span} span
+ * @returns {boolean | undefined} undefined if the database has no such zone
  */
 export function isBetween(time, { zone, days, from, to }) {
-  const { day, minute } = readingIn(zone, time);
+  const reading = readingIn(zone, time);
+  if (reading === undefined) return undefined;
+  const { day, minute } = reading;
   const [begin, end] = [minuteOf(from), minuteOf(to)];
   const isOn = (/** @type {number} */ weekday) => days === undefined || days.includes(String(DAYS[weekday]));
   if (begin < end) return minute >= begin && minute < end && isOn(day);
@@ -32,23 +40,52 @@ function minuteOf(text) {
 /**
  * @param {string} zone
  * @param {Date} time
- * @returns {{ day: number, minute: number }} the day of the week, 0 for Sunday, and the minute of the day
+ * @returns {{ day: number, minute: number } | undefined} the day of the week, 0 for Sunday, and the minute of the day;
+ *   undefined if the database has no such zone
  */
 export function readingIn(zone, time) {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
-    formats.set(zone, format);
+  const periods = periodsOf(zone);
+  if (periods === undefined) return undefined;
+  const { seconds } = periods.find(({ until }) => time.getTime() < until) ?? { seconds: 0 };
+  const local = new Date(time.getTime() + seconds * 1000);
+  return { day: local.getUTCDay(), minute: local.getUTCHours() * 60 + local.getUTCMinutes() };
+}
+
+/**
+ * @param {string} zone
+ * @returns {Period[] | undefined} undefined if the database has no such zone
+ */
+function periodsOf(zone) {
+  const name = zone.toLowerCase();
+  const read = zones.get(name);
+  if (read !== undefined) return read;
+  const named = (/** @type {string} */ text) => text.toLowerCase().split('|');
+  const [main = name] = ZONES.links.map(named).find(([, other]) => other === name) ?? [];
+  const text = ZONES.zones.find((one) => named(one)[0] === main);
+  if (text === undefined) return undefined;
+  const [, , offsets = '', order = '', untils = ''] = text.split('|');
+  const seconds = offsets.split(' ').map((offset) => -Math.round(sexagesimal(offset) * 60));
+  const lengths = untils.split(' ').map(sexagesimal);
+  let minutes = 0;
+  const periods = [...order].map((digit, index) => {
+    minutes += lengths[index] ?? 0;
+    const until = index === order.length - 1 ? Infinity : Math.round(minutes * 60) * 1000;
+    return { until, seconds: seconds[sexagesimal(digit)] ?? 0 };
+  });
+  zones.set(name, periods);
+  return periods;
+}
+
+/**
+ * A number such as `-2m.s`: minutes to the base 60, with digits from 0 to X.
+ * @param {string} text
+ */
+function sexagesimal(text) {
+  const point = text.includes('.') ? text.indexOf('.') : text.length;
+  let sum = 0;
+  for (const [index, digit] of [...text].entries()) {
+    if (digit === '-' || digit === '.') continue;
+    sum += DIGITS.indexOf(digit) * 60 ** (index < point ? point - index - 1 : point - index);
   }
-  const parts = Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]));
-  return {
-    day: DAYS.indexOf(String(parts['weekday']).toLowerCase()),
-    minute: Number(parts['hour']) * 60 + Number(parts['minute']),
-  };
+  return text.startsWith('-') ? -sum : sum;
 }

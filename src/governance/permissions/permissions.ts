@@ -110,13 +110,16 @@ export function answerFor(
     const who = { agentId: agent.id, agentName: agent.name, onBehalfOf: principal?.onBehalfOf ?? null, run };
     return { ...who, action, resourceType, resourceId, parameters, verdict, policies };
   });
-  return refusal === null ? answer : { ...refused('extension_refused'), refused: refusal, looked: answer.looked };
+  return refusal === null
+    ? answer
+    : { ...refused('extension_refused'), refused: refusal, looked: answer.looked, zones: answer.zones };
 }
 
 /** While an agent is observed, it may do what no policy decides. */
 function observed(agent: Agent, answer: PermissionAnswer, at: string): PermissionAnswer {
   if (answer.reason !== 'no_policy_allows' || !isObserved(agent, at)) return answer;
-  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, looked: answer.looked };
+  const { looked, zones } = answer;
+  return { effect: 'allow', reason: null, policies: [], requirement: null, observed: true, looked, zones };
 }
 
 function refused(reason: AnswerReason): PermissionAnswer {
@@ -124,11 +127,11 @@ function refused(reason: AnswerReason): PermissionAnswer {
 }
 
 function answerOfPolicies(principal: Principal | null, { evaluate, defaultEffect }: DecidingRules): PermissionAnswer {
-  const { effect: verdict, policies, requirement, used, limited, looked } = evaluate();
+  const { effect: verdict, policies, requirement, used, limited, looked, zones } = evaluate();
   const answer = (effect: PolicyEffect, reason: AnswerReason | null): PermissionAnswer => {
     const asked =
       effect === 'require_approval' && requirement ? requirementFor(requirement, principal?.person?.id ?? null) : null;
-    return { effect, reason, policies, requirement: asked, used, limited, looked };
+    return { effect, reason, policies, requirement: asked, used, limited, looked, zones };
   };
   if (verdict === null && limited !== undefined) return answer('deny', 'limit_reached');
   if (verdict === null) return answer(defaultEffect, defaultEffect === 'allow' ? null : 'no_policy_allows');
@@ -284,7 +287,7 @@ export class Permissions {
     const { active: stops } = this.stops;
     const rules = { evaluate, defaultEffect, at, guards: this.guards, stops };
     const answer = answerFor({ agent, subject: question.subject }, question, principal, rules);
-    const { requirement, policies, stopId, observed, used = [], limited = [], looked = [] } = answer;
+    const { requirement, policies, stopId, observed, used = [], limited = [], looked = [], zones } = answer;
     const otherwise = answer.reason === 'no_policy_allows' ? inForce.allowingOtherwise(question) : null;
     const refusal = refusalOf(answer, agent, question, principal, otherwise);
     const principalRevision = principal?.person?.revision;
@@ -298,6 +301,7 @@ export class Permissions {
       ...(used.length > 0 && { used: used.map(recordedUse) }),
       ...(limited.length > 0 && { limited: limited.map(recordedUse) }),
       ...recordedFacts(looked, facts),
+      ...(zones !== undefined && { zones }),
     };
     return { refusal, requirement, policies, basis, used };
   }

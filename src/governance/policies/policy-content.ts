@@ -61,7 +61,7 @@ export function hashedContent(policy: Policy): string {
 }
 
 /** The version of the rules by which policies are evaluated: raised whenever the same policies would decide otherwise. */
-export const EVALUATION = 2;
+export const EVALUATION = 3;
 
 /** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
 export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;

@@ -7,6 +7,18 @@ import type { FoundDatabase } from '../database/start-condition';
  */
 export const SCHEMA_VERSION = 1_765_700_000_000;
 
+/**
+ * The time zones with which this version of the schema decides: the version of the IANA database, and the SHA-256 of the
+ * offsets of all zones in the year after `from`. Releases whose answers differ do not write side by side, so another
+ * `answers` needs a higher {@link SCHEMA_VERSION}.
+ */
+export const SCHEMA_ZONES = {
+  schema: 1_765_700_000_000,
+  version: '2026f',
+  from: '2026-11-27',
+  answers: 'cc8564618a437f82858da9a4ed593aaeaaa0a8af3be327f1ded3d3c62af3d53b',
+};
+
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 /** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;

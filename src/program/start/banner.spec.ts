@@ -2,6 +2,7 @@ import { banner, localUrl, type StartReport } from './banner';
 
 const REPORT: StartReport = {
   database: '/var/lib/governance.db',
+  zones: '2026f',
   head: { sequence: 12, hash: '3f9c0b6e8d2a4f7190c5e1b7a6d483523f9c0b6e8d2a4f7190c5e1b7a6d48352' },
   url: 'http://localhost:3000',
   hasConsole: true,
@@ -16,6 +17,7 @@ describe('banner', () => {
 The governance service is ready.
   Database  /var/lib/governance.db
   Chain     12 entries, head 3f9c0b6e8d2a…
+  Zones     IANA 2026f
   API       http://localhost:3000/api/v1
   Console   http://localhost:3000/console
   Docs      http://localhost:3000/docs

@@ -2,6 +2,8 @@
 export interface StartReport {
   /** Where the records are, without a password. */
   readonly database: string;
+  /** The version of the IANA database of time zones. */
+  readonly zones: string;
   /** Length of the chain and the hash of its last entry. */
   readonly head: { readonly sequence: number; readonly hash: string };
   /** Without a trailing slash. */
@@ -16,12 +18,22 @@ export interface StartReport {
 const SHOWN_HASH_DIGITS = 12;
 
 /** A few lines; what follows "Try" can be pasted into a shell. */
-export function banner({ database, head, url, hasConsole, hasDocs, generatedKey, warnings }: StartReport): string {
+export function banner({
+  database,
+  zones,
+  head,
+  url,
+  hasConsole,
+  hasDocs,
+  generatedKey,
+  warnings,
+}: StartReport): string {
   const api = `${url}/api/v1`;
   const rows: readonly (readonly [string, string | null])[] = [
     ...warnings.map((warning) => ['WARNING', warning] as const),
     ['Database', database],
     ['Chain', chainState(head)],
+    ['Zones', `IANA ${zones}`],
     ['API', api],
     ['Console', hasConsole ? `${url}/console` : null],
     ['Docs', hasDocs ? `${url}/docs` : null],

@@ -8,6 +8,7 @@ import { type AppOptions, createApp } from '../../create-app';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
 import { banner, localUrl } from './banner';
+import { ZONES_VERSION } from '../../governance/policies/conditions/time-zone';
 import { startFailure } from './start-failure';
 import { shutDown } from '../../http/shutdown/shutdown';
 
@@ -40,6 +41,7 @@ function bannerOf(application: NestExpressApplication): string {
   const configuration = application.get(Configuration);
   return banner({
     database: application.get(Database).location,
+    zones: ZONES_VERSION,
     head: application.get(LedgerService).head,
     url: localUrl(configuration.host, portOf(application)),
     hasConsole: configuration.consoleEnabled,

@@ -1,3 +1,4 @@
+import moment from 'moment-timezone';
 import type { ClockCondition } from '../../../src/governance/policies/conditions/clock';
 import { isOnParameter, type ParameterCondition } from '../../../src/governance/policies/conditions/condition';
 import type { EvaluationSubject } from '../../../src/governance/policies/patterns/subjects';
@@ -10,6 +11,13 @@ import type { Evaluation, EvaluationRequest } from '../../../src/governance/poli
 export function oracle(policies: readonly PolicyRules[], request: EvaluationRequest): Evaluation {
   const matching = policies.filter((policy) => matches(policy, request));
   const highest = Math.max(...matching.map((policy) => policy.priority));
+  const isClocked = policies.some(
+    (policy) =>
+      policy.priority >= highest &&
+      policy.conditions.some((condition) => 'clock' in condition) &&
+      matches({ ...policy, conditions: [] }, request),
+  );
+  const zones = isClocked && request.isReview !== true ? { zones: moment.tz.dataVersion } : {};
   const counting = matching.filter((policy) => policy.priority === highest);
   for (const effect of ['deny', 'require_approval', 'allow'] as const) {
     const deciding = counting.filter((policy) => policy.effect === effect).sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -18,10 +26,11 @@ export function oracle(policies: readonly PolicyRules[], request: EvaluationRequ
         effect,
         requirement: effect === 'require_approval' ? combinedByRule(deciding.map(({ approval }) => approval)) : null,
         policies: deciding.slice(0, 10).map(({ id, name, version }) => ({ id, name, version, effect })),
+        ...zones,
       };
     }
   }
-  return { effect: null, policies: [], requirement: null };
+  return { effect: null, policies: [], requirement: null, ...zones };
 }
 
 function matches(policy: PolicyRules, request: EvaluationRequest): boolean {
@@ -108,17 +117,14 @@ function isWithinSpan(condition: ClockCondition, at: string): boolean {
   return known;
 }
 
-/** Going back from the time minute by minute, the span begins before it ends. */
+/** By the local time that Moment Timezone computes from the same database. */
 function findsStart({ clock, days, value: [start, end] }: ClockCondition, at: string): boolean {
-  for (let minute = 0; minute < 24 * 60; minute += 1) {
-    const text = new Date(Date.parse(at) - minute * 60_000).toLocaleString('en-GB', {
-      ...{ timeZone: clock, weekday: 'short', hour: '2-digit', minute: '2-digit' },
-    });
-    if (minute > 0 && text.endsWith(end.replace('24:00', '00:00'))) return false;
-    if (text.endsWith(start)) return days?.some((day) => text.toLowerCase().startsWith(day)) ?? true;
-    if (minute === 0 && text.endsWith(end.replace('24:00', '00:00'))) return false;
-  }
-  return false;
+  const local = moment.tz(at, clock);
+  const [time, day] = [local.format('HH:mm'), local.day()];
+  const isOn = (weekday: number): boolean =>
+    days?.some((name) => name === moment.weekdaysShort(weekday).toLowerCase()) ?? true;
+  if (start < end) return isOn(day) && time >= start && time < end;
+  return time >= start ? isOn(day) : time < end && isOn((day + 6) % 7);
 }
 
 function tokensOf(pointer: string): string[] {

@@ -110,6 +110,37 @@ describe('A condition', () => {
     ['UTC', weekend, ['22:00', '06:00'], '2026-01-05T06:00:00.000Z', false],
     ['UTC', ['fri'], ['22:00', '00:00'], '2026-01-03T00:00:00.000Z', false],
     ['UTC', ['fri'], ['24:00', '01:00'], '2026-01-03T00:30:00.000Z', true],
+    // British Columbia stays at UTC-7 from November 2026 on.
+    ['America/Vancouver', null, ['08:00', '17:00'], '2026-11-27T15:00:00.000Z', true],
+    ['America/Vancouver', null, ['08:00', '17:00'], '2026-11-27T14:59:00.000Z', false],
+    ['America/Vancouver', null, ['08:00', '17:00'], '2027-01-15T00:00:00.000Z', false],
+    ['America/Vancouver', null, ['08:00', '17:00'], '2027-07-01T15:00:00.000Z', true],
+    // 02:00 to 03:00 is missing: the span begins at the jump.
+    ['Europe/Berlin', null, ['02:30', '04:00'], '2026-03-29T00:59:59.999Z', false],
+    ['Europe/Berlin', null, ['02:30', '04:00'], '2026-03-29T01:00:00.000Z', true],
+    ['Europe/Berlin', null, ['01:30', '02:30'], '2026-03-29T01:00:00.000Z', false],
+    ['Europe/Berlin', null, ['02:15', '02:45'], '2026-03-29T01:00:00.000Z', false],
+    // 02:00 to 03:00 comes twice.
+    ['Europe/Berlin', null, ['02:30', '02:45'], '2026-10-25T00:30:00.000Z', true],
+    ['Europe/Berlin', null, ['02:30', '02:45'], '2026-10-25T01:00:00.000Z', false],
+    ['Europe/Berlin', null, ['02:30', '02:45'], '2026-10-25T01:30:00.000Z', true],
+    // 02:00 to 02:30 is missing, and 01:30 to 02:00 comes twice.
+    ['Australia/Lord_Howe', null, ['02:15', '03:00'], '2026-10-03T15:29:00.000Z', false],
+    ['Australia/Lord_Howe', null, ['02:15', '03:00'], '2026-10-03T15:30:00.000Z', true],
+    ['Australia/Lord_Howe', null, ['01:45', '01:50'], '2026-04-04T14:45:00.000Z', true],
+    ['Australia/Lord_Howe', null, ['01:45', '01:50'], '2026-04-04T15:15:00.000Z', true],
+    // Samoa had no Friday, 30 December 2011: what begins on it begins at the jump.
+    ['Pacific/Apia', ['fri'], ['00:00', '24:00'], '2011-12-30T09:59:00.000Z', false],
+    ['Pacific/Apia', ['fri'], ['00:00', '24:00'], '2011-12-30T10:00:00.000Z', false],
+    ['Pacific/Apia', ['fri'], ['22:00', '06:00'], '2011-12-30T10:00:00.000Z', true],
+    ['Pacific/Apia', ['thu'], ['22:00', '06:00'], '2011-12-30T10:00:00.000Z', false],
+    // Ireland's winter and Morocco's Ramadan have the negative saving.
+    ['Europe/Dublin', null, ['01:30', '03:00'], '2026-03-29T01:00:00.000Z', true],
+    ['Europe/Dublin', null, ['01:30', '01:40'], '2026-10-25T01:30:00.000Z', true],
+    ['Africa/Casablanca', null, ['02:30', '04:00'], '2026-02-15T02:00:00.000Z', false],
+    ['Africa/Casablanca', null, ['02:30', '04:00'], '2026-02-15T02:30:00.000Z', true],
+    ['Africa/Casablanca', null, ['02:30', '04:00'], '2026-03-22T02:00:00.000Z', true],
+    ['europe/berlin', null, ['08:00', '09:00'], '2026-07-01T06:30:00.000Z', true],
   ])('by the clock of %s, on %j between %j, at %s is %s', (clock, days, value, at, expected) =>
     expect(truth({ clock, days, op: 'between', value }, undefined, at)).toBe(expected),
   );

@@ -186,6 +186,8 @@ type ConditionTest = (request: ConditionRequest, facts: ConditionFacts) => Truth
 
 export interface CompiledCondition {
   readonly test: ConditionTest;
+  /** Whether it reads the clock of a time zone. */
+  readonly hasZone?: true;
   /** What it asks besides the request, or null where nothing can be known; absent if it asks nothing else. */
   readonly question?: (request: ConditionRequest) => ConditionQuestion | null;
 }
@@ -193,7 +195,9 @@ export interface CompiledCondition {
 export function compileCondition(condition: PolicyCondition): CompiledCondition {
   if ('earlier' in condition) return onRun(condition);
   if ('claim' in condition) return onClaims(condition);
-  return { test: condition.op === 'between' ? clockTest(condition) : parameterTest(condition) };
+  return condition.op === 'between'
+    ? { test: clockTest(condition), hasZone: true }
+    : { test: parameterTest(condition) };
 }
 
 /** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */

@@ -18,8 +18,9 @@ import {
 import { ApiMember } from '../../../http/openapi/answer-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
 import { withinFault } from '../patterns/resources';
-import { type Day, DAYS, isTimeOfDay, isTimeZone } from './clock';
+import { type Day, DAYS, isTimeOfDay } from './clock';
 import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
+import { findTimeZone } from './time-zone';
 
 const MOST_VALUES = 100;
 const COMPARING = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
@@ -130,7 +131,7 @@ function anyJson(rule: MemberRule): Shape {
 }
 
 function zoneFault(zone: string): string | undefined {
-  return isTimeZone(zone) ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
+  return findTimeZone(zone) !== null ? undefined : 'must be the name of an IANA time zone, such as "Europe/Berlin"';
 }
 
 function confidenceFault(value: unknown): string | undefined {

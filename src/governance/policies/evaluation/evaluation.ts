@@ -51,6 +51,11 @@ export interface Evaluation {
    * if they did.
    */
   readonly looked?: readonly AskedFact[] | undefined;
+  /**
+   * The version of the IANA database; present if a policy about the request whose priority is that of the deciding ones or
+   * higher has a condition on a clock.
+   */
+  readonly zones?: string | undefined;
 }
 
 /** What a condition of a policy asks besides the request. */

@@ -3,6 +3,7 @@ import { inTurns } from '../../../core/concurrency/turn';
 import { ZERO } from '../../../core/values/decimal';
 import { sumName } from '../../../ledger/records/sum-key';
 import { type ConditionFacts, NO_FACTS } from '../conditions/condition';
+import { ZONES_VERSION } from '../conditions/time-zone';
 import { askedUses, type AskedUse, fits, type LimitUse } from '../limits/limit';
 import { textsOf } from '../patterns/subjects';
 import {
@@ -10,10 +11,12 @@ import {
   compareByAge,
   compilePolicy,
   type CompiledPolicy,
+  isAbout,
   matchesBesidesPath,
   matchesConditions,
   type PolicyRules,
   priorityOf,
+  usesPath,
 } from './compiled-policy';
 import type { AskedFact, DecidingPolicy, Evaluation, EvaluationRequest, Facts, PolicyEffect } from './evaluation';
 import { allowingOtherwise, bestEffectFor, explanationOf, type Explanation } from './explanation';
@@ -48,6 +51,8 @@ export class PolicyEvaluator {
   private readonly index = new PolicyIndex();
   /** The few policies that depend on more than the request: what they ask is gathered before an evaluation. */
   private readonly asking = new PolicyIndex();
+  /** The policies with a condition on a clock. */
+  private readonly clocked = new PolicyIndex();
   private changes = 0;
   private knownSet: string | null = null;
 
@@ -87,11 +92,13 @@ export class PolicyEvaluator {
       this.policies.delete(id);
       this.index.remove(policy);
       if (asksMore(policy)) this.asking.remove(policy);
+      if (hasZone(policy)) this.clocked.remove(policy);
     }
     const fresh = added.filter(({ reference }) => !this.policies.has(reference.id));
     for (const policy of fresh) this.policies.set(policy.reference.id, policy);
     this.index.add(fresh);
     this.asking.add(fresh.filter(asksMore));
+    this.clocked.add(fresh.filter(hasZone));
     this.changes += 1;
     this.knownSet = null;
   }
@@ -118,19 +125,18 @@ export class PolicyEvaluator {
    */
   evaluate(request: EvaluationRequest, facts?: Facts, asks?: Asks): Evaluation {
     const asked = this.asked(request, facts);
-    if (facts === undefined || this.asksNothing) return verdictOn(asked, this.index);
+    if (facts === undefined || this.asksNothing) return this.withZones(verdictOn(asked, this.index), asked);
     const known = asks ?? this.asks(request);
     const uses = this.usesNow(known, asked, facts);
     const reached = reachedBy(uses);
     const evaluation = verdictOn({ ...asked, reached }, this.index);
-    const [first] = evaluation.policies;
-    const rank = first === undefined ? -Infinity : this.rankOf(first.id);
+    const rank = this.rankOfFirst(evaluation);
     const counts = (id: string): boolean => priorityOf(this.rankOf(id)) >= priorityOf(rank);
     const used = uses.filter(({ policy: { id } }) => this.rankOf(id) === rank && !reached.has(id));
     const limited = uses.filter((use) => counts(use.policy.id) && !fits(use));
     const looked = known.facts.filter(({ policyId }) => counts(policyId));
     return {
-      ...evaluation,
+      ...this.withZones(evaluation, asked),
       ...(used.length > 0 && { used }),
       ...(limited.length > 0 && { limited }),
       ...(looked.length > 0 && { looked }),
@@ -164,6 +170,20 @@ export class PolicyEvaluator {
     });
   }
 
+  /** Names the database of time zones if a clock counted. */
+  private withZones(evaluation: Evaluation, asked: Asked): Evaluation {
+    if (this.clocked.isEmpty || asked.request.isReview === true) return evaluation;
+    const least = priorityOf(this.rankOfFirst(evaluation));
+    const counts = this.clocked
+      .offered(asked, (policy, request, use) => isAbout(policy, request) && usesPath(policy, use))
+      .some(({ rank }) => priorityOf(rank) >= least);
+    return counts ? { ...evaluation, zones: ZONES_VERSION } : evaluation;
+  }
+
+  private rankOfFirst({ policies: [first] }: Evaluation): number {
+    return first === undefined ? -Infinity : this.rankOf(first.id);
+  }
+
   private rankOf(id: string): number {
     return this.policies.get(id)?.rank ?? -Infinity;
   }
@@ -183,6 +203,10 @@ export class PolicyEvaluator {
 
 function asksMore({ limits, conditions }: CompiledPolicy): boolean {
   return limits.length > 0 || conditions.some(({ question }) => question !== undefined);
+}
+
+function hasZone({ conditions }: CompiledPolicy): boolean {
+  return conditions.some((condition) => condition.hasZone === true);
 }
 
 function factsOf({ reference, conditions }: CompiledPolicy, request: EvaluationRequest): AskedFact[] {

@@ -1,0 +1,152 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import moment from 'moment-timezone';
+import { findTimeZone, zoneNames, ZONES_VERSION } from '../../src/governance/policies/conditions/time-zone';
+import { SCHEMA_ZONES, SCHEMA_VERSION } from '../../src/ledger/schema/schema-version';
+import { describeOnSqlite } from '../support/database/database-kind';
+
+const [FIRST, LAST] = [Date.parse('1970-01-01T00:00:00Z'), Date.parse('2037-12-31T00:00:00Z')];
+const NAMES = moment.tz.names().sort();
+const SYSTEM = '/usr/share/zoneinfo/tzdata.zi';
+/** Zones that are others in 2025b, the version of Debian 12: later rules, corrected history, and, in EET and WET, its older rules. */
+const CHANGED_SINCE_2025B: readonly string[] = [
+  'Africa/Casablanca',
+  'Africa/El_Aaiun',
+  'America/Bogota',
+  'America/Edmonton',
+  'America/Ensenada',
+  'America/Havana',
+  'America/Inuvik',
+  'America/Rainy_River',
+  'America/Santa_Isabel',
+  'America/Tijuana',
+  'America/Vancouver',
+  'America/Winnipeg',
+  'America/Yellowknife',
+  'Asia/Tehran',
+  'Canada/Central',
+  'Canada/Mountain',
+  'Canada/Pacific',
+  'Cuba',
+  'EET',
+  'Europe/Chisinau',
+  'Europe/Tiraspol',
+  'Iran',
+  'Mexico/BajaNorte',
+  'WET',
+];
+
+type Change = readonly [time: number, offset: number];
+
+function periodsOf(name: string): NonNullable<ReturnType<typeof findTimeZone>>['periods'] {
+  const zone = findTimeZone(name);
+  if (zone === null) throw new Error(`The database has no zone ${name}`);
+  return zone.periods;
+}
+
+/** The instants in a span at which the offset changes, with the seconds of the new one. */
+function changesOf(name: string, from: number, to: number): Change[] {
+  const periods = periodsOf(name);
+  return periods.flatMap(({ start, offset }, index): Change[] =>
+    start >= from && start < to && offset !== periods[index - 1]?.offset ? [[start, offset / 1000]] : [],
+  );
+}
+
+/** What `zdump` says of all zones that the system has. */
+function systemChanges(names: readonly string[]): Map<string, Change[]> {
+  const { stdout } = spawnSync('zdump', ['-v', '-c', '1970,2038', ...names], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  const changes = new Map<string, Change[]>(names.map((name) => [name, []]));
+  const offsets = new Map<string, number>();
+  for (const line of stdout.split('\n')) {
+    const [, name = '', text = '', offset] = /^(\S+)\s+(\S.*?) UTC? = .* gmtoff=(-?\d+)$/.exec(line) ?? [];
+    if (offset === undefined) continue;
+    const [time, seconds] = [Date.parse(`${text} UTC`), Number(offset)];
+    const before = offsets.get(name);
+    offsets.set(name, seconds);
+    if (before !== undefined && before !== seconds && time >= FIRST && time < LAST)
+      changes.get(name)?.push([time, seconds]);
+  }
+  return changes;
+}
+
+// Independent of the database, so once is enough.
+describeOnSqlite('The time zones of the release', () => {
+  it('are all that the package has', () => {
+    expect([...zoneNames()].sort()).toEqual(NAMES.map((name) => name.toLowerCase()).sort());
+  });
+
+  it('have the local times that Moment Timezone and the offline verifier compute, before and after every change', () => {
+    const asked = NAMES.map(
+      (name) =>
+        [
+          name,
+          periodsOf(name).flatMap(({ start }) => (Number.isFinite(start) ? [start - 1, start, start + 1_800_000] : [])),
+        ] as const,
+    );
+    const input = JSON.stringify(asked);
+    const { stdout, stderr } = spawnSync(process.execPath, [join(__dirname, 'zone-readings.mjs')], {
+      input,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
+    });
+    expect(stderr).toBe('');
+    const verified = JSON.parse(stdout) as [number, number][][];
+    for (const [index, [name, times]] of asked.entries()) {
+      const zone = findTimeZone(name);
+      const rules = moment.tz.zone(name);
+      const ours = times.map((time) => {
+        const { day, minute } = zone?.timeAt(new Date(time).toISOString()) ?? { day: -1, minute: -1 };
+        return [day, minute];
+      });
+      expect([name, verified[index]]).toEqual([name, ours]);
+      const theirs = times.map((time) => {
+        // Moment rounds offsets to whole minutes where it formats, so the offset itself is asked for.
+        const local = new Date(time - Math.round((rules?.utcOffset(time) ?? 0) * 60) * 1000);
+        return [local.getUTCDay(), local.getUTCHours() * 60 + local.getUTCMinutes()];
+      });
+      expect([name, ours]).toEqual([name, theirs]);
+    }
+  });
+
+  const system = existsSync(SYSTEM) ? /^# version (\S+)/.exec(readFileSync(SYSTEM, 'utf8'))?.[1] : undefined;
+  (system === undefined ? it.skip : it)(
+    `change when those of this system do, from 1970 to 2037 (system ${system ?? 'without zones'}, release ${ZONES_VERSION})`,
+    () => {
+      const names = NAMES.filter((name) => existsSync(join('/usr/share/zoneinfo', name)));
+      expect(names.length).toBeGreaterThan(400);
+      const theirs = systemChanges(names);
+      const different = names.filter(
+        (name) => JSON.stringify(theirs.get(name)) !== JSON.stringify(changesOf(name, FIRST, LAST)),
+      );
+      if (system === ZONES_VERSION) expect(different).toEqual([]);
+      else if (system === '2025b') expect(different).toEqual(CHANGED_SINCE_2025B);
+      else
+        process.stderr.write(`Not compared: the system has ${system}. ${different.length} zones differ: ${different.join()}\n`);
+    },
+  );
+
+  it('are those that were recorded with the version of the schema', () => {
+    const from = Date.parse(SCHEMA_ZONES.from);
+    const year = [...zoneNames()].sort().map((name) => {
+      const start = periodsOf(name).findLast((period) => period.start <= from)?.offset;
+      return [name, start, changesOf(name, from, from + 365 * 86_400_000)];
+    });
+    const answers = createHash('sha256').update(JSON.stringify(year)).digest('hex');
+    const advice =
+      'The package has another database of time zones. If `answers` differs, replicas of both releases would decide ' +
+      'differently: add a migration and raise SCHEMA_VERSION. Then record schema, version, from (today) and answers.';
+    expect({ advice, ...SCHEMA_ZONES }).toEqual({
+      advice,
+      schema: SCHEMA_VERSION,
+      version: ZONES_VERSION,
+      from: SCHEMA_ZONES.from,
+      answers,
+    });
+  });
+});

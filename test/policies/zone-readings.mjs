@@ -1,0 +1,12 @@
+/** Prints, for the zones and instants on standard input, what the clock of the offline verifier reads. */
+import { readingIn } from '../../verifier/evaluation/clock.mjs';
+
+const chunks = [];
+for await (const chunk of process.stdin) chunks.push(chunk);
+const readings = JSON.parse(Buffer.concat(chunks).toString()).map(([zone, times]) =>
+  times.map((time) => {
+    const { day, minute } = readingIn(zone, new Date(time));
+    return [day, minute];
+  }),
+);
+process.stdout.write(JSON.stringify(readings));
