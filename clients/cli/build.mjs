@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPackage, compile } from '../build-package.mjs';
@@ -8,6 +8,8 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const root = join(folder, '..', '..');
 /** Files that commands read from next to their code. */
 const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(root, name));
+/** Of the time zones of the release, gov takes the names. */
+const ZONES = join(root, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];
 
@@ -16,4 +18,7 @@ await buildPackage(folder, madeFrom, (dist) => {
   compile(folder, dist);
   chmodSync(join(dist, 'cli', 'src', 'main.js'), 0o755);
   for (const path of DATA) copyFileSync(path, join(dist, basename(path)));
+  const { zones, links } = JSON.parse(readFileSync(ZONES, 'utf8'));
+  const names = [...zones.map((zone) => zone.split('|')[0]), ...links.map((link) => link.split('|')[1])];
+  writeFileSync(join(dist, 'zones.json'), JSON.stringify(names.map((name) => name.toLowerCase()).sort()));
 });

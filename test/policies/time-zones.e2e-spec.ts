@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import moment from 'moment-timezone';
 import { findTimeZone, zoneNames, ZONES_VERSION } from '../../src/governance/policies/conditions/time-zone';
 import { SCHEMA_ZONES, SCHEMA_VERSION } from '../../src/ledger/schema/schema-version';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
+import { ROOT } from '../support/documents/markdown';
 import { describeOnSqlite } from '../support/database/database-kind';
 
 const [FIRST, LAST] = [Date.parse('1970-01-01T00:00:00Z'), Date.parse('2037-12-31T00:00:00Z')];
@@ -127,7 +131,9 @@ describeOnSqlite('The time zones of the release', () => {
       if (system === ZONES_VERSION) expect(different).toEqual([]);
       else if (system === '2025b') expect(different).toEqual(CHANGED_SINCE_2025B);
       else
-        process.stderr.write(`Not compared: the system has ${system}. ${different.length} zones differ: ${different.join()}\n`);
+        process.stderr.write(
+          `Not compared: the system has ${system}. ${different.length} zones differ: ${different.join()}\n`,
+        );
     },
   );
 
@@ -148,5 +154,61 @@ describeOnSqlite('The time zones of the release', () => {
       from: SCHEMA_ZONES.from,
       answers,
     });
+  });
+});
+
+describe('An entry that a clock decided', () => {
+  const EXECUTE = '/api/v1/agents/clerk/execute';
+  let app: TestApp;
+  let folder: string;
+  beforeAll(async () => {
+    app = await createTestApp();
+    folder = mkdtempSync(join(tmpdir(), 'zones-'));
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  it('names the version of the time zones, and a verifier with another one cannot decide', async () => {
+    await send(app, 'POST', '/api/v1/agents', { body: { name: 'clerk', description: 'Files.', capabilities: ['*'] } });
+    const conditions = [{ clock: 'America/Vancouver', op: 'between', value: ['00:00', '24:00'] }];
+    const policy = {
+      name: 'day',
+      version: '1.0',
+      effect: 'allow',
+      subjects: ['*'],
+      actions: ['file'],
+      resources: ['*'],
+    };
+    expect((await send(app, 'POST', '/api/v1/policies', { body: { ...policy, conditions } })).status).toBe(201);
+    const request = { action: 'file', resourceType: 'paper', resourceId: 'a' };
+    const { body } = await send(app, 'POST', EXECUTE, { body: request });
+    const other = { ...policy, name: 'plain', actions: ['read'] };
+    await send(app, 'POST', '/api/v1/policies', { body: other });
+    await send(app, 'POST', EXECUTE, { body: { ...request, action: 'read' } });
+    const entries = (await send(app, 'GET', '/api/v1/audit?action=execution.authorized')).body.data;
+    const zones = entries.map(({ details }: { details: Record<string, unknown> }) => [
+      details['action'],
+      details['zones'],
+    ]);
+    expect(Object.fromEntries(zones)).toEqual({ file: ZONES_VERSION, read: undefined });
+
+    const id = String(body.id ?? body.executionId);
+    const { text } = await send(app, 'GET', `/api/v1/executions/${id}/evidence`);
+    const { publicKey } = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body;
+    const file = join(folder, 'decision.evidence.json');
+    writeFileSync(file, text);
+    const verdict = (program: string): [number | null, string | undefined] => {
+      const run = spawnSync(process.execPath, [program, file, '--public-key', publicKey], { encoding: 'utf8' });
+      return [run.status, (run.stdout || run.stderr).trimEnd().split('\n').at(-1)];
+    };
+    expect(verdict(join(ROOT, 'verifier', 'main.mjs'))).toEqual([0, 'RECOMPUTED: authorized as recorded']);
+    const copy = join(folder, 'verifier');
+    cpSync(join(ROOT, 'verifier'), copy, { recursive: true });
+    const undecided = [2, `UNDECIDED: zones ${ZONES_VERSION}`];
+    expect(verdict(join(copy, 'main.mjs'))).toEqual(undecided);
+    writeFileSync(join(copy, 'zones.json'), '{"version":"2099a","zones":["UTC|UTC|0|0|"],"links":[]}');
+    expect(verdict(join(copy, 'main.mjs'))).toEqual(undecided);
   });
 });
