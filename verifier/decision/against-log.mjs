@@ -3,7 +3,7 @@ import { isErased } from '../entry-check.mjs';
 import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { AUTHORISING } from './history.mjs';
-import { claimsIn, earlierIn, isClaimOf, isEarlier } from './looking.mjs';
+import { claimsIn, earlierIn, isClaimOf, isEarlier, reachText } from './looking.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
@@ -23,8 +23,8 @@ export class AgainstLog {
   erasedClaims = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
-  /** What its agent was authorized to do in its run so far. @type {Json[]} */
-  #inRun = [];
+  /** The entries so far that authorized something in its run, or for its agent as late as its policies look. @type {Json[]} */
+  #authorizing = [];
   /** The claims of its entity so far. @type {Map<string, Json>} */
   #claims = new Map();
   /** Stops that are active so far. @type {Map<string, Json>} */
@@ -46,6 +46,7 @@ export class AgainstLog {
     this.target = this.asked && entityIn(String(this.asked['resourceId']));
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
+    this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
     this.named = history.namedAgents;
     this.passkeys = history.namedPasskeys;
@@ -68,8 +69,12 @@ export class AgainstLog {
       else this.later.push({ sequence, action });
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
-    if (AUTHORISING.includes(action) && state?.run !== undefined && state.run === this.asked?.['run'])
-      this.#inRun.push(state);
+    if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
+      this.#authorizing.push({
+        subjectId,
+        timestamp: entry['timestamp'],
+        state: { ...state, parameters: null, result: null },
+      });
     if (action === 'claim.added' && isErased(entry) && !own && entry['audit'].entityId === this.target)
       this.erasedClaims += 1;
     if (subjectType === 'claim' && state?.entityId === this.target) this.#claims.set(subjectId, state);
@@ -82,7 +87,7 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectNewest({ sequence, audit, state }) {
+  #expectNewest({ sequence, timestamp, audit, state }) {
     for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)
@@ -97,10 +102,16 @@ export class AgainstLog {
         `other policies were in force: the log has ${this.#inForce.size}, the file ${rules.policies.length}`,
       );
     this.#expectNotStopped({ sequence, audit, state });
-    this.#expectAllLooked({ sequence, audit, state });
+    this.#expectAllLooked({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
+  }
+
+  /** @param {Json} state of an execution */
+  #mayBeEarlier(state) {
+    if (state['run'] !== undefined && state['run'] === this.asked?.['run']) return true;
+    return this.looksBack && state['agentId'] === this.asked?.['agentId'];
   }
 
   /** @param {Json} entry of the file, before it took place */
@@ -116,12 +127,14 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectAllLooked({ sequence, audit, state }) {
+  #expectAllLooked({ sequence, timestamp, audit, state }) {
     for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];
-      const earlier = asking && this.#inRun.find((one) => one['id'] !== state.id && isEarlier(asking, one, state));
-      if (executionId === null && earlier !== undefined)
-        this.#differ(sequence, `${earlier['id']} had been authorized before in the run`);
+      const earlier =
+        asking &&
+        this.#authorizing.find((one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }));
+      if (executionId === null && asking !== undefined && earlier !== undefined)
+        this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(asking)}`);
     }
     for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];

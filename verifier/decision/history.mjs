@@ -76,7 +76,7 @@ export class History {
   }
 
   /**
-   * An execution as the first entry that authorised it left it.
+   * The first entry that authorised an execution.
    * @param {string} id
    * @param {number} before
    * @returns {Json | undefined}
@@ -86,7 +86,7 @@ export class History {
       (entry) => isAbout(entry, 'execution', id) && AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
     );
     if (found !== undefined) this.#named.add(found);
-    return found?.['state'];
+    return found;
   }
 
   /**

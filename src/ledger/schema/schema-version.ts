@@ -5,7 +5,7 @@ import type { FoundDatabase } from '../database/start-condition';
  * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
  * longer understands the schema, stops writing before it changes.
  */
-export const SCHEMA_VERSION = 1_765_700_000_000;
+export const SCHEMA_VERSION = 1_766_000_000_000;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 /** Waits for the running batch. */
