@@ -73,7 +73,14 @@ const ON_POSTGRES = {
   mail: ['mails'],
   lists: ['large-totals', 'lists'],
   openapi: ['any-input'],
-  policies: ['large-policy-sets', 'used-limits', 'earlier-executions', 'claims-of-entities', 'gathered-facts'],
+  policies: [
+    'large-policy-sets',
+    'used-limits',
+    'earlier-executions',
+    'recent-executions',
+    'claims-of-entities',
+    'gathered-facts',
+  ],
   process: ['clock', 'failed-start'],
   records: [
     ...['agent-changes', 'agent-filters', 'agents', 'claims', 'entities', 'idempotency', 'idempotency-over-time'],

@@ -299,6 +299,7 @@ const EXECUTION_OUTCOMES: readonly [
 
 interface EarlierCondition {
     readonly earlier: string;
+    readonly within?: string | null;
     readonly resource?: 'same' | null;
     readonly op: 'exists';
     readonly value: boolean;

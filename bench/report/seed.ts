@@ -3,6 +3,7 @@ import { createApp } from '../../src/create-app';
 import { AGENT } from '../../src/governance/agents/agent.entity';
 import { DECISION, proposedNote } from '../../src/governance/decisions/decision.entity';
 import { EXECUTION, noteOf } from '../../src/governance/executions/execution.entity';
+import { resourceKey } from '../../src/governance/policies/conditions/condition';
 import { type Caller, unlimited } from '../../src/ledger/caller';
 import type { Command, LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
@@ -125,7 +126,7 @@ function addExecution(transaction: LedgerTransaction, index: number, agents: rea
     onBehalfOf: null,
     principal: null,
     run: null,
-    resourceKey: null,
+    resourceKey: resourceKey(EXECUTION_SAMPLE),
     runBy: '',
     grantId: null,
     instead: null,

@@ -88,6 +88,53 @@ describe('The verifier, on what conditions looked up', () => {
     );
   });
 
+  it('recomputes by what the agent did within a time, and finds in the log what is left out', async () => {
+    await createAgent(app, { name: 'mailer', capabilities: ['read', 'mail'] });
+    await createPolicy(app, { name: 'reads', actions: ['read', 'mail'] });
+    const conditions = [{ earlier: 'rea*', within: 'PT4H', op: 'exists', value: true }];
+    await createPolicy(app, { name: 'recent', effect: 'deny', actions: ['mail'], conditions });
+    const ask = async (action: string, run?: string): Promise<Parsed> => {
+      const body = { action, resourceType: 'mail', resourceId: 'm', run };
+      return (await send(app, 'POST', '/api/v1/agents/mailer/execute', { body })).body;
+    };
+    const before = await ask('mail');
+    const read = await ask('read', 'a');
+    await ask('mail', 'b');
+    const { data } = (await send(app, 'GET', '/api/v1/executions?action=mail&outcome=denied')).body;
+    const exported = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    const outputs: string[] = [];
+    for (const execution of [before, data[0]]) {
+      const text = await decisionFileOf(app, execution);
+      expect(await runProgram('assemble-file', app.url, execution.id)).toBe(text);
+      const { exitCode, output } = await verifyFile(text, publicKey, exported);
+      expect({ exitCode, output }).toMatchObject({ exitCode: 0, output: expect.stringContaining('RECOMPUTED') });
+      outputs.push(output);
+    }
+    expect(outputs[0]).toMatch(
+      /condition \[0\] of recent 1\.0 found no earlier rea\* within PT4H; a file alone does not/,
+    );
+    expect(outputs[1]).toMatch(/of recent 1\.0, exe_\w+ had been authorized before within PT4H\./);
+    // The file tells of what another agent did, or what was done long before.
+    for (const change of [
+      (entry: Parsed): void => void (entry.state.agentId = 'agt_01J00000000000000000000000'),
+      (entry: Parsed): void =>
+        void (entry.timestamp = new Date(Date.parse(entry.timestamp) - 14_400_001).toISOString()),
+    ]) {
+      const forged = await verifyChanged(data[0], (entry) => {
+        if (entry.subjectId === read.id) change(entry);
+      });
+      expect(forged).toMatch(/DIFFERENCE .*no earlier execution exe_\w+ as the condition \[0\] of recent asks/);
+    }
+    // The entry says that there was nothing: the log has it, unless it is too old.
+    const { text, publicKey: key } = forge(await decisionFileOf(app, data[0]), (file) => {
+      const own = file.entries.find(({ subjectId }: Parsed) => subjectId === data[0].id);
+      own.audit.details.earlier[0].executionId = null;
+    });
+    expect((await verifyFile(text, key, exported)).output).toMatch(
+      /DIFFERENCE entry \d+: exe_\w+ had been authorized before within PT4H/,
+    );
+  });
+
   it('weighs the claims that were looked at, and finds those that were not', async () => {
     const { id: entityId } = await createEntity(app);
     const conditions = [{ claim: 'iban', op: 'supports', parameter: '/iban', value: 0.9 }];

@@ -4,7 +4,7 @@ import { entityIn } from '../evaluation/resources.mjs';
 import { isStopping } from '../evaluation/stops.mjs';
 import { rejectionEnd } from './asking.mjs';
 import { AUTHORISING } from './history.mjs';
-import { claimsIn, earlierIn, isClaimOf, isEarlier } from './looking.mjs';
+import { claimsIn, earlierIn, isClaimOf, isEarlier, reachText } from './looking.mjs';
 import { asAgent } from './reviewer.mjs';
 
 /**
@@ -26,8 +26,8 @@ export class AgainstLog {
   erasedUses = 0;
   /** Policies in force so far. @type {Set<string>} */
   #inForce = new Set();
-  /** What was authorized in the runs so far. @type {Json[]} */
-  #inRun = [];
+  /** The entries so far that authorized something in the runs, or for the agents where policies look back. @type {Json[]} */
+  #authorizing = [];
   /** The claims of the entities so far. @type {Map<string, Json>} */
   #claims = new Map();
   /** Stops that are active so far. @type {Map<string, Json>} */
@@ -58,9 +58,11 @@ export class AgainstLog {
     const executions = states('execution');
     this.targets = new Set(executions.flatMap(({ resourceId }) => entityIn(String(resourceId)) ?? []));
     this.runs = new Set(executions.flatMap(({ run }) => run ?? []));
+    this.agentIds = new Set(executions.map(({ agentId }) => agentId));
     this.hashes = new Set(executions.map(({ actionHash }) => actionHash));
     this.entries = new Map(file.entries.map((entry) => [entry['sequence'], entry]));
     this.policies = new Map(file.policies.map((policy) => [policy.id, policy]));
+    this.looksBack = file.policies.some(({ conditions = [] }) => conditions.some(({ within }) => Boolean(within)));
     this.rules = new Map(file.rules.map((rules) => [rules.hash, rules]));
     this.named = history.namedAgents;
     this.passkeys = history.namedPasskeys;
@@ -83,7 +85,12 @@ export class AgainstLog {
       else this.later.push({ sequence, action });
     }
     if (subjectType === 'agent' && this.names.has(subjectId) && state) this.#agents.set(subjectId, state);
-    if (AUTHORISING.includes(action) && this.runs.has(state?.run)) this.#inRun.push(state);
+    if (AUTHORISING.includes(action) && state && this.#mayBeEarlier(state))
+      this.#authorizing.push({
+        subjectId,
+        timestamp: entry['timestamp'],
+        state: { ...state, parameters: null, result: null },
+      });
     if (action === 'claim.added' && isErased(entry) && !own && this.targets.has(entry['audit'].entityId))
       this.erasedClaims += 1;
     if (subjectType === 'claim' && this.targets.has(state?.entityId)) this.#claims.set(subjectId, state);
@@ -137,7 +144,7 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectNewest({ sequence, audit, state, timestamp }) {
+  #expectNewest({ sequence, timestamp, audit, state }) {
     for (const { id, revision } of this.named.filter(({ before }) => before === sequence)) {
       const newest = this.#agents.get(id)?.['revision'];
       if (newest !== revision)
@@ -154,10 +161,15 @@ export class AgainstLog {
     this.#expectNotStopped({ sequence, audit, state });
     this.#expectNotRejected({ sequence, audit, state, timestamp });
     this.#expectOwnKey({ sequence, audit, state });
-    this.#expectAllLooked({ sequence, audit, state });
+    this.#expectAllLooked({ sequence, timestamp, audit, state });
     const proposer = this.#agents.get(state?.proposedBy);
     if (audit.details.verdict === 'approve' && proposer?.['status'] === 'suspended')
       this.#differ(sequence, 'it was approved while the agent that asked for it was suspended');
+  }
+
+  /** @param {Json} state of an execution */
+  #mayBeEarlier(state) {
+    return this.runs.has(state['run']) || (this.looksBack && this.agentIds.has(state['agentId']));
   }
 
   /** @param {Json} entry of the file, before it took place */
@@ -198,12 +210,14 @@ export class AgainstLog {
   }
 
   /** @param {Json} entry of the file, before it took place */
-  #expectAllLooked({ sequence, audit, state }) {
+  #expectAllLooked({ sequence, timestamp, audit, state }) {
     for (const { policyId, condition, executionId } of earlierIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];
-      const earlier = asking && this.#inRun.find((one) => one['id'] !== state.id && isEarlier(asking, one, state));
-      if (executionId === null && earlier !== undefined)
-        this.#differ(sequence, `${earlier['id']} had been authorized before in the run`);
+      const earlier =
+        asking &&
+        this.#authorizing.find((one) => one['subjectId'] !== state.id && isEarlier(asking, one, { state, timestamp }));
+      if (executionId === null && asking !== undefined && earlier !== undefined)
+        this.#differ(sequence, `${earlier['subjectId']} had been authorized before ${reachText(asking)}`);
     }
     for (const { policyId, condition, entityId, ids } of claimsIn(audit.details)) {
       const asking = this.policies.get(policyId)?.conditions?.[condition];

@@ -104,7 +104,7 @@ export function recomputeVerdict({ state, audit, sequence, timestamp }, history,
   report.expect('policySet', details.policySet, hashOf(rules.policies.map(({ id }) => id)));
   const { action, resourceType, resourceId, parameters } = state;
   const kept = keptByLimits(details);
-  const known = found({ state, audit, sequence }, rules.policies, history, report);
+  const known = found({ state, audit, sequence, timestamp }, rules.policies, history, report);
   const given = { action, resourceType, resourceId, parameters, time: new Date(timestamp), kept, known, principal };
   // A resume that is repeated is refused where policies allowed it at first, and only the observation would do so now.
   const isRepeated = audit.action === 'execution.resume_denied' && audit.reason === 'no_policy_allows';

@@ -116,7 +116,7 @@ export class History {
   }
 
   /**
-   * An execution as the first entry that authorised it left it.
+   * The first entry that authorised an execution.
    * @param {string} id
    * @param {number} before
    * @returns {Json | undefined}
@@ -124,7 +124,7 @@ export class History {
   earlier(id, before) {
     return this.of('execution', id).find(
       (entry) => AUTHORISING.includes(entry['action']) && entry['sequence'] < before,
-    )?.['state'];
+    );
   }
 
   /**

@@ -2,6 +2,7 @@ import { isActionMet } from '../evaluation/actions.mjs';
 import { isBeforePolicies, matching } from '../evaluation/evaluate.mjs';
 import { isSupported, scalarAt } from '../evaluation/conditions.mjs';
 import { ZONES } from '../evaluation/zone-data.mjs';
+import { milliseconds } from '../evaluation/requirement.mjs';
 import { entityIn, withoutSlash } from '../evaluation/resources.mjs';
 
 /**
@@ -41,7 +42,7 @@ export function found(entry, policies, history, report) {
  * @param {Report} report
  * @returns {Map<string, Truth>}
  */
-function foundEarlier({ state, audit, sequence }, policies, history, report) {
+function foundEarlier({ state, audit, sequence, timestamp }, policies, history, report) {
   /** @type {Map<string, Truth>} */
   const known = new Map();
   for (const { policyId, condition: index, executionId } of earlierIn(audit.details)) {
@@ -52,16 +53,18 @@ function foundEarlier({ state, audit, sequence }, policies, history, report) {
       continue;
     }
     const earlier = executionId === null ? undefined : history.earlier(executionId, sequence);
-    if (executionId !== null && (earlier === undefined || !isEarlier(condition, earlier, state)))
+    const isFound = earlier !== undefined && isEarlier(condition, earlier, { state, timestamp });
+    if (executionId !== null && !isFound)
       report.differ(
         `the file has no earlier execution ${executionId} as the condition [${index}] of ${policy.name} asks`,
       );
     known.set(`${policyId} ${index}`, (executionId !== null) === condition.value);
     const asked = `the condition [${index}] of ${policy.name} ${policy.version}`;
+    const reach = reachText(condition);
     report.say(
       executionId === null
-        ? `By the word of the entry, ${asked} found no earlier ${condition.earlier} in the run; a file alone does not show that.`
-        : `For ${asked}, ${executionId} had been authorized before in the run.`,
+        ? `By the word of the entry, ${asked} found no earlier ${condition.earlier} ${reach}; a file alone does not show that.`
+        : `For ${asked}, ${executionId} had been authorized before ${reach}.`,
     );
   }
   return known;
@@ -104,19 +107,27 @@ function foundClaims({ state, audit, sequence }, policies, history, report) {
 /**
  * Whether an execution is one that the condition asks for.
  * @param {Condition} condition
- * @param {Json} earlier its state
- * @param {Json} asked
+ * @param {Json} authorizing the entry that authorised it
+ * @param {Json} asking the entry that asks
  */
-export function isEarlier({ earlier: pattern = '', resource }, earlier, asked) {
+export function isEarlier({ earlier: pattern = '', within, resource }, authorizing, asking) {
+  const [earlier, asked] = [authorizing['state'], asking['state']];
   const isSame =
     earlier['resourceType'] === asked['resourceType'] && pathOf(earlier['resourceId']) === pathOf(asked['resourceId']);
+  const isInReach = within
+    ? Date.parse(authorizing['timestamp']) >= Date.parse(asking['timestamp']) - milliseconds(within)
+    : asked['run'] !== undefined && earlier['run'] === asked['run'];
   return (
-    asked['run'] !== undefined &&
-    earlier['run'] === asked['run'] &&
+    isInReach &&
     earlier['agentId'] === asked['agentId'] &&
     isActionMet(pattern, earlier['action']) &&
     (resource !== 'same' || isSame)
   );
+}
+
+/** @param {Condition} condition */
+export function reachText({ within }) {
+  return within ? `within ${within}` : 'in the run';
 }
 
 /**
@@ -152,8 +163,8 @@ export function expectLooked({ state, audit }, request, agent, { verdict, polici
   const open = { ...request, kept: new Set(), known: () => /** @type {const} */ (true) };
   const asking = isUnasked ? [] : matching(agent, open, policies).filter(({ priority }) => priority >= highest);
   const expected = asking.flatMap(({ id, conditions = [] }) =>
-    conditions.flatMap(({ earlier }, condition) =>
-      earlier === undefined || state['run'] === undefined ? [] : [{ policyId: id, condition }],
+    conditions.flatMap(({ earlier, within }, condition) =>
+      earlier === undefined || (!within && state['run'] === undefined) ? [] : [{ policyId: id, condition }],
     ),
   );
   const named = earlierIn(audit.details).map(({ policyId, condition }) => ({ policyId, condition }));

@@ -2,6 +2,7 @@ import { amountText } from '../evaluation/limits.mjs';
 import { canonicalJson } from '../canonical-json.mjs';
 import { isObject, memberFaults } from '../entry-check.mjs';
 import { KINDS, SEALED } from '../hashed-forms.mjs';
+import { milliseconds } from '../evaluation/requirement.mjs';
 import { parseStrictly } from '../strict-json.mjs';
 
 /**
@@ -32,7 +33,7 @@ const RULES = ['defaultEffect', 'evaluation', 'hash', 'policies'];
 const NOT_CONTENT = ['status', 'warnings', 'createdAt'];
 const CONTENT = (KINDS['policy']?.members ?? []).filter((name) => !NOT_CONTENT.includes(name));
 const APPROVAL = ['approvers', 'decideWithin', 'executeWithin', 'riskLevel'];
-const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'resource', 'claim', 'op', 'value'];
+const CONDITION = ['parameter', 'clock', 'days', 'earlier', 'within', 'resource', 'claim', 'op', 'value'];
 const LIMIT = ['max', 'of', 'per', 'by'];
 const PERIODS = ['hour', 'day', 'week', 'month'];
 const OPERATORS = [
@@ -254,12 +255,16 @@ function isLimit(limit) {
 /** @param {unknown} condition */
 function isCondition(condition) {
   if (!isObject(condition) || !Object.keys(condition).every((name) => CONDITION.includes(name))) return false;
-  const { parameter, clock, days = [], earlier, resource = null, claim, op, value } = condition;
+  const { parameter, clock, days = [], earlier, within = null, resource = null, claim, op, value } = condition;
   if (!OPERATORS.includes(String(op)) || !isListOf(days, isText)) return false;
   if (claim !== undefined) return isText(claim) && op === 'supports' && isText(parameter) && typeof value === 'number';
   if (earlier !== undefined)
     return (
-      isText(earlier) && op === 'exists' && typeof value === 'boolean' && (resource === 'same' || resource === null)
+      isText(earlier) &&
+      op === 'exists' &&
+      typeof value === 'boolean' &&
+      (resource === 'same' || resource === null) &&
+      (within === null || (typeof within === 'string' && milliseconds(within) > 0))
     );
   if (op === 'between') return isText(clock) && isListOf(value, isText);
   if (['in', 'not_in'].includes(String(op)) && !Array.isArray(value)) return false;

@@ -7,7 +7,7 @@ import { isUnmistakable, plainForm } from './spelling.mjs';
  * @typedef {Readonly<Record<string, unknown>>} JsonObject
  * @typedef {{ parameters: JsonObject, time: Date }} Asked
  * @typedef {true | false | undefined} Truth
- * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
+ * @typedef {Readonly<{ parameter?: string, clock?: string, days?: readonly string[], earlier?: string, within?: string | null, resource?: string | null, claim?: string, op: string, value: unknown }>} Condition
  */
 
 /** Stands for a value that is not there. */

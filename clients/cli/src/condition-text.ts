@@ -47,18 +47,18 @@ export interface Asked {
 /** All conditions of a policy that matched, each with the value that it saw: what is unknown lets one match that restricts. */
 export function matchedConditions(conditions: readonly Condition[], { parameters, run }: Asked): string[] {
   return conditions.map((condition) => {
-    const isUnknown = condition.earlier !== undefined && run === undefined;
+    const isUnknown = condition.earlier !== undefined && !condition.within && run === undefined;
     return `${textOf(condition, parameters)}${isUnknown ? ': no run is given (--run), so this is unknown' : ''}`;
   });
 }
 
 function textOf(
-  { parameter, clock, days, earlier, resource, claim, op, value }: Condition,
+  { parameter, clock, days, earlier, within, resource, claim, op, value }: Condition,
   parameters: unknown,
 ): string {
   const wanted = `${op} ${shownJson(value)}`;
   if (earlier !== undefined)
-    return `that there was${value === true ? '' : ' no'} ${earlier}${resource === 'same' ? ' on the same resource' : ''} before in the run`;
+    return `that there was${value === true ? '' : ' no'} ${earlier}${resource === 'same' ? ' on the same resource' : ''} before ${within ? `within ${within}` : 'in the run'}`;
   if (claim !== undefined)
     return `that claims of ${claim} support ${String(parameter)} with at least ${shownJson(value)}: it is ${shownValue(valueAt(parameters, String(parameter)))}`;
   if (parameter === undefined) return `the time in ${String(clock)} ${wanted}${days ? ` on ${days.join(', ')}` : ''}`;

@@ -2248,6 +2248,11 @@ export interface components {
              */
             earlier?: string;
             /**
+             * @description With `earlier`: a duration, in any run or none, instead of the run.
+             * @example PT4H
+             */
+            within?: string | null;
+            /**
              * @description With `earlier`: on the same resource.
              * @example same
              * @enum {string|null}
@@ -2491,6 +2496,8 @@ export interface components {
                 days?: components["schemas"]["DayOfWeek"][] | null;
                 /** @description Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`. */
                 earlier?: string;
+                /** @description With `earlier`: an ISO 8601 duration up to `P7D`, in any run or none. Default: in the same run. */
+                within?: string | null;
                 /**
                  * @description With `earlier`: on the same resource. Default: on any.
                  * @enum {string|null}

@@ -28,9 +28,18 @@ export function durationFault(text: string): string | undefined {
 
 /** ISO 8601: when a valid duration that begins at `start` ends. */
 export function endOf(duration: string, start: string): string {
+  return new Date(Date.parse(start) + millisecondsOf(duration)).toISOString();
+}
+
+/** ISO 8601: when a valid duration that ends at `end` begins. */
+export function startOf(duration: string, end: string): string {
+  return new Date(Date.parse(end) - millisecondsOf(duration)).toISOString();
+}
+
+function millisecondsOf(duration: string): number {
   const milliseconds = parseDuration(duration);
   if (milliseconds === undefined) throw new Error(`"${duration}" is not a duration.`);
-  return new Date(Date.parse(start) + milliseconds).toISOString();
+  return milliseconds;
 }
 
 /** Zero if the text is not a duration. */

@@ -1,11 +1,11 @@
 import type { Agent } from '../agents/agent.entity';
 import { ENTITY } from '../entities/governed-entity.entity';
 import { actionHash } from '../executions/execution-rules';
-import { type Execution, EXECUTION, resourceKeyOf } from '../executions/execution.entity';
+import { type Execution, EXECUTION } from '../executions/execution.entity';
 import type { JsonObject } from '../../core/json/json-value';
 import type { LedgerTransaction } from '../../ledger/ledger-transaction';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation';
-import { entityIdIn } from '../policies/conditions/condition';
+import { entityIdIn, resourceKey } from '../policies/conditions/condition';
 import type { RequestedAction } from '../permissions/permissions';
 import {
   type GivenPrincipal,
@@ -52,7 +52,7 @@ export async function askedExecution(
     actionHash: actionHash(asked),
     principal: onBehalfOf?.subject ?? null,
     run: run ?? null,
-    resourceKey: resourceKeyOf(run ?? null, resourceType, resourceId),
+    resourceKey: resourceKey({ resourceType, resourceId }),
     policies,
     decisionId: null,
     result: null,

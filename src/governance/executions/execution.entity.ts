@@ -41,6 +41,8 @@ const AWAITS_RESUME = `"outcome" = 'approved'`;
 export const WAS_AUTHORISED = `"outcome" IN ('authorized', 'running', 'executed', 'failed', 'interrupted')`;
 /** The condition of the index by which those of a run are found. */
 const IS_EARLIER = `"run" IS NOT NULL AND ${WAS_AUTHORISED}`;
+/** The condition of the indexes by which those of a time are found. */
+export const IS_RECENT = `"erased" = 'false' AND ${WAS_AUTHORISED}`;
 
 /** Other parameters that a reviewer would approve, and the grant for them; null: they have to be asked for. */
 export interface InsteadApproved {
@@ -77,6 +79,8 @@ const OUTCOMES =
 @Index(['run', 'createdSequence'], { where: '"run" IS NOT NULL' })
 @Index(['grantId', 'createdSequence'], { where: '"grantId" IS NOT NULL' })
 @Index(['run', 'agentId', 'action', 'resourceKey'], { where: IS_EARLIER })
+@Index(['agentId', 'action', 'createdSequence'], { where: IS_RECENT })
+@Index(['agentId', 'resourceKey', 'action', 'createdSequence'], { where: IS_RECENT })
 @Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
 @Index(['createdSequence'], { where: `"erased" = 'false'` })
 export class Execution {
@@ -196,7 +200,7 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly run!: string | null;
 
-  /** The resource as conditions on the run compare it; null without a run. Not hashed. */
+  /** The resource as conditions on earlier executions compare it; null once erased. Not hashed. */
   @Column('text', { nullable: true })
   readonly resourceKey!: string | null;
 
@@ -258,16 +262,17 @@ export const EXECUTION: RecordKind<Execution> = {
   ],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
-  unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal, run = null, ...row }, entry) =>
-    (row['resourceKey'] ?? null) === resourceKeyOf(run, String(row['resourceType']), String(row['resourceId'])) &&
+  unhashedAgree: ({ entityId, outcome, runBy, onBehalfOf, principal, ...row }, entry) =>
+    (row['resourceKey'] ?? null) === resourceKeyOf(row) &&
     entityId === entry.entityId &&
     (outcome === 'running') === (runBy !== '') &&
     principal === subjectIn(onBehalfOf ?? null),
 };
 
-/** What `resourceKey` has to hold. */
-export function resourceKeyOf(run: SqlValue, resourceType: string, resourceId: string): string | null {
-  return run === null ? null : resourceKey({ resourceType, resourceId });
+/** What `resourceKey` has to hold in a stored row. */
+function resourceKeyOf({ erased, resourceType, resourceId }: Readonly<Record<string, SqlValue>>): string | null {
+  if (erased === 'true') return null;
+  return resourceKey({ resourceType: String(resourceType), resourceId: String(resourceId) });
 }
 
 /** Of a stored `onBehalfOf`, which an altered row may hold in any form. */

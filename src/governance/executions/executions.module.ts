@@ -7,12 +7,17 @@ import { ExecutionCompletions, InterruptedExecutions } from './execution-complet
 import { ExecutionRunner } from './execution-runner';
 import { EXECUTION } from './execution.entity';
 import { ExecutionsController } from './executions.controller';
+import { RecentExecutions1766000000000 } from './recent-executions.migration';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { StopsModule } from '../stops/stops.module';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [EXECUTION] }), DiscoveryModule, StopsModule],
+  imports: [
+    LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [RecentExecutions1766000000000] }),
+    DiscoveryModule,
+    StopsModule,
+  ],
   controllers: [ExecutionsController],
   providers: [
     ExecutionRunner,

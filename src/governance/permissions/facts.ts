@@ -19,6 +19,7 @@ import {
   type KnownClaim,
 } from '../policies/conditions/condition';
 import type { AskedFact, Facts } from '../policies/evaluation/evaluation';
+import { recentSql, TOO_MANY_ACTIONS, tooManyActions } from './recent-executions';
 import type { Asks } from '../policies/evaluation/policy-evaluator';
 
 /** Sorts behind everything that begins alike: an action has at most this many characters. */
@@ -50,7 +51,7 @@ interface ClaimRow {
 export interface FactSource {
   /** The values of sums. Absent: no limit is to count as reached. */
   readonly sums?: (keys: readonly SumKey[]) => Promise<readonly (string | undefined)[]>;
-  /** The ids of executions that were authorised before in a run, whatever became of them; null where there is none. */
+  /** The ids of executions that were authorised before, whatever became of them; null where there is none. */
   readonly earlier: (keys: readonly EarlierKey[]) => Promise<readonly (string | null)[]>;
   /** What is claimed; null where nothing is known. */
   readonly claims: (keys: readonly ClaimKey[]) => Promise<readonly Known[]>;
@@ -61,6 +62,8 @@ export interface FactSource {
 export class FactReader {
   private readonly earlierNow: string;
   private readonly earlierThen: string;
+  private readonly recentNow: string;
+  private readonly recentThen: string;
   private readonly claimsNow: string;
 
   constructor(
@@ -71,6 +74,8 @@ export class FactReader {
     const { dialect } = database;
     this.earlierNow = earlierSql(dialect, '');
     this.earlierThen = earlierSql(dialect, authorisedBy(dialect));
+    this.recentNow = recentSql(dialect);
+    this.recentThen = recentSql(dialect, upToIn(dialect), authorisedBy(dialect));
     this.claimsNow = claimsSql(dialect);
   }
 
@@ -113,16 +118,19 @@ export class FactReader {
     };
   }
 
-  private askedEarlier({ run, agentId, action, resource }: EarlierKey, besides = ''): RowsAsked {
+  private askedEarlier({ run, since, agentId, action, resource }: EarlierKey, besides = ''): RowsAsked {
     const from = action.endsWith('*') ? action.slice(0, -1) : action;
     const to = from === action ? action : from + BEHIND;
-    const dependsOn = [{ kind: EXECUTION, values: { run } }];
-    return { name: 'earlier', sql: this.earlierNow, key: [run, agentId, from, to, resource, besides], dependsOn };
+    const key = [since ?? run, agentId, from, to, resource, besides];
+    return since === null
+      ? { name: 'earlier', sql: this.earlierNow, key, dependsOn: [{ kind: EXECUTION, values: { run } }] }
+      : { name: 'recent', sql: this.recentNow, key, dependsOn: [{ kind: EXECUTION, values: { agentId } }] };
   }
 
   private askedThen(earlier: EarlierKey, upTo: number): RowsAsked {
-    const { key, dependsOn } = this.askedEarlier(earlier);
-    return { name: 'earlier then', sql: this.earlierThen, key: [...key, upTo], dependsOn };
+    const asked = this.askedEarlier(earlier);
+    const sql = earlier.since === null ? this.earlierThen : this.recentThen;
+    return { ...asked, name: `${asked.name} then`, sql, key: [...asked.key, upTo] };
   }
 
   private askedClaims({ entityId, predicate }: ClaimKey): RowsAsked {
@@ -153,7 +161,10 @@ export class FactReader {
 }
 
 function firstIds(found: readonly (readonly { readonly id: string | null }[])[]): (string | null)[] {
-  return found.map(([first]) => first?.id ?? null);
+  return found.map(([first]) => {
+    if (first?.id === TOO_MANY_ACTIONS) throw tooManyActions();
+    return first?.id ?? null;
+  });
 }
 
 /** Each way of asking has its own statement, so that it uses the index as far as it can. */
@@ -173,9 +184,13 @@ function earlierSql(dialect: Dialect, then: string): string {
   );
 }
 
+function upToIn(dialect: Dialect): string {
+  return dialect.jsonAt(EARLIER_COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
+}
+
 /** Whether it was authorised up to the entry that comes last in a key. */
 function authorisedBy(dialect: Dialect): string {
-  const upTo = dialect.jsonAt(EARLIER_COLUMNS.length + 1, { name: 'upTo', type: 'integer' });
+  const upTo = upToIn(dialect);
   return (
     `AND ${dialect.unindexed('"createdSequence"')} <= ${upTo} AND EXISTS (SELECT 1 FROM "ledger_entries" AS entry ` +
     `WHERE entry."subjectId" = "executions"."id" AND entry."action" IN (${ACTIONS}) AND entry."sequence" <= ${upTo})`

@@ -9,7 +9,7 @@ import { sha256 } from '../../ledger/chain/hash-chain';
 import { Database } from '../../ledger/database/database';
 import { EntryReader } from '../../ledger/reading/entry-reader';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import { type ContentHashes, EVALUATION, hashedContent, rulesHash } from './policy-content';
+import { type ContentHashes, EVALUATIONS, hashedContent, rulesHash } from './policy-content';
 
 /** Policies read at once. */
 const CHUNK = 50;
@@ -120,8 +120,7 @@ export class PastPolicies {
         inForce.set(policy.id, content);
         contents.set(policy.id, content);
       }
-      const defaultEffect = defaultEffectIn(hash, inForce, sequence);
-      sets.push({ hash, defaultEffect, evaluation: EVALUATION, policies: [...inForce.keys()].sort() });
+      sets.push({ hash, ...rulesBehind(hash, inForce, sequence), policies: [...inForce.keys()].sort() });
       after = upTo;
     }
     return { sets, policies: this.contentsOf(sets, contents) };
@@ -155,10 +154,15 @@ export interface PastRuleSets {
   readonly policies: AsyncGenerator<readonly string[]>;
 }
 
-/** The default effect that the hash stands for besides the policies. */
-function defaultEffectIn(hash: string, inForce: ContentHashes, sequence: number): PolicyDefaultEffect {
-  const found = POLICY_DEFAULT_EFFECTS.find((effect) => rulesHash(inForce, effect) === hash);
-  if (found !== undefined) return found;
+/** What the hash stands for besides the policies. */
+function rulesBehind(
+  hash: string,
+  inForce: ContentHashes,
+  sequence: number,
+): { readonly defaultEffect: PolicyDefaultEffect; readonly evaluation: number } {
+  for (const evaluation of EVALUATIONS)
+    for (const defaultEffect of POLICY_DEFAULT_EFFECTS)
+      if (rulesHash(inForce, defaultEffect, evaluation) === hash) return { defaultEffect, evaluation };
   throw new Error(
     `The policies in force before the entry ${sequence} are not the rules that it names: the database was altered.`,
   );

@@ -62,6 +62,8 @@ export function hashedContent(policy: Policy): string {
 
 /** The version of the rules by which policies are evaluated: raised whenever the same policies would decide otherwise. */
 export const EVALUATION = 3;
+/** The versions that entries of the same database may name, the newest first. */
+export const EVALUATIONS = [EVALUATION, 2] as const;
 
 /** Of each policy in force, by id, the hex SHA-256 of its {@link hashedContent}. */
 export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
@@ -70,11 +72,15 @@ export type ContentHashes = ReadonlyMap<string, { readonly hash: string }>;
  * Identifies everything that policies decide by: the default effect, the rules of evaluation, and the policies in force
  * with their contents. Hex SHA-256 of the RFC 8785 form of `{ defaultEffect, evaluation, policies: [[id, content hash], …] }`.
  */
-export function rulesHash(hashes: ContentHashes, defaultEffect: PolicyDefaultEffect): string {
+export function rulesHash(
+  hashes: ContentHashes,
+  defaultEffect: PolicyDefaultEffect,
+  evaluation: number = EVALUATION,
+): string {
   const policies = Array.from(hashes, ([id, { hash }]) => [id, hash] as const).sort(([one], [other]) =>
     one < other ? -1 : 1,
   );
-  return sha256(JSON.stringify({ defaultEffect, evaluation: EVALUATION, policies }));
+  return sha256(JSON.stringify({ defaultEffect, evaluation, policies }));
 }
 
 /** What has to be done about a policy; `replaced` is the version in force that it replaces. */

@@ -13,7 +13,7 @@ describeOnSqlite('gov explain of what restricts', () => {
   beforeAll(async () => {
     await buildCommandLine();
     app = await createTestApp();
-    await createAgent(app, { name: 'bot', capabilities: ['send', 'pay', 'sign', 'note'] });
+    await createAgent(app, { name: 'bot', capabilities: ['send', 'pay', 'sign', 'note', 'note-once'] });
     await createPolicy(app, { name: 'all', version: '1', actions: ['send', 'pay', 'sign'] });
     await createPolicy(app, {
       ...{
@@ -28,6 +28,10 @@ describeOnSqlite('gov explain of what restricts', () => {
     await createPolicy(app, {
       ...{ name: 'after-reading', version: '1', effect: 'deny', actions: ['send'] },
       conditions: [{ earlier: 'web.*', op: 'exists', value: true }],
+    });
+    await createPolicy(app, {
+      ...{ name: 'not-again', version: '1', effect: 'deny', actions: ['note-once'] },
+      conditions: [{ earlier: 'web.*', within: 'PT4H', op: 'exists', value: false }],
     });
     const asked = { name: 'signed', version: '1', effect: 'require_approval', actions: ['sign'], approval: APPROVAL };
     await createPolicy(app, { ...asked, conditions: [LARGE] });
@@ -72,6 +76,9 @@ describeOnSqlite('gov explain of what restricts', () => {
       '    that there was web.* before in the run: no run is given (--run), so this is unknown',
     ]);
     expect(await explained([...send, '--run', 'one'])).toEqual(['allow', '  decided by all 1']);
+    expect(await explained(['note-once', 'note', 'notes/1'])).toEqual([
+      ...['deny (policy_denied)', '  decided by not-again 1', '    that there was no web.* before within PT4H'],
+    ]);
   });
 
   it('says it of an approval, and nothing to a key that may not read policies', async () => {

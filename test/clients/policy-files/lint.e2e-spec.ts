@@ -55,6 +55,10 @@ const FAULTY: readonly object[] = [
   { earlier: 'a', op: 'exists', value: 'yes' },
   { earlier: 'a', parameter: POINTER, op: 'exists', value: true },
   { parameter: POINTER, resource: 'same', op: 'exists', value: true },
+  { parameter: POINTER, within: 'P1D', op: 'exists', value: true },
+  { claim: 'a', op: 'supports', parameter: POINTER, value: 1, within: 'P1D' },
+  { clock: ZONE, op: 'between', value: ['08:00', '09:00'], within: 'P1D' },
+  ...['P8D', 'PT0S', 'P', '4h', 'P2W', 'PT169H'].map((within) => ({ earlier: 'a', within, op: 'exists', value: true })),
 ];
 const SOUND: readonly object[] = [
   { parameter: '/a~1b/*/~0', op: 'ne', value: null },
@@ -66,6 +70,7 @@ const SOUND: readonly object[] = [
   { clock: 'UTC', op: 'between', value: ['00:00', '24:00'], days: null },
   { claim: 'iban', op: 'supports', parameter: POINTER, value: 0.9 },
   { earlier: 'web.*', resource: 'same', op: 'exists', value: false },
+  ...['PT1S', 'P7D', 'P1W', 'P1DT12H', 'PT168H'].map((within) => ({ earlier: 'a', within, op: 'exists', value: true })),
 ];
 const FAULTY_PATTERNS: readonly object[] = [
   ...['role:', 'role: ', ' ', '**', 'role:a*', 'bot*', 'u*:*', 'kind:person', 'kind:', 'role:cafe\u0301'].map(

@@ -35,6 +35,7 @@ function claimFaults({
   clock,
   days,
   earlier,
+  within,
   resource,
   op,
   value,
@@ -45,6 +46,7 @@ function claimFaults({
     clock: unknown(clock),
     days: unknown(days),
     earlier: unknown(earlier),
+    within: unknown(within),
     resource: unknown(resource),
     parameter: pointerFault(parameter) ?? (hasEach ? 'must not have a "*" with claim' : null),
     op: op === 'supports' ? null : 'must be one of supports',
@@ -55,6 +57,7 @@ function claimFaults({
 function clockFaults({
   clock,
   earlier,
+  within,
   resource,
   parameter,
   op,
@@ -66,6 +69,7 @@ function clockFaults({
   return {
     parameter: parameter === undefined ? null : 'is not known next to clock',
     earlier: earlier === undefined ? null : 'is not known next to clock',
+    within: within === undefined ? null : 'is not known next to clock',
     resource: resource === undefined ? null : 'is not known next to clock',
     clock: isZone(clock) ? null : 'must be the name of an IANA time zone, such as "Europe/Berlin"',
     op: op === 'between' ? null : 'must be one of between',
@@ -77,15 +81,36 @@ function clockFaults({
   };
 }
 
-function earlierFaults({ parameter, days, earlier, op, value }: Members): Readonly<Record<string, string | null>> {
+function earlierFaults({
+  parameter,
+  days,
+  earlier,
+  within,
+  op,
+  value,
+}: Members): Readonly<Record<string, string | null>> {
   const isPattern = typeof earlier !== 'string' || (earlier.trim() !== '' && !earlier.slice(0, -1).includes('*'));
   return {
     parameter: parameter === undefined ? null : 'is not known next to earlier',
     days: days === undefined ? null : 'is not known next to earlier',
     earlier: isPattern ? null : 'must be an action, with "*" only at its end',
+    within: isWithin(within)
+      ? null
+      : 'must be an ISO 8601 duration between one second and 7 days, such as "PT4H" or "P7D"',
     op: op === 'exists' ? null : 'must be one of exists',
     value: typeof value === 'boolean' ? null : 'must be true or false',
   };
+}
+
+const MAX_WITHIN_SECONDS = 7 * 86_400;
+const DURATION = /^P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
+
+function isWithin(within: unknown): boolean {
+  if (typeof within !== 'string') return true;
+  if (within === 'P1W') return true;
+  const [, days = 0, hours = 0, minutes = 0, seconds = 0] = DURATION.exec(within) ?? [];
+  const sum = Number(days) * 86_400 + Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
+  return sum >= 1 && sum <= MAX_WITHIN_SECONDS;
 }
 
 function isZone(zone: unknown): boolean {
@@ -93,11 +118,19 @@ function isZone(zone: unknown): boolean {
   return typeof zone === 'string' && zoneNames.has(zone.toLowerCase());
 }
 
-function parameterFaults({ parameter, days, resource, op, value }: Members): Readonly<Record<string, string | null>> {
+function parameterFaults({
+  parameter,
+  days,
+  within,
+  resource,
+  op,
+  value,
+}: Members): Readonly<Record<string, string | null>> {
   const hasEach = op === 'exists' && tokensOf(parameter).includes('*');
   return {
     parameter: pointerFault(parameter) ?? (hasEach ? 'must not have a "*" with exists' : null),
     days: days === undefined ? null : 'is not known without clock',
+    within: within === undefined ? null : 'is not known without earlier',
     resource: resource === undefined ? null : 'is not known without earlier',
     op: op === 'between' ? 'needs clock instead of parameter' : op === 'supports' ? 'needs claim' : null,
     ...(isReference(value) && COMPARING.includes(String(op))

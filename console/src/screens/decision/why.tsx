@@ -88,12 +88,13 @@ interface ConditionProps extends Pick<ConditionsProps, 'parameters'> {
 }
 
 function ConditionView({ condition, parameters }: ConditionProps): JSX.Element {
-  const { parameter, clock = '', days, earlier, resource, claim, op, value } = condition;
+  const { parameter, clock = '', days, earlier, within, resource, claim, op, value } = condition;
   const when = days ? ` on ${listText(days, 'or')}` : '';
   if (earlier !== undefined)
     return (
       <li>
-        In the same run there was {value === true ? 'an' : 'no'} earlier <code>{revealed(earlier)}</code>
+        {within ? `Within ${within}` : 'In the same run'} there was {value === true ? 'an' : 'no'} earlier{' '}
+        <code>{revealed(earlier)}</code>
         {resource === 'same' ? ' on the same resource' : ''}
       </li>
     );

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../../core/json/json-value';
+import { startOf } from '../../../core/values/duration';
 import { liesWithin, spelledPath } from '../patterns/resources';
 import type { EvaluationSubject } from '../patterns/subjects';
 import { type ClockCondition, clockTest } from './clock';
@@ -56,10 +57,12 @@ export interface ConditionRequest {
   readonly at: string;
 }
 
-/** What a policy requires of what the agent was authorised to do before, in the same run. */
+/** What a policy requires of what the agent was authorised to do before: in the same run, or within a time. */
 export interface EarlierCondition {
   /** An action, or a pattern of actions. */
   readonly earlier: string;
+  /** An ISO 8601 duration up to the time of the request, in any run or none. Left out: in the same run. */
+  readonly within?: string | null;
   /** Left out: on any resource. */
   readonly resource?: 'same' | null;
   readonly op: 'exists';
@@ -79,7 +82,10 @@ export interface ClaimCondition {
 
 /** Which earlier execution a condition looks for. */
 export interface EarlierKey {
-  readonly run: string;
+  /** Null: any run, or none. */
+  readonly run: string | null;
+  /** The first time that counts; null: all of the run. */
+  readonly since: string | null;
   readonly agentId: string;
   /** A pattern. */
   readonly action: string;
@@ -129,8 +135,8 @@ export function resourceKey({
 }
 
 /** Identifies what is looked for among what was gathered. */
-export function earlierName({ run, agentId, action, resource }: EarlierKey): string {
-  return JSON.stringify([run, agentId, action, resource]);
+export function earlierName({ run, since, agentId, action, resource }: EarlierKey): string {
+  return JSON.stringify([run, since, agentId, action, resource]);
 }
 
 /** Names what a condition asks about an entity. */
@@ -193,7 +199,7 @@ export interface CompiledCondition {
 }
 
 export function compileCondition(condition: PolicyCondition): CompiledCondition {
-  if ('earlier' in condition) return onRun(condition);
+  if ('earlier' in condition) return onEarlier(condition);
   if ('claim' in condition) return onClaims(condition);
   return condition.op === 'between'
     ? { test: clockTest(condition), hasZone: true }
@@ -215,13 +221,14 @@ export function truthOf(
   return truth;
 }
 
-/** Unknown without a run, and for a subject that is not a registered agent. */
-function onRun({ earlier: action, resource, value }: EarlierCondition): CompiledCondition {
+/** Unknown for a subject that is not a registered agent, and, unless it looks at a time, without a run. */
+function onEarlier({ earlier: action, within = null, resource, value }: EarlierCondition): CompiledCondition {
   const question = (request: ConditionRequest): { readonly earlier: EarlierKey } | null => {
-    const { run = null, subject } = request;
-    if (run === null || !('agentId' in subject) || subject.agentId === '') return null;
+    const { subject, at } = request;
+    const [run, since] = within === null ? [request.run ?? null, null] : [null, startOf(within, at)];
+    if ((run === null && since === null) || !('agentId' in subject) || subject.agentId === '') return null;
     const same = resource === 'same' ? resourceKey(request) : null;
-    return { earlier: { run, agentId: subject.agentId, action, resource: same } };
+    return { earlier: { run, since, agentId: subject.agentId, action, resource: same } };
   };
   return {
     question,

@@ -17,6 +17,7 @@ import {
 } from '../../../http/validation/shapes';
 import { ApiMember } from '../../../http/openapi/answer-members';
 import { actionPatternFault } from '../../../core/values/action-pattern';
+import { parseDuration } from '../../../core/values/duration';
 import { withinFault } from '../patterns/resources';
 import { type Day, DAYS, isTimeOfDay } from './clock';
 import { CONDITION_OPERATORS, EACH, PARAMETER_OPERATORS, type PolicyCondition, isScalar, pathOf } from './condition';
@@ -60,8 +61,17 @@ const ON_CLOCK = objectShape({
 
 const EARLIER = textShape({ max: 100, rule: actionPatternFault });
 const RESOURCE = choiceShape(['same']);
-const ON_RUN = objectShape({
+const LONGEST_WITHIN = 7 * 24 * 3_600_000;
+const WITHIN = textShape({
+  max: 100,
+  rule: (text) =>
+    parseDuration(text, LONGEST_WITHIN) === undefined
+      ? 'must be an ISO 8601 duration between one second and 7 days, such as "PT4H" or "P7D"'
+      : undefined,
+});
+const ON_EARLIER = objectShape({
   earlier: EARLIER,
+  within: { ...WITHIN, optional: true },
   resource: { ...RESOURCE, optional: true },
   op: operator(['exists']),
   value: anyJson((value) => valueFault('exists', value)),
@@ -78,7 +88,7 @@ const ON_PARAMETER = objectShape(
   operandFaults,
 );
 
-/** What a policy requires of a request, of its time, and of its run. */
+/** What a policy requires of a request, of its time, and of what its agent did before. */
 export const CONDITIONS: Shape = {
   rule: listShape({ rule: conditionFault, schema: {} }, 0, 20, 'conditions').rule,
   schema: {
@@ -96,6 +106,12 @@ export const CONDITIONS: Shape = {
           ...EARLIER.schema,
           description:
             'Instead of a parameter: an action, or a pattern of actions, that the agent was authorised to do before in the same run, with `exists`.',
+        },
+        within: {
+          ...WITHIN.schema,
+          nullable: true,
+          description:
+            'With `earlier`: an ISO 8601 duration up to `P7D`, in any run or none. Default: in the same run.',
         },
         resource: {
           ...RESOURCE.schema,
@@ -119,7 +135,7 @@ export const CONDITIONS: Shape = {
 function conditionFault(given: unknown): ReturnType<MemberRule> {
   if (isObject(given) && 'clock' in given) return ON_CLOCK.rule(given);
   if (isObject(given) && 'claim' in given) return ON_CLAIMS.rule(given);
-  return (isObject(given) && 'earlier' in given ? ON_RUN : ON_PARAMETER).rule(given);
+  return (isObject(given) && 'earlier' in given ? ON_EARLIER : ON_PARAMETER).rule(given);
 }
 
 function operator(known: readonly string[]): Shape {
@@ -217,6 +233,14 @@ export class ConditionResponse {
     example: 'look-up',
   })
   readonly earlier?: string;
+
+  @ApiMember('With `earlier`: a duration, in any run or none, instead of the run.', {
+    required: false,
+    type: String,
+    nullable: true,
+    example: 'PT4H',
+  })
+  readonly within?: string | null;
 
   @ApiMember('With `earlier`: on the same resource.', {
     required: false,

@@ -1,0 +1,212 @@
+import { Database } from '../../src/ledger/database/database';
+import type { SqlValue } from '../../src/ledger/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { type Answer, faults, type Parsed, send } from '../support/application/send';
+import { onPostgres } from '../support/database/database-kind';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { moveTime, restoreTime } from '../support/database/moved-time';
+import { nodesOf, planIn } from '../support/database/postgres-plan';
+
+const HOUR = 3_600_000;
+const RECENT = { earlier: 'fetch-*', within: 'PT4H', op: 'exists', value: true };
+
+describe('Conditions on what an agent did within a time', () => {
+  let app: TestApp;
+  let agents = 0;
+  let agent = '';
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createPolicy(app, { name: 'all', actions: ['fetch-*', 'send', 'look-up', 'pay'] });
+    await createPolicy(app, { name: 'nothing leaves', actions: ['send'], effect: 'deny', conditions: [RECENT] });
+    const lookedUp = { earlier: 'look-up', within: 'P7D', resource: 'same', op: 'exists', value: true };
+    await createPolicy(app, { name: 'refunds', actions: ['refund'], conditions: [lookedUp] });
+    const approval = { riskLevel: 'low', approvers: [{ subjects: ['*'] }], decideWithin: 'P2D', executeWithin: 'P2D' };
+    const asked = { actions: ['fetch-secret'], effect: 'require_approval', approval };
+    await createPolicy(app, { name: 'secrets', ...asked });
+    await createAgent(app, { name: 'ann', kind: 'human' });
+  });
+  beforeEach(async () => {
+    agents += 1;
+    agent = `bot-${agents}`;
+    await createAgent(app, { name: agent, capabilities: ['*'] });
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+  afterAll(async () => {
+    await restoreTime();
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const asked = (action: string, resourceId: string, more: object = {}): object => {
+    return { action, resourceType: 'order', resourceId, ...more };
+  };
+  const execute = (action: string, resourceId = 'o', more: object = {}): Promise<Answer> =>
+    send(app, 'POST', `/api/v1/agents/${agent}/execute`, { body: asked(action, resourceId, more) });
+  const evaluate = async (action: string, resourceId = 'o', more: object = {}): Promise<string> =>
+    (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent, ...asked(action, resourceId, more) } })).body
+      .effect;
+  const effect = async (action: string, resourceId = 'o', more: object = {}): Promise<string> => {
+    const said = await evaluate(action, resourceId, more);
+    expect((await execute(action, resourceId, more)).status).toBe(said === 'allow' ? 200 : 403);
+    return said;
+  };
+
+  it.each<[inWhich: string, fetching: object, sending: object]>([
+    ['another run', { run: 'a' }, { run: 'b' }],
+    ['no run', { run: 'a' }, {}],
+    ['a run, after none', {}, { run: 'a' }],
+    ['none at all', {}, {}],
+  ])('deny in %s', async (_inWhich, fetching, sending) => {
+    expect(await effect('send', 'o', sending)).toBe('allow');
+    expect((await execute('fetch-page', 'p', fetching)).status).toBe(200);
+    expect(await effect('send', 'o', sending)).toBe('deny');
+  });
+
+  it('look at the same resource, whatever its form', async () => {
+    expect(await effect('refund', 'caf\u00e9')).toBe('deny');
+    await execute('look-up', '/cafe\u0301');
+    expect(await effect('refund', 'caf\u00e9')).toBe('allow');
+    expect(await effect('refund', 'other')).toBe('deny');
+    expect(await effect('refund', 'caf\u00e9', { resourceType: 'invoice' })).toBe('deny');
+  });
+
+  it('see what the same batch has written', async () => {
+    const once = { earlier: agent, within: 'PT1H', op: 'exists', value: false };
+    await createPolicy(app, { name: `once ${agent}`, actions: [agent], conditions: [once] });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => execute(agent)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it('count an approved action from its resume, and name it in the entry', async () => {
+    const { body: secret } = await execute('fetch-secret');
+    await send(app, 'POST', `/api/v1/decisions/${secret.decisionId}/approve`, { body: { approverId: 'ann' } });
+    expect(await effect('send')).toBe('allow');
+    await send(app, 'POST', `/api/v1/executions/${secret.id}/resume`);
+    expect(await effect('send')).toBe('deny');
+    const { data } = (await send(app, 'GET', `/api/v1/executions?outcome=denied&agentId=${secret.agentId}`)).body;
+    const { sequence } = (await send(app, 'GET', `/api/v1/provenance?subjectId=${data[0].id}`)).body.data[0];
+    const entry = (await send(app, 'GET', `/api/v1/provenance/${sequence}`)).body;
+    expect(entry.audit.details.earlier).toEqual([expect.objectContaining({ condition: 0, executionId: secret.id })]);
+    const resumed = (await send(app, 'GET', `/api/v1/provenance?subjectId=${secret.id}`)).body.data;
+    const asOf = resumed.find(({ action }: Parsed) => action === 'execution.resumed').sequence;
+    expect(await evaluate('send', 'o', { asOf: asOf - 1 })).toBe('allow');
+    expect(await evaluate('send', 'o', { asOf })).toBe('deny');
+  });
+
+  it.each<[fault: string, condition: object]>([
+    ['within', { within: 'P8D' }],
+    ['within', { within: 'today' }],
+    ['within', { within: 4 }],
+    ['run', { run: 'r' }],
+    ['resource', { resource: 'other' }],
+  ])('are refused at %s', async (fault, condition) => {
+    const body = { name: agent, version: '1', effect: 'deny', subjects: ['*'], actions: ['*'], resources: ['*'] };
+    const answer = await send(app, 'POST', '/api/v1/policies', {
+      body: { ...body, conditions: [{ ...RECENT, ...condition }] },
+    });
+    expect(answer.status).toBe(400);
+    expect(Object.keys(faults(answer))).toEqual([`conditions[0].${fault}`]);
+  });
+
+  it('are hashed and answered without what was not given', async () => {
+    const conditions = [
+      { ...RECENT, resource: null },
+      { ...RECENT, within: null },
+    ];
+    const { body } = await send(app, 'POST', '/api/v1/policies', {
+      body: {
+        name: agent,
+        version: '1',
+        effect: 'deny',
+        subjects: ['*'],
+        actions: [agent],
+        resources: ['*'],
+        conditions,
+      },
+    });
+    const { within: _within, ...inRun } = RECENT;
+    expect(body.conditions).toEqual([RECENT, inRun]);
+  });
+
+  it('refuse to compare a pattern with more actions than can be looked up at once', async () => {
+    const { points } = app.application.get(Database);
+    const all = points.all.bind(points);
+    jest
+      .spyOn(points, 'all')
+      .mockImplementation((sql, parameters = []) => all(sql.replaceAll('1000', '2'), parameters));
+    const asOf: number = (await send(app, 'GET', '/api/v1/provenance?order=desc&limit=1')).body.data[0].sequence;
+    for (const name of ['fetch-a', 'fetch-b', 'fetch-c']) await execute(name);
+    const question = { ...asked('send', 'o'), agent };
+    expect(await send(app, 'POST', '/api/v1/policies/evaluate', { body: question })).toMatchObject({
+      status: 200,
+      body: { effect: 'deny' },
+    });
+    // Nothing yet, at that time.
+    expect(await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } })).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('longer pattern') } },
+    });
+  });
+
+  it('end with the time, and are read as they were', async () => {
+    const fetched = (await execute('fetch-page')).body;
+    const { body: secret } = await execute('fetch-secret');
+    await send(app, 'POST', `/api/v1/decisions/${secret.decisionId}/approve`, { body: { approverId: 'ann' } });
+    await moveTime(4 * HOUR - 60_000);
+    expect(await effect('send')).toBe('deny');
+    await moveTime(4 * HOUR + 60_000);
+    expect(await effect('send')).toBe('allow');
+    // Created long before, authorised now.
+    await moveTime(9 * HOUR);
+    expect((await send(app, 'POST', `/api/v1/executions/${secret.id}/resume`)).status).toBe(200);
+    expect(await effect('send')).toBe('deny');
+    const { data } = (await send(app, 'GET', `/api/v1/provenance?subjectId=${fetched.id}`)).body;
+    expect(await evaluate('send', 'o', { asOf: data[0].sequence - 1 })).toBe('allow');
+    expect(await evaluate('send', 'o', { asOf: data[0].sequence })).toBe('deny');
+    await moveTime(14 * HOUR);
+    expect(await effect('send')).toBe('allow');
+  });
+});
+
+describe('Looking for what was done within a time', () => {
+  it('uses indexes', async () => {
+    const app = await createTestApp();
+    const { points } = app.application.get(Database);
+    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
+    const all = points.all.bind(points);
+    const spy = jest.spyOn(points, 'all').mockImplementation((sql, parameters = []) => {
+      if (sql.includes('RECURSIVE')) statements.push([sql, parameters]);
+      return all(sql, parameters);
+    });
+    await createAgent(app, { name: 'bot', capabilities: ['send'] });
+    await createPolicy(app, { conditions: [RECENT, { ...RECENT, resource: 'same' }] });
+    const question = { agent: 'bot', action: 'send', resourceType: 'order', resourceId: 'o' };
+    for (const asOf of [undefined, 2])
+      await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } });
+    spy.mockRestore();
+    expect(statements).toHaveLength(2);
+    for (const [sql, parameters] of statements) expect(await scansIn(app, sql, parameters)).toEqual([]);
+    await app.close();
+  });
+
+  async function scansIn(app: TestApp, sql: string, parameters: readonly SqlValue[]): Promise<string[]> {
+    if (onPostgres) {
+      const nodes = nodesOf(await planIn(app.application.get(Database).points, sql, parameters));
+      return nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? String(node['Relation Name']) : []));
+    }
+    const planner = await foreignConnection(app);
+    const steps = await planner.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+    await planner.close();
+    const searches = steps.filter(({ detail }) => detail.startsWith('SEARCH executions'));
+    const byIndex =
+      /^SEARCH executions USING (?:COVERING )?INDEX \w+ \(agentId=\? AND (?:resourceKey=\? AND )?action(?:>\? AND action<\?|=\? AND createdSequence>\?)\)$/;
+    expect(searches.map(({ detail }) => (byIndex.test(detail) ? true : detail))).toEqual(searches.map(() => true));
+    return steps.flatMap(({ detail }) =>
+      /^SCAN (?!item|names|newest)/.test(detail) && !detail.includes('CONSTANT ROW') ? detail : [],
+    );
+  }
+});
