@@ -24,6 +24,8 @@ export interface DeliveryMeans extends EntrySources {
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
   readonly mayDeliver: (term: number) => boolean;
+  /** As `mayDeliver`, but also true while the process stops: a delivery under way has an outcome. */
+  readonly mayRecord: (term: number) => boolean;
   /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
   readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
 }
@@ -152,9 +154,9 @@ export class EndpointDelivery {
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
 
-  /** Null: this process may no longer deliver. */
+  /** Null: this process may no longer deliver, or record the outcome. */
   private async attempt(entry: AnsweredListedEntry): Promise<Attempt | null> {
-    const { sender, bodies, mayDeliver } = this.means;
+    const { sender, bodies, mayDeliver, mayRecord } = this.means;
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
@@ -165,7 +167,7 @@ export class EndpointDelivery {
     const { connections } = this;
     const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
     const wasCut = attempt.status === null && this.isOver;
-    return mayDeliver(term) && !wasCut ? attempt : null;
+    return mayRecord(term) && !wasCut ? attempt : null;
   }
 
   /**

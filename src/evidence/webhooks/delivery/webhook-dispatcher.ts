@@ -52,7 +52,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   ) {
     // A file has one process: however long that is delayed, no other takes over.
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
-    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
+    const holdsLease = (): boolean => this.lease.isHeldAt(steadyTime());
+    const mayDeliver = (): boolean => !this.repeated.isStopping && holdsLease();
     // Positions that arrive during a write are part of the next.
     const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
       store.writeWhile(mayDeliver, () => store.write([...wishes])),
@@ -67,6 +68,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       now: () => ledger.clockTime.getTime(),
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
+      mayRecord: (term) => term === this.lease.term && holdsLease(),
       write: async (progress) => (await writes.call({ wishes: [progress] })).has(progress.webhookId),
       fail: (progress, attempt) => this.fail(progress, attempt),
     };
