@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPackage, compile } from '../build-package.mjs';
@@ -8,8 +8,14 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const root = join(folder, '..', '..');
 /** Files that commands read from next to their code. */
 const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(root, name));
+/** What is never shown as it is: the list of the service, of which gov compiles a copy. */
+const [LIST, COPY] = [join(root, 'src', 'core', 'values'), join(folder, 'src')].map((path) =>
+  join(path, 'shown-text.ts'),
+);
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];
+
+if (!readFileSync(LIST).equals(readFileSync(COPY))) copyFileSync(LIST, COPY);
 
 await buildPackage(folder, madeFrom, (dist) => {
   if (process.argv.includes('--announce')) console.error('Building gov: this takes up to half a minute.');
