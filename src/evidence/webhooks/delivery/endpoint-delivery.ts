@@ -14,6 +14,8 @@ const SKIPPED = 1_000;
 /** Milliseconds that a delivery in progress may still take when deliveries stop. */
 const GRACE = 3_000;
 
+export type DeliveryOutcome = 'delivered' | 'failed';
+
 /** What an endpoint's deliveries need from the process. */
 export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
@@ -26,6 +28,8 @@ export interface DeliveryMeans extends EntrySources {
   readonly mayDeliver: (term: number) => boolean;
   /** As `mayDeliver`, but also true while the process stops: a delivery under way has an outcome. */
   readonly mayRecord: (term: number) => boolean;
+  /** Counts an attempt for the metrics. */
+  readonly count: (outcome: DeliveryOutcome) => void;
   /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
   readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
 }
@@ -35,6 +39,8 @@ export class EndpointDelivery {
   private readonly over = new AbortController();
   private readonly connections;
   private readonly entries: EndpointEntries;
+  /** Sequence of the entry that is being delivered; null between deliveries. */
+  private current: number | null = null;
   private writing: Promise<boolean> = Promise.resolve(true);
   private readonly ended: Promise<void>;
 
@@ -54,6 +60,11 @@ export class EndpointDelivery {
 
   get isOver(): boolean {
     return this.over.signal.aborted;
+  }
+
+  /** All entries up to this sequence are delivered, or do not concern the endpoint. */
+  get position(): number {
+    return this.current === null ? this.entries.position : this.current - 1;
   }
 
   /** Whether it delivers under this term, and knows the position that a caller has set. */
@@ -94,6 +105,7 @@ export class EndpointDelivery {
   private async run(): Promise<void> {
     while (!this.isOver) {
       const entry = await this.next();
+      this.current = entry?.sequence ?? null;
       if (entry !== null && !(await this.deliver(entry))) return;
     }
   }
@@ -124,7 +136,9 @@ export class EndpointDelivery {
       if (attempt === null) return false;
       const { status } = attempt;
       const at = this.time;
-      if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
+      const isConfirmed = status !== null && status >= 200 && status < 300;
+      this.means.count(isConfirmed ? 'delivered' : 'failed');
+      if (isConfirmed) return this.confirmed(entry.sequence, attempt, at);
       const { attempts: before, failingSince } = this.progress;
       const [attempts, since] = [before + 1, failingSince ?? at];
       const due = nextAttemptAt(
