@@ -1,15 +1,15 @@
 /**
- * Control and format characters, and separators of lines: on a terminal they act, hide or reorder text, so that a record could show
- * a verdict of its own.
+ * Characters that act on a terminal, hide or reorder text, so that a record could show a verdict of its own. The service has the
+ * same list.
  */
-const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]|\u{16fe4}/gu;
 
 /**
  * Text from a file as one line that does nothing to a terminal: such characters are shown as JSON escapes.
  * @param {string} text
  */
 export function shown(text) {
-  return text.replace(ACTING, (character) =>
+  return text.replace(UNSEEN, (character) =>
     character
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -10,8 +10,14 @@ const root = join(folder, '..', '..');
 const DATA = ['examples/demo.json', 'policies.schema.json'].map((name) => join(root, name));
 /** Of the time zones of the release, gov takes the names. */
 const ZONES = join(root, 'node_modules', 'moment-timezone', 'data', 'packed', 'latest.json');
+/** What is never shown as it is: the list of the service, of which gov compiles a copy. */
+const [LIST, COPY] = [join(root, 'src', 'core', 'values'), join(folder, 'src')].map((path) =>
+  join(path, 'shown-text.ts'),
+);
 const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
 const madeFrom = [...DATA, ...[...SOURCES, 'build.mjs'].map((name) => join(folder, name))];
+
+if (!readFileSync(LIST).equals(readFileSync(COPY))) copyFileSync(LIST, COPY);
 
 await buildPackage(folder, madeFrom, (dist) => {
   if (process.argv.includes('--announce')) console.error('Building gov: this takes up to half a minute.');

@@ -3,6 +3,7 @@ import { ORIGIN, RP_ID, SoftwareAuthenticator } from '../support/application/aut
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, issueKey } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
+import { temporaryDatabase } from '../support/database/temporary-database';
 import { moveTime, restoreTime } from '../support/database/moved-time';
 
 /** A person, with a key of their own. */
@@ -226,5 +227,47 @@ describe('Passkeys', () => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(201), 409, 409]);
     expect((await send(app, 'GET', path(who))).body.total).toBe(10);
+  });
+
+  it('of another host neither sign nor count, and the start says how many there are', async () => {
+    const [database, lines] = [await temporaryDatabase(), [] as string[]];
+    const logStream = { write: (line: string) => void lines.push(line) };
+    const startAt = (url: string): Promise<TestApp> =>
+      createTestApp({ environment: { ...database.environment, PUBLIC_URL: url }, logStream });
+    const warnings = (): string[] => lines.filter((line) => line.includes('passkeys were made for another host'));
+    const before = await startAt('https://before.example');
+    const who = await person('human', before);
+    const add = async (from: TestApp, device: SoftwareAuthenticator, host: string, by?: SoftwareAuthenticator) => {
+      const at = { rpId: host, origin: `https://${host}` };
+      const credential = device.create((await options(who, who.key, from)).body['challenge'], at);
+      const signed = { agentId: who.agent.id, credentialId: device.id, verdict: 'register' };
+      const body = { name: 'Phone', credential, ...(by && { signature: by.sign(signed, at) }) };
+      return send(from, 'POST', path(who), { key: who.key, body });
+    };
+    const [old, first, second] = [
+      new SoftwareAuthenticator(),
+      new SoftwareAuthenticator(),
+      new SoftwareAuthenticator(),
+    ];
+    const { id: oldId } = (await add(before, old, 'before.example')).body;
+    await before.close();
+    expect(warnings()).toEqual([]);
+
+    const after = await startAt('https://after.example');
+    expect(warnings()).toEqual([expect.stringContaining('1 of 1 passkeys')]);
+    const removal = (from: TestApp, body: object = {}): Promise<Answer> =>
+      send(from, 'POST', path(who, `/${oldId}/remove`), { key: who.key, body });
+    const alone = await removal(after);
+    expect(reasonOf(alone)).toEqual([403, 'signature_required']);
+    expect(alone.body.error.message).toContain('no passkey for the host "after.example"');
+    expect((await options(who, who.key, after)).body['excludeCredentials']).toEqual([]);
+    expect((await add(after, first, 'after.example')).status).toBe(201);
+    expect(reasonOf(await add(after, second, 'after.example'))).toEqual([403, 'signature_required']);
+    expect((await add(after, second, 'after.example', first)).status).toBe(201);
+    const verdict = { agentId: who.agent.id, passkeyId: oldId, verdict: 'remove' };
+    const at = { rpId: 'after.example', origin: 'https://after.example' };
+    expect((await removal(after, { signature: first.sign(verdict, at) })).status).toBe(200);
+    await after.close();
+    await database.remove();
   });
 });

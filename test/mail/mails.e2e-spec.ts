@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { MailDispatcher } from '../../src/evidence/mail/mail-dispatcher';
 import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
 import { WebhookBodies } from '../../src/evidence/webhooks/messages/webhook-bodies';
 import { AgentEmails } from '../../src/governance/agents/agent-emails';
@@ -139,6 +140,38 @@ describe('Mails', () => {
     await late.until(2);
     expect(late.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ben@example.com']]);
     await third.close();
+    await late.close();
+    await database.remove();
+  });
+
+  it('come once where the mail server confirms one while the service stops', async () => {
+    const database = await temporaryDatabase();
+    const late = await MailServer.start();
+    const environment = { ...SETTINGS, ...database.environment, SMTP_URL: late.url };
+    let confirm = (): void => undefined;
+    late.taken = () => new Promise<void>((resolve) => (confirm = resolve));
+    const first = await createTestApp({ environment });
+    await createAgent(first, { name: 'bot' });
+    await createAgent(first, { name: 'ann', kind: 'human' });
+    await put('ann', 'ann@example.com', undefined, first);
+    await propose(first, 'bot', { title: 'one' });
+    await late.until(1);
+    const dispatcher = first.application.get(MailDispatcher);
+    const destroy = dispatcher.onModuleDestroy.bind(dispatcher);
+    jest.spyOn(dispatcher, 'onModuleDestroy').mockImplementationOnce(() => {
+      const destroyed = destroy();
+      confirm();
+      return destroyed;
+    });
+    await first.close();
+    late.taken = () => Promise.resolve();
+    const second = await createTestApp({ environment });
+    await createAgent(second, { name: 'ben', kind: 'human' });
+    await put('ben', 'ben@example.com', undefined, second);
+    await propose(second, 'bot', { title: 'another' });
+    await late.until(2);
+    expect(late.received.map(({ to }) => to)).toEqual([['ann@example.com'], ['ben@example.com']]);
+    await second.close();
     await late.close();
     await database.remove();
   });

@@ -1,11 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MetricsServer } from '../../src/operations/metrics/metrics-server';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { ROOT } from '../support/documents/markdown';
 import { valueOf } from '../support/application/metric';
+import { createAgent, propose } from '../support/application/factories';
+import { WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { MailServer } from '../mail/mail-server';
 import { send } from '../support/application/send';
 
+const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 const BY_ROUTE = 'http_request_duration_seconds_count';
 
 describe('The metrics', () => {
@@ -29,8 +34,8 @@ describe('The metrics', () => {
   });
 
   it.each([
-    ['alerts.yml', /expr: '(.+)'/g, 11],
-    ['grafana-dashboard.json', /"expr": "(.+)"/g, 14],
+    ['alerts.yml', /expr: '(.+)'/g, 15],
+    ['grafana-dashboard.json', /"expr": "(.+)"/g, 20],
   ])('that deploy/%s asks for exist', async (file, expressions, count) => {
     const found = [...readFileSync(join(ROOT, 'deploy', file), 'utf8').matchAll(expressions)];
     expect(found).toHaveLength(count);
@@ -82,6 +87,52 @@ describe('The metrics', () => {
     expect(valueOf(text, 'governance_denials_total{reason="no_policy_allows"}')).toBe(2);
     expect(valueOf(text, 'governance_denials_total{reason="capability_missing"}')).toBe(1);
     expect(valueOf(text, 'governance_denials_total{reason="self_approval"}')).toBe(0);
+  });
+
+  it('describe what waits for people, and what webhooks and mails came to', async () => {
+    const [endpoint, server] = [
+      await WebhookEndpoint.start((response) => response.writeHead(500).end()),
+      await MailServer.start(),
+    ];
+    server.refuses = (address) => address === 'gone@example.com';
+    const environment = { ...DELIVERING, MAIL_FROM: 'governance@example.com', SMTP_URL: server.url };
+    const busy = await createTestApp({ environment });
+    const metric = async (name: string): Promise<number> =>
+      valueOf((await send(busy, 'GET', '/metrics')).text, name) ?? NaN;
+    const until = async (name: string, isReached: (value: number) => boolean): Promise<void> => {
+      while (!isReached(await metric(name))) await sleep(50);
+    };
+    const names = ['waiting_decisions', 'oldest_waiting_decision_seconds', 'webhook_lag_entries', 'failing_webhooks'];
+    for (const name of names) expect([name, await metric(`governance_${name}`)]).toEqual([name, 0]);
+    await createAgent(busy, { name: 'bot' });
+    for (const [name, email] of [
+      ['ann', 'ann@example.com'],
+      ['ben', 'gone@example.com'],
+    ] as const) {
+      await createAgent(busy, { name, kind: 'human' });
+      await send(busy, 'PUT', `/api/v1/agents/${name}/email`, { body: { email } });
+    }
+    const hook = { url: endpoint.url, actions: ['decision.proposed'] };
+    const { id } = (await send(busy, 'POST', '/api/v1/webhooks', { body: hook })).body;
+    await propose(busy, 'bot', { title: 'one' });
+    await propose(busy, 'bot', { title: 'two' });
+    expect(await metric('governance_waiting_decisions')).toBe(2);
+    expect(await metric('governance_oldest_waiting_decision_seconds')).toBeGreaterThan(0);
+    await until('governance_webhook_attempts_total{outcome="failed"}', (count) => count >= 1);
+    expect(await metric('governance_webhook_lag_entries')).toBe(2);
+    await until('governance_mails_total{outcome="sent"}', (count) => count === 1);
+    await until('governance_mails_total{outcome="failed"}', (count) => count === 1);
+    endpoint.answering = (response) => response.writeHead(410).end();
+    expect((await send(busy, 'POST', `/api/v1/webhooks/${id}/resume`, { body: {} })).status).toBe(200);
+    await until('governance_failing_webhooks', (count) => count === 1);
+    endpoint.answering = (response) => response.writeHead(204).end();
+    expect((await send(busy, 'POST', `/api/v1/webhooks/${id}/resume`, { body: {} })).status).toBe(200);
+    await until('governance_webhook_attempts_total{outcome="delivered"}', (count) => count === 2);
+    await until('governance_webhook_lag_entries', (count) => count === 0);
+    await until('governance_failing_webhooks', (count) => count === 0);
+    await busy.close();
+    await endpoint.close();
+    await server.close();
   });
 
   it('count requests by route template, so that paths do not create series', async () => {

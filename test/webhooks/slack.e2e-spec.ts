@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { SlackReplies } from '../../src/evidence/slack/slack.service';
 import { approve, company, type Company, DECISIONS, pending, requireApproval } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid } from '../support/application/factories';
+import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { type Answer, faults, type Parsed, send, sendRaw } from '../support/application/send';
 import { type Received, WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { schemaFaults } from './published-schemas';
@@ -275,6 +275,35 @@ describe('Slack', () => {
     while (ofIt() === undefined) await endpoint.until(endpoint.sequences.length + 1);
     expect(buttonsOf(ofIt()?.body)).toEqual([]);
     expect(ofIt()?.text).toContain('Read all of it before you decide');
+  });
+
+  it.each([
+    ...['\u3164', '\u115f', '\u034f', '\ufe0f', '\u2800', '\u3000', '\u00a0', '\u200b', '\u202e'],
+    ...[' '.repeat(40), '\n\n\n'],
+  ])('shows %j in a message, which has no buttons then', async (hidden) => {
+    const text = `pay${hidden}once`;
+    const { id } = await propose(app, people.bot.id, { title: 'What is hidden', description: text });
+    const execution = hidden.includes('\n') ? null : await asked('hidden/1', { text });
+    const ofIt = (decisionId: string): Received | undefined =>
+      endpoint.received.find((received) => received.text.includes(decisionId));
+    for (const decisionId of [id, ...(execution === null ? [] : [execution])]) {
+      while (ofIt(decisionId) === undefined) await endpoint.until(endpoint.sequences.length + 1);
+      const { body, text: sent = '' } = ofIt(decisionId) ?? {};
+      expect(buttonsOf(body)).toEqual([]);
+      const escape = `\\u${(hidden.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+      expect(JSON.stringify(JSON.parse(sent))).toContain(JSON.stringify(escape).slice(1, -1));
+      expect(sent).not.toContain(text);
+      expect(sent).toContain('Decide in the console.');
+    }
+  });
+
+  it('has no buttons where the name of the agent hides something', async () => {
+    const { id: agentId } = await createAgent(app, { name: 'b\u3164ot' });
+    const { id } = await propose(app, agentId, { title: 'By whom?' });
+    const ofIt = (): Received | undefined => endpoint.received.find(({ text }) => text.includes(id));
+    while (ofIt() === undefined) await endpoint.until(endpoint.sequences.length + 1);
+    expect(buttonsOf(ofIt()?.body)).toEqual([]);
+    expect(JSON.stringify(ofIt()?.body)).toContain('b\\\\u3164ot');
   });
 
   it('knows a person by one id, which no other agent has', async () => {

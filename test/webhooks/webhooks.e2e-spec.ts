@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { DeliveryProgressStore } from '../../src/evidence/webhooks/delivery/delivery-progress-store';
+import { WebhookDispatcher } from '../../src/evidence/webhooks/delivery/webhook-dispatcher';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { faults, type Parsed, send, type Answer } from '../support/application/send';
@@ -433,6 +434,33 @@ describe('Webhooks', () => {
     await strict.close();
     await database.remove();
     expect(target.received).toEqual([]);
+  });
+
+  it('receive nothing twice whose confirmation comes while the service stops', async () => {
+    const database = await temporaryDatabase();
+    const environment = { ...DELIVERING, ...database.environment };
+    const target = await endpoint();
+    let confirm = (): void => undefined;
+    target.answering = (response) => (confirm = () => response.writeHead(204).end());
+    const first = await createTestApp({ environment });
+    await send(first, 'POST', WEBHOOKS, { body: { url: target.url, actions: ['entity.created'] } });
+    const { id: firstId } = await createEntity(first);
+    await target.until(1);
+    const dispatcher = first.application.get(WebhookDispatcher);
+    const destroy = dispatcher.onModuleDestroy.bind(dispatcher);
+    jest.spyOn(dispatcher, 'onModuleDestroy').mockImplementationOnce(() => {
+      const destroyed = destroy();
+      confirm();
+      return destroyed;
+    });
+    await first.close();
+    target.answering = (response) => response.writeHead(204).end();
+    const second = await createTestApp({ environment });
+    const { id: secondId } = await createEntity(second);
+    await target.until(2);
+    await second.close();
+    await database.remove();
+    expect(target.received.map(({ body }) => body.data.subjectId)).toEqual([firstId, secondId]);
   });
 
   it('receive nothing more once they are deleted', async () => {

@@ -3,6 +3,7 @@ import { allowanceText, givenText } from './grant-text.js';
 import { groupText } from './group-text.js';
 import { counted, duration, plain, printLine, shownJson, styled } from './output.js';
 import type { Execution, GovernanceClient, Schemas } from '../../typescript/src/index.js';
+import { shownWords } from './shown-text.js';
 import { limitTexts } from '../../typescript/src/limit-text.js';
 
 export type Decision = Schemas['DecisionResponse'];
@@ -140,10 +141,10 @@ export function printBrief(decision: Decision, execution: Execution | undefined,
   const colour = riskLevel === 'high' || riskLevel === 'critical' ? 'red' : 'yellow';
   printLine(`${styled('bold', plain(id))}  ${styled(colour, riskLevel)}  ${times(decision)}`);
   printLine(
-    plain(`  ${execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`}`),
+    `  ${shownWords(execution === undefined ? title : `${askedText(execution)}, because of ${policiesText(execution)}`)}`,
   );
-  if (execution !== undefined) printLine(plain(`  with ${cutJson(execution.parameters)}`));
-  if (decision.run) printLine(plain(`  in the run ${decision.run}`));
+  if (execution !== undefined) printLine(`  with ${shownWords(cutJson(execution.parameters))}`);
+  if (decision.run) printLine(`  in the run ${shownWords(decision.run)}`);
   printLine(plain(`  needs ${needs(decision)}`));
   if (!grant) return;
   printLine(plain(`  may be given ${allowanceText(grant)}`));
@@ -163,7 +164,7 @@ export function askedText({ agentName, action, resourceType, resourceId }: Execu
 /** The same with its parameters, why it waits, and for whom, on a line. */
 export function waitingText(execution: Execution, decision: Decision | null): string {
   const missing = decision === null ? '' : ` It still needs ${needs(decision)}.`;
-  return plain(
+  return shownWords(
     `${askedText(execution)} with ${cutJson(execution.parameters)}, because of ${policiesText(execution)}.${missing}`,
   );
 }
@@ -203,11 +204,13 @@ function times({ createdAt, expiresAt, status }: Decision): string {
 }
 
 function printPart(name: string, text: string): void {
-  printLine(`  ${name.padEnd(11)}  ${plain(text)}`);
+  printLine(`  ${name.padEnd(11)}  ${shownWords(text)}`);
 }
 
 function printJsonPart(name: string, value: unknown): void {
-  printLine(`  ${name.padEnd(11)}  ${shownJson(value, 2).replaceAll('\n', `\n${' '.repeat(15)}`)}`);
+  const lines = shownJson(value, 2).split('\n');
+  const shown = lines.map((line) => line.replace(/\S.*/, shownWords));
+  printLine(`  ${name.padEnd(11)}  ${shown.join(`\n${' '.repeat(15)}`)}`);
 }
 
 function reasonText({ name, version }: Execution['policies'][number], description: string): string {

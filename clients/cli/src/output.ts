@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { shownText, shownWords } from './shown-text.js';
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -7,9 +8,6 @@ export interface Column<Row> {
 }
 
 type Style = Parameters<typeof styleText>[0];
-
-/** What acts on a terminal, or cannot be seen on it. In text from others it is shown as escapes. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 const ESCAPE = '\u001b';
 /** What `styled` makes, which is all that may act on a terminal. */
@@ -22,12 +20,12 @@ export function printJson(value: unknown): void {
 /** Equal JSON, in which text from others does nothing to a terminal. */
 export function shownJson(value: unknown, indent?: number): string {
   // The line feeds are its layout: those in texts are escaped already.
-  return JSON.stringify(value, null, indent).replace(UNSEEN, (unseen) => (unseen === '\n' ? unseen : escaped(unseen)));
+  return JSON.stringify(value, null, indent).split('\n').map(shownText).join('\n');
 }
 
 /** A table for people, with a line that says how many rows there are beyond those shown. */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], total = rows.length): void {
-  const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
+  const cells = rows.map((row) => columns.map(({ value }) => shownWords(value(row))));
   const widths = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((row) => row[index]?.length ?? 0)),
   );
@@ -42,9 +40,9 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   else if (total > rows.length) printLine(styled('dim', `${rows.length} of ${total}.`));
 }
 
-/** Text by others as one line, as it may be shown. */
+/** Text by others as one line, as it may be shown, with its layout. */
 export function plain(text: string): string {
-  return text.replace(UNSEEN, escaped);
+  return shownText(text);
 }
 
 /** What has lines of its own, in which texts by others have gone through `plain`. */
@@ -96,10 +94,4 @@ export function duration(milliseconds: number): string {
   ];
   const unit = units.find(({ size }) => seconds >= size);
   return unit === undefined ? `${seconds} s` : `${Math.floor(seconds / unit.size)} ${unit.name}`;
-}
-
-/** Each of its UTF-16 units by number, as JSON has it. */
-function escaped(character: string): string {
-  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
-  return units.map((unit) => `\\u${unit}`).join('');
 }

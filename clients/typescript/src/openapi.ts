@@ -289,7 +289,7 @@ export interface paths {
         put?: never;
         /**
          * Register a passkey
-         * @description Requires a key or token that is bound to the person. If the person already has passkeys, one of them has to sign. A person can register at most 10, each of them once.
+         * @description Requires a key or token that is bound to the person. If the person already has passkeys for the host of `PUBLIC_URL`, one of them has to sign. A person can register at most 10 for a host, each of them once.
          *
          *     Scope: `review`.
          */

@@ -1,3 +1,5 @@
+import { escapedText, UNSEEN } from '../../../src/core/values/shown-text.js';
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -80,12 +82,8 @@ export function listText(items: readonly string[], word: 'and' | 'or'): string {
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1) ?? ''}`;
 }
 
-/**
- * Characters that hide text or change the order in which it is read: controls except for line ends and tabs,
- * bidirectional marks, zero widths, variation selectors, tags, halves of a pair, what fonts draw as an empty box, and
- * what looks like a space or a line end and is not one.
- */
-const INVISIBLE = /(?![\n\t]|\r\n)(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]|\u{16fe4}/gu;
+/** Characters that hide text or change the order in which it is read, except for line ends and tabs. */
+const INVISIBLE = new RegExp(`(?![\\n\\t]|\\r\\n)(?:${UNSEEN.source})`, 'gu');
 /** Spaces that nobody sees, or cannot count, and everything else that ends a line or leaves a gap. */
 const UNSEEN_SPACE = /^ | $|(?<= ) |[\n\t\r]/g;
 /** Backslashes that could be taken for the beginning of an escape. */
@@ -93,7 +91,7 @@ const BACKSLASHES = new RegExp(`\\\\+(?=u|${INVISIBLE.source}|${UNSEEN_SPACE.sou
 
 /** JSON with invisible characters escaped, which means the same. */
 export function revealedJson(json: string): string {
-  return json.replace(INVISIBLE, escaped);
+  return json.replace(INVISIBLE, escapedText);
 }
 
 /** Text of several lines, with invisible characters written out. */
@@ -106,12 +104,7 @@ export function revealedProse(text: string): string {
  * approve exactly what they read: two that differ look different.
  */
 export function revealed(text: string): string {
-  return revealedProse(text).replace(UNSEEN_SPACE, escaped);
-}
-
-function escaped(text: string): string {
-  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index).toString(16).padStart(4, '0'));
-  return units.map((unit) => `\\u${unit}`).join('');
+  return revealedProse(text).replace(UNSEEN_SPACE, escapedText);
 }
 
 /** The words of an identifier such as `pending_approval`. */

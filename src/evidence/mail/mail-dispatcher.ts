@@ -62,6 +62,7 @@ interface Place {
 export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Mail');
   private readonly places = new Map<string, Place>();
+  private readonly outcomes = { sent: 0, failed: 0 };
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.look(),
@@ -90,6 +91,11 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     // A server that does not answer holds nobody up.
     this.sender.stop();
     await stopped;
+  }
+
+  /** Mails of this process, by outcome. */
+  get counts(): ReadonlyMap<string, number> {
+    return new Map(Object.entries(this.outcomes));
   }
 
   /** By a clock that all processes share: another one may go on from the times that are kept. */
@@ -213,6 +219,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       await this.sender.send({ ...text, to: recipient.email, id: `${agent.id}.${sequence}` });
     } catch (error) {
       if (this.repeated.isStopping) return;
+      this.outcomes.failed += 1;
       const delay = Math.min(Math.max(BETWEEN, place.delay * 2), LONGEST_DELAY);
       this.places.set(agent.id, { ...place, delay, notBefore: this.now + delay });
       // Not the server's message, which may contain the address.
@@ -220,6 +227,7 @@ export class MailDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       this.logger.warn(`A mail to ${agent.id} was not sent (${code}) and will be tried again.`);
       return;
     }
+    this.outcomes.sent += 1;
     const mailedAt = new Date(this.now).toISOString();
     const { epoch } = recipient;
     this.places.set(agent.id, { epoch, sequence, notBefore: this.now + BETWEEN, delay: 0 });

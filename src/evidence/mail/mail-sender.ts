@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Injectable } from '@nestjs/common';
 import type * as nodemailer from 'nodemailer';
 import { Configuration } from '../../core/config/configuration';
-import { CUT, type Message } from '../webhooks/messages/message';
+import type { Message } from '../webhooks/messages/message';
 
 /** Milliseconds for a whole mail, and for each step of it. */
 const LONGEST = 60_000;
@@ -76,11 +76,11 @@ export function mailText(messages: readonly Message[], count: number, link: stri
   return { subject, text: `${parts.join('\n\n')}\n` };
 }
 
-function described({ facts, content, link, isCut }: Message, number: number): string {
+function described({ facts, content, link, caution }: Message, number: number): string {
   const lines = [
     ...facts.map(({ label, text }) => `${label}: ${text.replaceAll('\n', ' ')}`),
     ...(content === null ? [] : content.split('\n')),
-    ...(isCut ? [CUT] : []),
+    ...(caution === null ? [] : [caution]),
     ...(link === null ? [] : [link]),
   ];
   const [first = '', ...others] = lines;

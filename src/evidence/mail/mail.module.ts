@@ -5,5 +5,9 @@ import { DecisionsModule } from '../../governance/decisions/decisions.module';
 import { WebhooksModule } from '../webhooks/webhooks.module';
 import { MailDispatcher } from './mail-dispatcher';
 
-@Module({ imports: [AgentsModule, DecisionsModule, WebhooksModule], providers: [MailDispatcher, MailSender] })
+@Module({
+  imports: [AgentsModule, DecisionsModule, WebhooksModule],
+  providers: [MailDispatcher, MailSender],
+  exports: [MailDispatcher],
+})
 export class MailModule {}

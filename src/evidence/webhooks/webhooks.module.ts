@@ -24,6 +24,6 @@ const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLeas
     DeliveryProgressStore,
     { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
   ],
-  exports: [WebhookBodies, DeliveryProgressStore],
+  exports: [WebhookBodies, WebhookDispatcher, DeliveryProgressStore],
 })
 export class WebhooksModule {}

@@ -48,8 +48,8 @@ export class PasskeysController {
   @RequiresScope('review')
   @ApiRoute(
     'Register a passkey',
-    'Requires a key or token that is bound to the person. If the person already has passkeys, one of them has to ' +
-      'sign. A person can register at most 10, each of them once.',
+    'Requires a key or token that is bound to the person. If the person already has passkeys for the host of ' +
+      '`PUBLIC_URL`, one of them has to sign. A person can register at most 10 for a host, each of them once.',
   )
   @ApiPerson()
   @ApiCreatedResponse({ type: PasskeyResponse, description: 'The passkey.' })

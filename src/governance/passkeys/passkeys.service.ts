@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { Configuration } from '../../core/config/configuration';
 import {
@@ -26,17 +26,18 @@ import {
   loadProtocol,
   madeCredential,
   partyOf,
+  type RelyingParty,
   relyingParty,
 } from './webauthn';
 import type { RegisterPasskeyRequest } from './dto/passkey.dto';
 import { PASSKEY, type Passkey } from './passkey.entity';
 
-/** Most passkeys of one person. */
+/** Most passkeys of one person for one host. */
 const MOST = 10;
 
 /**
  * Registers and removes passkeys. For the first one the person's key is enough; each further one takes a signature by a
- * passkey that the person has.
+ * passkey that the person has. Passkeys count for the host of today's `PUBLIC_URL`: browsers use no others.
  */
 @Injectable()
 export class PasskeysService {
@@ -56,7 +57,7 @@ export class PasskeysService {
     const person = await this.personThatCalls(caller, idOrName);
     const party = relyingParty(this.configuration.publicUrl);
     const challenge = await this.challenges.make(person.id, this.ledger.clockTime.getTime());
-    const held = await this.records.allAmong(PASSKEY, ['agentId'], [[person.id]]);
+    const held = await this.records.allAmong(PASSKEY, ['agentId', 'rpId'], [[person.id, party.id]]);
     return creationOptions(person, party, { challenge, held, timeout: GOOD_FOR_MS });
   }
 
@@ -79,8 +80,8 @@ export class PasskeysService {
           'credential',
           'must be a credential that was just made by the options, for this person and this service',
         );
-      const held = await transaction.findAll(PASSKEY, { agentId });
-      if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys. Remove one first.`);
+      const held = await usablePasskeys(transaction, agentId, party);
+      if (held.length >= MOST) throw conflict(`A person has at most ${MOST} passkeys for a host. Remove one first.`);
       const { credentialId } = made;
       if ((await transaction.findAll(PASSKEY, { credentialId })).length > 0)
         throw conflict('This passkey is registered already.');
@@ -101,7 +102,14 @@ export class PasskeysService {
     return this.ledger.prefetching(byId(PASSKEY, passkeyId)).write(caller, async (transaction) => {
       const passkey = found(await ownedBy(transaction, agentId, passkeyId), 'passkey');
       if (caller.agentId === agentId || signature !== null) {
-        const held = await transaction.findAll(PASSKEY, { agentId });
+        const party = relyingParty(this.configuration.publicUrl);
+        const held = await usablePasskeys(transaction, agentId, party);
+        if (held.length === 0 && signature === null)
+          throw permissionDenied(
+            'signature_required',
+            `A removal is signed, and this person has no passkey for the host "${party.id}", of PUBLIC_URL. ` +
+              'Register one first, or ask an admin to remove this one.',
+          );
         await this.requireSigned(held, signature, { agentId, passkeyId, verdict: 'remove' });
       }
       transaction.remove(PASSKEY, passkey, { action: 'passkey.removed', agentId });
@@ -154,6 +162,16 @@ export class PasskeysService {
   }
 }
 
+/** The passkeys of a person that browsers can use at today's `PUBLIC_URL`. */
+async function usablePasskeys(
+  transaction: LedgerTransaction,
+  agentId: string,
+  party: RelyingParty,
+): Promise<readonly Passkey[]> {
+  const passkeys = await transaction.findAll(PASSKEY, { agentId });
+  return passkeys.filter(({ rpId }) => rpId === party.id);
+}
+
 async function ownedBy(
   records: RecordReader | LedgerTransaction,
   agentId: string,
@@ -168,7 +186,8 @@ const CHUNK = 1_000;
 
 /** Finds who could sign now: who has a passkey that was made for the host of today's `PUBLIC_URL`. */
 @Injectable()
-export class PasskeyHolders {
+export class PasskeyHolders implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Passkeys');
   private readonly rpId: string | null;
 
   constructor(
@@ -176,6 +195,21 @@ export class PasskeyHolders {
     { publicUrl }: Configuration,
   ) {
     this.rpId = partyOf(publicUrl)?.id ?? null;
+  }
+
+  /** Warns of passkeys that were made for another host. */
+  async onApplicationBootstrap(): Promise<void> {
+    let [total, unusable] = [0, 0];
+    for await (const passkeys of this.records.chunks(PASSKEY, [], CHUNK)) {
+      total += passkeys.length;
+      unusable += passkeys.filter(({ rpId }) => rpId !== this.rpId).length;
+    }
+    if (unusable === 0) return;
+    const host = this.rpId === null ? 'which has no host name now' : `which is "${this.rpId}" now`;
+    this.logger.warn(
+      `${unusable} of ${total} passkeys were made for another host than that of PUBLIC_URL, ${host}: they cannot sign. ` +
+        'Their owners can register new ones by their keys, as if these were their first.',
+    );
   }
 
   async among(agentIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -17,6 +17,12 @@ export interface Measured {
   readonly read: () => number | Promise<number>;
 }
 
+/** Numbers since the start of the process, by the values of a label. */
+export interface Counted extends Pick<Measured, 'name' | 'help'> {
+  readonly label: string;
+  readonly read: () => ReadonlyMap<string, number>;
+}
+
 /** Metrics of the process (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
 let ofProcess: prometheus.Registry | null = null;
 
@@ -71,8 +77,7 @@ export class Instruments {
     registers: [this.registry],
   });
 
-  /** @param denials refusals of callers, by reason. */
-  constructor(measured: readonly Measured[], denials: ReadonlyMap<string, number>) {
+  constructor(measured: readonly Measured[], counted: readonly Counted[]) {
     const { Counter, Gauge, Registry, collectDefaultMetrics } = this.client;
     const registers = [this.registry];
     if (ofProcess === null) {
@@ -81,16 +86,13 @@ export class Instruments {
     }
     // Present at zero from the first scrape on, so that the first denial shows as an increase.
     DENIAL_REASONS.forEach((reason) => this.denials.inc({ reason }, 0));
-    new Counter({
-      name: 'governance_access_denials_total',
-      help: 'Requests refused because of who the caller is; the audit trail records one per second for each caller and reason.',
-      labelNames: ['reason'],
-      registers,
-      collect() {
+    for (const { name, help, label, read } of counted) {
+      const collect = function (this: prometheus.Counter): void {
         this.reset();
-        for (const [reason, count] of denials) this.inc({ reason }, count);
-      },
-    });
+        for (const [value, count] of read()) this.inc({ [label]: value }, count);
+      };
+      new Counter({ name, help, labelNames: [label], registers, collect });
+    }
     for (const { name, help, read } of measured) {
       const collect = async function (this: prometheus.Gauge): Promise<void> {
         this.set(await Promise.resolve(read()).catch(() => NaN));

@@ -3,15 +3,22 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Server, ServerResponse } from 'node:http';
 import { within } from '../../core/concurrency/within';
 import { Checkpoints } from '../../evidence/checkpoints/checkpoints.service';
+import { MailDispatcher } from '../../evidence/mail/mail-dispatcher';
 import { ChainVerifier } from '../../evidence/verification/chain-verifier';
+import { WebhookDispatcher } from '../../evidence/webhooks/delivery/webhook-dispatcher';
+import { DECISION } from '../../governance/decisions/decision.entity';
 import { AccessDenials } from '../../http/authentication/access-denials';
 import { Gates } from '../../http/gates';
 import type { ServiceRequest } from '../../http/request/service-request';
 import { OVER } from '../../http/server/http-server';
+import { SYSTEM_CALLER } from '../../ledger/caller';
 import type { LedgerObserver, ObservedBatch } from '../../ledger/ledger-observer';
 import { Database } from '../../ledger/database/database';
 import { LedgerService } from '../../ledger/ledger.service';
-import { Instruments, type Measured } from './instruments';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { counterName } from '../../ledger/records/counters';
+import { type Counted, Instruments, type Measured } from './instruments';
 
 const MILLISECONDS = 1000;
 /** Milliseconds: a database that does not answer must not delay a scrape. */
@@ -20,6 +27,8 @@ const LONGEST_READ = 1_000;
 const NO_ROUTE = 'none';
 /** Stands for the status of a request whose client left before it was answered. */
 const NOT_ANSWERED = 'none';
+
+const PROPOSED = 'proposed';
 
 /** Measures requests and the ledger's batches, and reads the state of other parts when the metrics are scraped. */
 @Injectable()
@@ -34,6 +43,10 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     private readonly verifier: ChainVerifier,
     private readonly denials: AccessDenials,
     private readonly gates: Gates,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly webhooks: WebhookDispatcher,
+    private readonly mails: MailDispatcher,
     private readonly host: HttpAdapterHost,
   ) {}
 
@@ -65,7 +78,7 @@ export class Metrics implements LedgerObserver, OnModuleInit {
 
   /** Made when something is measured first: a start does not load them. */
   private get instruments(): Instruments {
-    this.made ??= new Instruments(this.measured(), this.denials.counts);
+    this.made ??= new Instruments(this.measured(), this.counted());
     return this.made;
   }
 
@@ -75,6 +88,45 @@ export class Metrics implements LedgerObserver, OnModuleInit {
     requests.observe({ method, route: template ?? NO_ROUTE, status }, duration / MILLISECONDS);
     if (status === '401') refusedKeys.inc();
     else if (status === '429') limited.inc();
+  }
+
+  private counted(): readonly Counted[] {
+    return [
+      {
+        name: 'governance_access_denials_total',
+        help: 'Requests refused because of who the caller is; the audit trail records one per second for each caller and reason.',
+        label: 'reason',
+        read: () => this.denials.counts,
+      },
+      {
+        name: 'governance_webhook_attempts_total',
+        help: 'Attempts of this process to deliver an entry to a webhook.',
+        label: 'outcome',
+        read: () => this.webhooks.attempts,
+      },
+      {
+        name: 'governance_mails_total',
+        help: 'Mails that this process has sent, or that the mail server did not take.',
+        label: 'outcome',
+        read: () => this.mails.counts,
+      },
+    ];
+  }
+
+  /** Seconds since the oldest decision that waits was proposed; 0 if none waits. */
+  private async oldestWait(): Promise<number> {
+    const conditions = [{ column: 'status', comparison: 'equals', value: PROPOSED }] as const;
+    const range = { conditions, order: 'asc', position: 0, atOnce: 1 } as const;
+    for await (const [oldest] of this.records.columns(DECISION, ['createdAt'], range, SYSTEM_CALLER)) {
+      if (oldest === undefined) break;
+      return Math.max(0, this.ledger.clockTime.getTime() - Date.parse(oldest.createdAt)) / MILLISECONDS;
+    }
+    return 0;
+  }
+
+  private async waitingDecisions(): Promise<number> {
+    const { records } = await this.counters.read([counterName(DECISION.counter, 'status', PROPOSED)]);
+    return records[0] ?? 0;
   }
 
   private measured(): readonly Measured[] {
@@ -100,6 +152,26 @@ export class Metrics implements LedgerObserver, OnModuleInit {
         name: 'governance_ledger_healthy',
         help: '1 while commits succeed in time, and nothing else prevents writing, otherwise 0.',
         read: () => Number(ledger.isHealthy),
+      },
+      {
+        name: 'governance_waiting_decisions',
+        help: 'Decisions that wait for people, of all agents.',
+        read: () => within(this.waitingDecisions(), LONGEST_READ, NaN),
+      },
+      {
+        name: 'governance_oldest_waiting_decision_seconds',
+        help: 'Time since the oldest decision that waits for people was proposed; 0 if none waits.',
+        read: () => within(this.oldestWait(), LONGEST_READ, NaN),
+      },
+      {
+        name: 'governance_webhook_lag_entries',
+        help: 'Entries that the webhook furthest behind has still to get or pass over; 0 in a process that does not deliver.',
+        read: () => this.webhooks.lag,
+      },
+      {
+        name: 'governance_failing_webhooks',
+        help: 'Webhooks that were given up after three days of failures, and get nothing until somebody resumes them.',
+        read: () => this.webhooks.failingWebhooks,
       },
       {
         name: 'governance_checkpoint_size',

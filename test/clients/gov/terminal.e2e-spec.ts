@@ -105,6 +105,8 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     server.close();
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('There is none: paid\\u009b2K')]);
     expect(errors.trimEnd()).not.toMatch(UNSEEN);
+    await createPolicy(app, { name: `far\u3000${' '.repeat(40)}name`, actions: ['b'] });
+    expect((await gov(['policies'], { environment })).output).toMatch(/far\\u3000 {4}(\\u0020){36}name/);
     await createPolicy(app, { name: 'filled \u3164\u2028\ufe0f name', actions: ['b'] });
     const { output } = await gov(['policies'], { environment });
     expect(output).toContain('filled \\u3164\\u2028\\ufe0f name');

@@ -9,7 +9,7 @@ import { textOf, useFormSending } from '../../ui/form-sending.js';
 import { revealed } from '../../ui/format.js';
 import { Panel, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
-import { passkeysOf, registerPasskey, signedBy } from './passkey-signing.js';
+import { isUsable, passkeysOf, registerPasskey, signedBy } from './passkey-signing.js';
 
 /** The passkeys of a person, who adds and removes them; an administrator removes them, too. */
 export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Element {
@@ -37,7 +37,7 @@ export function PasskeyPanel({ id: agentId }: { readonly id: string }): JSX.Elem
                   <Row key={passkey.id} of={passkey} mayRemove={isOwn || has('admin')} done={list.reload} />
                 ))}
               </ul>
-              {isOwn && has('review') ? <Adding isFirst={passkeys.length === 0} done={list.reload} /> : null}
+              {isOwn && has('review') ? <Adding isFirst={!passkeys.some(isUsable)} done={list.reload} /> : null}
             </>
           )}
         </When>
@@ -82,6 +82,7 @@ function Row({ of: { id, agentId, name, rpId, createdAt }, mayRemove, done }: Ro
           </strong>
           <span class="row-who">
             for {revealed(rpId)}, since <At at={createdAt} />
+            {isUsable({ rpId }) ? null : '. It cannot sign on this page, which has another host.'}
           </span>
         </span>
         {mayRemove ? (

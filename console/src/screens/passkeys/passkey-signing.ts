@@ -20,12 +20,17 @@ export function approvalOf(decision: Decision, agentId: string, grant: Review['g
 /** Asks the device of a person to sign; null where the person has no passkey for this host. */
 export async function signedBy(client: GovernanceClient, agentId: string, content: object): Promise<Made | null> {
   const passkeys = await passkeysOf(client, agentId);
-  const usable = passkeys.filter(({ rpId }) => rpId === location.hostname);
+  const usable = passkeys.filter(isUsable);
   if (usable.length === 0) return null;
   const challenge = base64UrlOf(sha256(canonicalJson(content)));
   const allowCredentials = usable.map(({ credentialId: id }) => ({ id, type: 'public-key' as const }));
   const optionsJSON = { challenge, rpId: location.hostname, allowCredentials, userVerification: 'required' as const };
   return made(() => startAuthentication({ optionsJSON }));
+}
+
+/** True if the browser can use the passkey on this page. */
+export function isUsable({ rpId }: Pick<Passkey, 'rpId'>): boolean {
+  return rpId === location.hostname;
 }
 
 /** Registers a passkey, which one that the person already has signs. */

@@ -14,6 +14,8 @@ const SKIPPED = 1_000;
 /** Milliseconds that a delivery in progress may still take when deliveries stop. */
 const GRACE = 3_000;
 
+export type DeliveryOutcome = 'delivered' | 'failed';
+
 /** What an endpoint's deliveries need from the process. */
 export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
@@ -24,6 +26,10 @@ export interface DeliveryMeans extends EntrySources {
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
   readonly mayDeliver: (term: number) => boolean;
+  /** As `mayDeliver`, but also true while the process stops: a delivery under way has an outcome. */
+  readonly mayRecord: (term: number) => boolean;
+  /** Counts an attempt for the metrics. */
+  readonly count: (outcome: DeliveryOutcome) => void;
   /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
   readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
 }
@@ -33,6 +39,8 @@ export class EndpointDelivery {
   private readonly over = new AbortController();
   private readonly connections;
   private readonly entries: EndpointEntries;
+  /** Sequence of the entry that is being delivered; null between deliveries. */
+  private current: number | null = null;
   private writing: Promise<boolean> = Promise.resolve(true);
   private readonly ended: Promise<void>;
 
@@ -52,6 +60,11 @@ export class EndpointDelivery {
 
   get isOver(): boolean {
     return this.over.signal.aborted;
+  }
+
+  /** All entries up to this sequence are delivered, or do not concern the endpoint. */
+  get position(): number {
+    return this.current === null ? this.entries.position : this.current - 1;
   }
 
   /** Whether it delivers under this term, and knows the position that a caller has set. */
@@ -92,6 +105,7 @@ export class EndpointDelivery {
   private async run(): Promise<void> {
     while (!this.isOver) {
       const entry = await this.next();
+      this.current = entry?.sequence ?? null;
       if (entry !== null && !(await this.deliver(entry))) return;
     }
   }
@@ -122,7 +136,9 @@ export class EndpointDelivery {
       if (attempt === null) return false;
       const { status } = attempt;
       const at = this.time;
-      if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
+      const isConfirmed = status !== null && status >= 200 && status < 300;
+      this.means.count(isConfirmed ? 'delivered' : 'failed');
+      if (isConfirmed) return this.confirmed(entry.sequence, attempt, at);
       const { attempts: before, failingSince } = this.progress;
       const [attempts, since] = [before + 1, failingSince ?? at];
       const due = nextAttemptAt(
@@ -152,9 +168,9 @@ export class EndpointDelivery {
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
 
-  /** Null: this process may no longer deliver. */
+  /** Null: this process may no longer deliver, or record the outcome. */
   private async attempt(entry: AnsweredListedEntry): Promise<Attempt | null> {
-    const { sender, bodies, mayDeliver } = this.means;
+    const { sender, bodies, mayDeliver, mayRecord } = this.means;
     const { term } = this.progress;
     const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
@@ -165,7 +181,7 @@ export class EndpointDelivery {
     const { connections } = this;
     const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
     const wasCut = attempt.status === null && this.isOver;
-    return mayDeliver(term) && !wasCut ? attempt : null;
+    return mayRecord(term) && !wasCut ? attempt : null;
   }
 
   /**

@@ -13,7 +13,7 @@ import { steadyTime } from '../../../core/concurrency/steady-time';
 import { WebhookBodies } from '../messages/webhook-bodies';
 import { addressOf, WEBHOOK, type Webhook } from '../webhook.entity';
 import { DeliveryLease, LEASE, RENEWAL } from './delivery-lease';
-import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
+import { type DeliveryMeans, type DeliveryOutcome, EndpointDelivery } from './endpoint-delivery';
 import { type DeliveryProgress, DeliveryProgressStore, NO_FAILURES } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
 
@@ -32,6 +32,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
   private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
+  private readonly outcomes: Record<DeliveryOutcome, number> = { delivered: 0, failed: 0 };
+  private failing = 0;
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new Repeated(
     RENEWAL,
@@ -52,7 +54,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   ) {
     // A file has one process: however long that is delayed, no other takes over.
     this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
-    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(steadyTime());
+    const holdsLease = (): boolean => this.lease.isHeldAt(steadyTime());
+    const mayDeliver = (): boolean => !this.repeated.isStopping && holdsLease();
     // Positions that arrive during a write are part of the next.
     const writes = new SingleFlight<DeliveryProgress, ReadonlySet<string>>(({ wishes }) =>
       store.writeWhile(mayDeliver, () => store.write([...wishes])),
@@ -67,7 +70,9 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       now: () => ledger.clockTime.getTime(),
       refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
+      mayRecord: (term) => term === this.lease.term && holdsLease(),
       write: async (progress) => (await writes.call({ wishes: [progress] })).has(progress.webhookId),
+      count: (outcome) => (this.outcomes[outcome] += 1),
       fail: (progress, attempt) => this.fail(progress, attempt),
     };
   }
@@ -86,6 +91,22 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       .catch((error: unknown) => this.logger.warn(`The lease was not released and will lapse: ${String(error)}`));
   }
 
+  /** Attempts of this process, by outcome. */
+  get attempts(): ReadonlyMap<string, number> {
+    return new Map(Object.entries(this.outcomes));
+  }
+
+  /** Webhooks that were given up, when they were last read. */
+  get failingWebhooks(): number {
+    return this.failing;
+  }
+
+  /** Entries that the endpoint furthest behind has still to get or pass over; 0 in a process that delivers nothing. */
+  get lag(): number {
+    const { sequence } = this.ledger.head;
+    return Math.max(0, ...[...this.deliveries.values()].map(({ position }) => sequence - position));
+  }
+
   /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
   pollSoon(): void {
     if (this.repeated.isStopping) return;
@@ -102,6 +123,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     // In this order, so that the webhook of every position is found, even if it was created in between.
     const positions = await this.store.all();
     const webhooks = await this.all();
+    this.failing = webhooks.filter(({ status }) => status === 'failing').length;
     if (webhooks.length === 0 && positions.size === 0) return this.stopAll();
     const asked = steadyTime();
     const term = await this.store.hold();

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json/json-value';
-import { CUT, type Message } from './message';
+import type { Message } from './message';
 
 /** Most fields of a section. */
 const MOST_FIELDS = 10;
@@ -36,7 +36,7 @@ export function slackMessage(message: Message, asked: Asked | null): JsonObject 
   };
 }
 
-function slackBlocks({ title, facts, content, link, isCut }: Message, asked: Asked | null): readonly JsonObject[] {
+function slackBlocks({ title, facts, content, link, caution }: Message, asked: Asked | null): readonly JsonObject[] {
   const sections: JsonObject[] = [];
   for (let first = 0; first < facts.length; first += MOST_FIELDS) {
     const fields = facts.slice(first, first + MOST_FIELDS).map(({ label, text }) => plain(`${label}: ${text}`));
@@ -46,10 +46,10 @@ function slackBlocks({ title, facts, content, link, isCut }: Message, asked: Ask
     { type: 'header', text: plain(title) },
     ...sections,
     ...(content === null ? [] : [{ type: 'section', text: plain(content) }]),
-    ...(isCut ? [{ type: 'context', elements: [plain(CUT)] }] : []),
+    ...(caution === null ? [] : [{ type: 'context', elements: [plain(caution)] }]),
     ...(link === null ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|Open it in the console>` } }]),
     // Nobody decides what the message does not show.
-    ...(asked === null || isCut ? [] : buttons(asked)),
+    ...(asked === null || caution !== null ? [] : buttons(asked)),
   ];
 }
 
@@ -78,12 +78,12 @@ export function escapeForTeams(text: string): string {
 }
 
 /** A message for an incoming webhook or workflow of Teams: an Adaptive Card. */
-export function teamsMessage({ title, facts, content, link, isCut }: Message): JsonObject {
+export function teamsMessage({ title, facts, content, link, caution }: Message): JsonObject {
   const body = [
     { type: 'TextBlock', text: title, size: 'Medium', weight: 'Bolder', wrap: true },
     ...facts.map(({ label, text }) => richText(run(`${label}: `, { weight: 'Bolder' }), run(text))),
     ...(content === null ? [] : content.split('\n').map((line) => richText(run(line, { fontType: 'Monospace' })))),
-    ...(isCut ? [{ type: 'TextBlock', text: CUT, wrap: true, color: 'Warning' }] : []),
+    ...(caution === null ? [] : [{ type: 'TextBlock', text: caution, wrap: true, color: 'Warning' }]),
   ];
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',

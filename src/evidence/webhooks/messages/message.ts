@@ -2,7 +2,7 @@ import type { Decision } from '../../../governance/decisions/decision.entity';
 import type { Execution } from '../../../governance/executions/execution.entity';
 import { hasSignedGroup } from '../../../governance/decisions/decision-rules';
 import { wantedApprovals } from '../../../governance/policies/approval/approval-requirement';
-import { shownText } from '../../../core/values/shown-text';
+import { escapedText, shownWords } from '../../../core/values/shown-text';
 import type { AnsweredListedEntry } from '../../../ledger/reading/entry-reader';
 import type { MessageDetail } from '../webhook.entity';
 
@@ -32,8 +32,8 @@ export interface Message {
   readonly content: string | null;
   /** Where the decision is; null if nobody knows at which URL the service is reached. */
   readonly link: string | null;
-  /** Whether something was left out that a reviewer needs in order to decide. */
-  readonly isCut: boolean;
+  /** Why a reviewer cannot decide by the message: something is left out or unseen; null if all of it can be read. */
+  readonly caution: string | null;
 }
 
 /** What a message says of an entry. */
@@ -59,12 +59,13 @@ const OTHER = 'A decision was not changed';
 
 const NO_LINKS = 'Messages have no link to their decision: the service does not know its PUBLIC_URL.';
 
-export const CUT = 'Something here is cut. Read all of it before you decide.';
+const CUT = 'Something here is cut. Read all of it before you decide.';
+const HIDDEN = 'Something here cannot be seen, and is written as \\u and a number. Decide in the console.';
 
 /** The message of a test. */
 export function testMessage(publicUrl: string | null): Message {
   const [link, content] = publicUrl === null ? [null, NO_LINKS] : [`${publicUrl}/console`, null];
-  return { title: 'A test of this webhook', facts: [], content, link, isCut: false };
+  return { title: 'A test of this webhook', facts: [], content, link, caution: null };
 }
 
 /** How a message says it. */
@@ -89,8 +90,13 @@ export function messageOf(entry: ToldEntry, facts: DecisionFacts, terms: Terms):
     facts: cuts.map(({ label, text }) => ({ label, text })),
     content: content?.text ?? null,
     link: decision === null || publicUrl === null ? null : decisionLink(publicUrl, decision.id),
-    isCut: [...cuts, ...(content === null ? [] : [content])].some(({ isCut }) => isCut),
+    caution: cautionOf([...cuts, ...(content === null ? [] : [content])]),
   };
+}
+
+function cautionOf(texts: readonly Pick<ShownPart, 'isCut' | 'hasHidden'>[]): string | null {
+  if (texts.some(({ isCut }) => isCut)) return CUT;
+  return texts.some(({ hasHidden }) => hasHidden) ? HIDDEN : null;
 }
 
 /** Whether a click in the message can decide. Where a signature is needed, it cannot. */
@@ -135,24 +141,48 @@ function contentOf(decision: Decision, { execution }: DecisionFacts): string | n
 }
 
 /** The beginning of what is asked for: so many lines of it, and of these as much as fits. */
-function cutContent(text: string, { escape, mostLines = Infinity }: Terms): ReturnType<typeof cut> {
+function cutContent(text: string, { escape, mostLines = Infinity }: Terms): ShownPart {
   const lines = text.split('\n');
   const content = cut(lines.slice(0, mostLines).join('\n'), LONGEST_CONTENT, escape);
-  return lines.length <= mostLines || content.isCut ? content : { text: `${content.text}\n…`, isCut: true };
+  return lines.length <= mostLines || content.isCut ? content : { ...content, text: `${content.text}\n…`, isCut: true };
 }
+
+/** A text of a record as a message shows it. */
+interface ShownPart {
+  readonly text: string;
+  readonly isCut: boolean;
+  /** True if something in it cannot be seen, and is written out. */
+  readonly hasHidden: boolean;
+}
+
+/** An escape, or a character. */
+const PIECE = /\\u[\da-f]{4}|./gsu;
 
 /** The beginning of a text, whole characters of it, that is at most so long once it is escaped. */
-export function cut(text: string, most: number, escape: Escape): { readonly text: string; readonly isCut: boolean } {
+function cut(text: string, most: number, escape: Escape): ShownPart {
+  const shown = shownLines(text.slice(0, most + 1));
+  const hasHidden = shown !== text.slice(0, most + 1);
   let [length, end] = [0, 0];
-  for (const character of text) {
-    length += escape(shownLines(character)).length;
-    if (length > most) return { text: `${escape(shownLines(text.slice(0, end)))}…`, isCut: true };
-    end += character.length;
+  for (const [piece] of shown.matchAll(PIECE)) {
+    length += escape(piece).length;
+    if (length > most) return { text: `${escape(shown.slice(0, end))}…`, isCut: true, hasHidden };
+    end += piece.length;
   }
-  return { text: escape(shownLines(text)), isCut: false };
+  return { text: escape(shown), isCut: false, hasHidden };
 }
 
-/** Without characters that reorder text or hide in it; lines stay. */
+/** Empty lines in a row, which push text out of sight. */
+const FAR_LINES = /\n(?: *\n){2,}/g;
+
+/** The most blanks at the beginning of a line: JSON is laid out by them. */
+const INDENT = /^ {0,24}/;
+
+/** Without what hides text or hides in it; lines stay. */
 function shownLines(text: string): string {
-  return text.split('\n').map(shownText).join('\n');
+  return text.replace(FAR_LINES, escapedText).split('\n').map(shownLine).join('\n');
+}
+
+function shownLine(line: string): string {
+  const [indent = ''] = INDENT.exec(line) ?? [];
+  return indent + shownWords(line.slice(indent.length));
 }
